@@ -1,0 +1,47 @@
+# make run: serve the marketplace in the sandbox. make test: run all tests. Each sets up what is missing.
+
+PYTHON ?= python3
+PORT ?= 8000
+BIN := .venv/bin
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
+
+.PHONY: run test wallets lint format clean
+
+run: .venv/installed
+	@$(BIN)/flask --app wsgi sandbox seed
+	@exec $(BIN)/gunicorn --bind 127.0.0.1:$(PORT) --log-level warning
+
+test: .venv/installed-dev lint
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest
+
+# The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
+wallets:
+	@npm ci --prefix tests/javascript --loglevel=error
+
+lint: .venv/installed-dev
+	@$(BIN)/ruff check
+	@$(BIN)/ruff format --check
+
+format: .venv/installed-dev
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf .venv instance
+
+.venv/bin/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+	  { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12"; exit 1; }
+	@echo "Setting up .venv ..."
+	@$(PYTHON) -m venv .venv
+
+.venv/installed: requirements.txt constraints.txt | .venv/bin/python
+	@echo "Installing what the service runs on ..."
+	@$(PIP_INSTALL) -r requirements.txt
+	@touch $@
+
+.venv/installed-dev: requirements-dev.txt .venv/installed
+	@echo "Installing what the tests need ..."
+	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@

@@ -1,0 +1,47 @@
+"""How Hedera writes its identifiers: the only module that parses one.
+
+The SDK's own parsers are too forgiving (a trailing newline, other scripts' digits, 2^63 and more), so
+every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
+"""
+
+import re
+from typing import NamedTuple
+
+MAX_INT64 = 2**63 - 1
+
+# Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
+_NUMBER = "(?:0|[1-9][0-9]{0,18})"
+ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
+TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
+
+
+def is_entity_id(value: str) -> bool:
+    """Tell whether the text is a token or account id: 0.0.1234, each number within 63 bits."""
+    return bool(re.fullmatch(ENTITY_ID, value)) and max(map(int, value.split("."))) <= MAX_INT64
+
+
+class TransactionId(NamedTuple):
+    """Who pays for a transaction, and from when it is valid. HAPI TransactionID."""
+
+    account_id: str
+    seconds: int
+    nanos: int
+
+    @classmethod
+    def parse(cls, value: str) -> "TransactionId | None":
+        """Read 0.0.x@s.n (wallets and SDKs) or 0.0.x-s-n (mirror nodes); None for anything else.
+
+        The nanoseconds are an integer in both: @5.1 and -5-1 are one nanosecond past five.
+        """
+        match = re.fullmatch(TRANSACTION_ID, value)
+        if not match or not is_entity_id(match[1]):
+            return None
+        return cls(match[1], int(match[2] or match[3]), int(match[4]))
+
+    def __str__(self) -> str:
+        return f"{self.account_id}@{self.seconds}.{self.nanos:09}"
+
+    @property
+    def dashed(self) -> str:
+        """As mirror nodes write it."""
+        return f"{self.account_id}-{self.seconds}-{self.nanos:09}"

@@ -1,0 +1,32 @@
+"""The one clock, and the ways Hedera and this service write a moment."""
+
+import re
+import time
+from datetime import UTC, datetime
+
+SECOND = 1_000_000_000
+
+
+def now() -> int:
+    """The present, in nanoseconds since 1970 (Unix time)."""
+    return time.time_ns()
+
+
+def to_iso(nanoseconds: int) -> str:
+    """2026-11-20T12:34:56.789012345Z: exact, and sorts as text as it does in time."""
+    seconds, nanos = divmod(nanoseconds, SECOND)
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
+
+
+def from_consensus(timestamp: str) -> int:
+    """Nanoseconds from a mirror node's 1234567890.123456789; ValueError for anything else."""
+    if not re.fullmatch(r"[0-9]{1,11}\.[0-9]{9}", timestamp):
+        raise ValueError(f"{timestamp!r} is not a consensus timestamp")
+    seconds, nanos = timestamp.split(".")
+    return int(seconds) * SECOND + int(nanos)
+
+
+def to_consensus(nanoseconds: int) -> str:
+    """1234567890.123456789, as mirror nodes write it."""
+    seconds, nanos = divmod(nanoseconds, SECOND)
+    return f"{seconds}.{nanos:09}"

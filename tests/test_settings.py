@@ -1,0 +1,111 @@
+import re
+from pathlib import Path
+
+import pytest
+
+import config
+from app import create_app
+from config import SETTINGS, SettingError, load
+from tests.conftest import settings
+
+
+def test_the_defaults_serve_the_sandbox():
+    loaded = load({}, {})
+    assert loaded["NETWORK"] == "sandbox"
+    assert loaded["ACCOUNT_ID"] == "0.0.9001"
+    assert loaded["MIRROR_NODE_URL"] == "http://127.0.0.1:8000/sandbox"
+    assert loaded["MAX_TRANSACTION_FEE"] == 500_000_000
+
+
+def test_the_environment_is_read_with_the_prefix_and_overrides_without():
+    environ = {"MARKETPLACE_NAME": "From outside", "MARKETPLACE_WALLETS": "a, b", "NAME": "no"}
+    loaded = load({"NAME": "From the code"}, environ)
+    assert loaded["NAME"] == "From the code"
+    assert loaded["WALLETS"] == ("a", "b")
+
+
+@pytest.mark.parametrize("network", ["mainnet", "testnet", "previewnet"])
+def test_a_real_network_needs_an_account(network):
+    with pytest.raises(SettingError, match="MARKETPLACE_ACCOUNT_ID is required"):
+        load({"NETWORK": network}, {})
+    loaded = load({"NETWORK": network, "ACCOUNT_ID": "0.0.4321"}, {})
+    assert loaded["MIRROR_NODE_URL"] == f"https://{network}.mirrornode.hedera.com"
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("NETWORK", "devnet"),
+        ("ACCOUNT_ID", "0.0"),
+        ("ACCOUNT_ID", "0.0.5\n"),
+        ("NAME", ""),
+        ("NAME", "a\0b"),
+        ("WALLETS", ""),
+        ("WALLETS", "a/b"),
+        ("USER_LIMIT_MAX", "0"),
+        ("USER_LIMIT_MAX", "many"),
+        ("NODE_ACCOUNT_IDS", ""),
+        ("NODE_ACCOUNT_IDS", "0.0.3,0.0.3"),
+        ("MAX_TRANSACTION_FEE", "0"),
+        ("MAX_TRANSACTION_FEE", "NaN"),
+        ("MAX_TRANSACTION_FEE", "five"),
+        ("MAX_TRANSACTION_FEE", "0.000000001"),
+        ("TRANSACTION_VALID_SECONDS", "181"),
+        ("TRANSACTION_VALID_SECONDS", "14"),
+        ("PUBLIC_URL", "nft.example.com"),
+        ("PUBLIC_URL", "ftp://nft.example.com"),
+        ("API_PREFIX", "marketplace"),
+        ("API_PREFIX", "/market/"),
+        ("MIRROR_NODE_URL", "not a url"),
+        ("IPFS_GATEWAYS", "ipfs.io"),
+        ("DATABASE_URL", "postgresql://localhost/market"),
+        ("DATABASE_URL", "sqlite://"),
+        ("MEDIA_URL", "instance/media"),
+    ],
+)
+def test_nonsense_stops_the_start_and_is_named(name, value):
+    with pytest.raises(SettingError, match=re.escape(f"MARKETPLACE_{name}={value!r} is not")):
+        load({name: value}, {})
+
+
+def test_an_unknown_setting_stops_the_start():
+    with pytest.raises(
+        SettingError, match=r"_DATABSE_URL is not a setting \(did you mean .*DATABASE_URL"
+    ):
+        load({}, {"MARKETPLACE_DATABSE_URL": "x"})
+    with pytest.raises(SettingError, match="MARKETPLACE_NETWROK is not a setting"):
+        create_app(NETWROK="mainnet")
+
+
+def test_a_trailing_slash_does_no_harm():
+    loaded = load(
+        {"MIRROR_NODE_URL": "https://mirror.example/", "IPFS_GATEWAYS": "https://a/ipfs/"}, {}
+    )
+    assert loaded["MIRROR_NODE_URL"] == "https://mirror.example"
+    assert loaded["IPFS_GATEWAYS"] == ("https://a/ipfs/",)
+
+
+def test_two_apps_share_nothing(tmp_path):
+    one = create_app(NAME="One", API_PREFIX="/one", **settings(tmp_path / "one"))
+    two = create_app(NAME="Two", **settings(tmp_path / "two"))
+    assert one.extensions["database"].path != two.extensions["database"].path
+    assert one.test_client().get("/one/openapi.json").json["info"]["title"] == "One"
+    assert two.test_client().get("/openapi.json").json["info"]["title"] == "Two"
+
+
+@pytest.mark.parametrize("network", ["mainnet", "testnet", "previewnet"])
+def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
+    folders = settings(tmp_path)
+    app = create_app(NETWORK=network, ACCOUNT_ID="0.0.4321", **folders)
+    client = app.test_client()
+    for path in ("/sandbox/transactions", "/sandbox/sign", "/sandbox/transfers"):
+        assert client.post(path, json={}).status_code == 404
+    assert client.get("/sandbox/api/v1/tokens/0.0.1").status_code == 404
+    assert "sandbox" not in app.cli.commands
+    assert not Path(folders["SANDBOX_DATABASE_URL"].removeprefix("sqlite:///")).exists()
+
+
+def test_every_setting_is_in_the_readme():
+    readme = (Path(config.__file__).parent / "README.md").read_text()
+    rows = re.findall(r"^\| `([A-Z_]+)` \|", readme, re.MULTILINE)
+    assert sorted(rows) == sorted(SETTINGS)
