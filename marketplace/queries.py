@@ -1,0 +1,199 @@
+"""All SQL, by hand: one function, one statement, in the subset SQLite and PostgreSQL share.
+
+The name tells the shape: get_ a row or None, list_ rows, insert_ and mark_ the row written or None.
+"""
+
+# NFTs
+
+
+def get_nft(db, token, serial_no):
+    sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def get_any_nft(db):
+    return db.execute("SELECT token, serial_no FROM nft LIMIT 1").fetchone()
+
+
+def list_orderbook(db, limit, offset):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+        ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
+        LIMIT :limit OFFSET :offset
+    """
+    return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
+
+
+def list_listed_in_collection(db, token):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND token = :token
+        ORDER BY serial_no
+    """
+    return db.execute(sql, {"token": token}).fetchall()
+
+
+def list_listed_by_owner(db, owner, limit, offset):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+        ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
+        LIMIT :limit OFFSET :offset
+    """
+    return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
+
+
+def insert_nft(db, nft):
+    # Two adds at once make one record: the second finds it there and changes nothing.
+    sql = """
+        INSERT INTO nft (
+            token, serial_no, name, file_type, attributes, image, original_image_url,
+            owner, ledger_at, metadata, is_complete
+        )
+        VALUES (
+            :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
+            :owner, :ledger_at, :metadata, :is_complete
+        )
+        ON CONFLICT (token, serial_no) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, nft).fetchone()
+
+
+def mark_listed(db, token, serial_no, owner, listing_price, listed_at, ledger_at):
+    # The last listing by consensus time wins, and a listing never undoes what the ledger did after it.
+    sql = """
+        UPDATE nft
+        SET is_for_sale = 1,
+            owner = :owner,
+            listing_price = :listing_price,
+            last_listed_at = :listed_at,
+            ledger_at = :ledger_at
+        WHERE token = :token AND serial_no = :serial_no
+          AND ledger_at <= :ledger_at
+          AND (last_listed_at IS NULL OR last_listed_at < :listed_at)
+        RETURNING *
+    """
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "owner": owner,
+        "listing_price": listing_price,
+        "listed_at": listed_at,
+        "ledger_at": ledger_at,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_listing_date_unknown(db, token, serial_no):
+    sql = """
+        UPDATE nft SET last_listed_at = NULL
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def mark_not_listed(db, token, serial_no, owner, ledger_at):
+    sql = """
+        UPDATE nft
+        SET is_for_sale = 0, listing_price = 0, owner = :owner, ledger_at = :ledger_at
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :ledger_at
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "ledger_at": ledger_at}
+    return db.execute(sql, parameters).fetchone()
+
+
+# Prepared listings
+
+
+def insert_prepared_listing(db, prepared):
+    sql = """
+        INSERT INTO prepared_listing (
+            transaction_id, token, serial_no, account_id, listing_price, memo, wallet,
+            prepared_at, expires_at
+        )
+        VALUES (
+            :transaction_id, :token, :serial_no, :account_id, :listing_price, :memo, :wallet,
+            :prepared_at, :expires_at
+        )
+        ON CONFLICT (transaction_id) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, prepared).fetchone()
+
+
+def get_prepared_listing(db, transaction_id, token, serial_no, account_id):
+    sql = """
+        SELECT * FROM prepared_listing
+        WHERE transaction_id = :transaction_id
+          AND token = :token AND serial_no = :serial_no AND account_id = :account_id
+    """
+    parameters = {
+        "transaction_id": transaction_id,
+        "token": token,
+        "serial_no": serial_no,
+        "account_id": account_id,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_newest_prepared_listing(db, token, serial_no, account_id):
+    sql = """
+        SELECT * FROM prepared_listing
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+        ORDER BY prepared_at DESC
+        LIMIT 1
+    """
+    parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_result(db, transaction_id, result, consensus_at):
+    sql = """
+        UPDATE prepared_listing
+        SET result = :result, consensus_at = :consensus_at
+        WHERE transaction_id = :transaction_id
+        RETURNING *
+    """
+    parameters = {
+        "transaction_id": transaction_id,
+        "result": result,
+        "consensus_at": consensus_at,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+# Access tokens
+
+
+def insert_access_token(db, access_token):
+    sql = """
+        INSERT INTO access_token (hash, name, scopes, created_at, expires_at)
+        VALUES (:hash, :name, :scopes, :created_at, :expires_at)
+        ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, access_token).fetchone()
+
+
+def get_access_token(db, token_hash):
+    sql = "SELECT * FROM access_token WHERE hash = :hash"
+    return db.execute(sql, {"hash": token_hash}).fetchone()
+
+
+def list_access_tokens(db):
+    sql = "SELECT * FROM access_token ORDER BY created_at, name"
+    return db.execute(sql).fetchall()
+
+
+def mark_access_token_revoked(db, name, revoked_at):
+    sql = """
+        UPDATE access_token
+        SET revoked_at = :revoked_at
+        WHERE name = :name AND revoked_at IS NULL
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchone()

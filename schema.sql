@@ -1,0 +1,68 @@
+-- Every table, and the rules the data obeys. Applied at every start: each statement is idempotent.
+-- Dates are text that sorts: 2026-11-20T12:34:56.789012345Z. Prices are whole HBAR.
+
+-- One NFT, as the ledger and its metadata showed it last.
+CREATE TABLE IF NOT EXISTS nft (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL CHECK (serial_no > 0),
+    name TEXT NOT NULL,
+    file_type TEXT NOT NULL,
+    attributes TEXT, -- JSON text of [{"trait_type", "value"}, ...], null when there are none
+    image TEXT, -- key of the optimised image in the media store, null while it could not be had
+    original_image_url TEXT,
+    owner TEXT NOT NULL,
+    is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
+    listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
+    last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
+    ledger_at TEXT NOT NULL, -- the ledger's own date of the state seen here: an older one never wins
+    metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
+    is_complete INTEGER NOT NULL DEFAULT 1 CHECK (is_complete IN (0, 1)), -- 0: metadata or image still to be had
+    PRIMARY KEY (token, serial_no),
+    CHECK (is_for_sale = 0 OR listing_price > 0),
+    CHECK (is_for_sale = 1 OR listing_price = 0)
+) STRICT;
+
+-- Serves queries.list_orderbook.
+CREATE INDEX IF NOT EXISTS nft_by_listing_date
+    ON nft (last_listed_at DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.list_listed_by_owner.
+CREATE INDEX IF NOT EXISTS nft_by_owner_and_listing_date
+    ON nft (owner, last_listed_at DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.list_listed_in_collection.
+CREATE INDEX IF NOT EXISTS nft_listed_in_collection
+    ON nft (token, serial_no) WHERE is_for_sale = 1;
+
+-- One listing transaction handed out to be signed, and what the ledger made of it.
+CREATE TABLE IF NOT EXISTS prepared_listing (
+    transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    account_id TEXT NOT NULL,
+    listing_price INTEGER NOT NULL CHECK (listing_price BETWEEN 1 AND 50000000000),
+    memo TEXT NOT NULL,
+    wallet TEXT NOT NULL,
+    prepared_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL,
+    result TEXT, -- the ledger's result code, null until it is known
+    consensus_at TEXT,
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+) STRICT;
+
+-- Serves queries.get_newest_prepared_listing.
+CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
+    ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
+
+-- One access token: only its hash is here.
+CREATE TABLE IF NOT EXISTS access_token (
+    hash TEXT PRIMARY KEY, -- SHA-256 of the token, hexadecimal
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL, -- separated by spaces, as in RFC 6749
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT
+) STRICT;
+
+-- A name belongs to one living token at most.
+CREATE UNIQUE INDEX IF NOT EXISTS access_token_name ON access_token (name) WHERE revoked_at IS NULL;

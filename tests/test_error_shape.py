@@ -1,0 +1,104 @@
+"""Every way to fail answers in the one shape: {"code", "status", "message", "errors"?}."""
+
+import logging
+
+import pytest
+
+from marketplace import errors
+from tests.conftest import ALICE, TOKEN, assert_error
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/nowhere", "/v2/orderbook", "/favicon.ico", "/v1", "/v1/nft/0.0.1"]
+)
+def test_an_unknown_route(client, path):
+    assert_error(client.get(path), 404, f'There is nothing at "{path}"')
+
+
+def test_a_method_that_is_not_allowed(client):
+    r = client.delete("/v1/orderbook")
+    assert_error(r, 405, "DELETE is not allowed here", "GET")
+    assert "GET" in r.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "nonsense", "{'a': 1}", '{"a": NaN}', "[" * 20_000, "9" * 5000]
+)
+def test_a_body_that_is_not_json(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    if body == "9" * 5000:
+        assert r.status_code in (400, 422)  # newer Pythons read numbers that long
+    else:
+        assert_error(r, 400, "The body is not JSON")
+
+
+def test_a_body_that_is_not_utf8(client):
+    r = client.post("/v1/add", data=b'{"a": "\xff"}', content_type="application/json")
+    assert_error(r, 400, "The body is not JSON")
+
+
+@pytest.mark.parametrize("body", ["null", "[]", "7", '"text"', "true", "[{}]"])
+def test_a_body_that_is_not_an_object(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 422, "body must be a JSON object")
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "", "text/plain", "application/x-www-form-urlencoded"]
+)
+def test_a_wrong_content_type(client, content_type):
+    r = client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
+    assert_error(r, 415, "Content-Type must be application/json")
+
+
+def test_a_body_that_is_too_large(client):
+    r = client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_several_wrong_fields_are_all_named(client):
+    body = assert_error(client.post("/v1/add", json={"serialNo": "7", "tokenId": None}), 422)
+    assert body["message"] == (
+        "accountId is required; tokenId must not be null;"
+        ' serialNo must be a whole number from 1 to 9223372036854775807, not "7"'
+    )
+    assert body["errors"]["json"].keys() == {"accountId", "tokenId", "serialNo"}
+
+
+def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
+    @app.get("/broken")
+    def broken():
+        raise RuntimeError("the password is hunter2")
+
+    with caplog.at_level(logging.ERROR):
+        r = client.get("/broken")
+    body = assert_error(r, 500, "Something went wrong here")
+    assert "hunter2" not in str(body)
+    assert [record.message for record in caplog.records] == ["Exception on /broken [GET]"]
+
+
+def test_every_domain_error_has_its_own_status():
+    kinds, found = [errors.MarketplaceError], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        found.add(kind)
+    assert all(400 <= kind.status < 600 for kind in found)
+    assert len(found) > 15
+
+
+def test_the_database_being_locked_is_said(app, client):
+    from marketplace import db
+
+    blocker = app.extensions["database"]._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    app.extensions["database"].connection.execute("PRAGMA busy_timeout = 50")
+    try:
+        r = client.post("/v1/add", json=KEYS)
+        assert_error(r, 503, f"stayed locked for {db.BUSY_TIMEOUT_SECONDS} s")
+        assert r.headers["Retry-After"]
+    finally:
+        blocker.close()
+    assert client.post("/v1/add", json=KEYS).status_code == 200
