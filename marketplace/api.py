@@ -1,0 +1,114 @@
+"""flask-smorest, bent to our contract: strict bodies, validated paths, one error shape, one document."""
+
+import json
+from functools import wraps
+
+import flask_smorest
+from flask import current_app, request
+from webargs.flaskparser import FlaskParser
+
+from marketplace import errors
+from marketplace.schemas import ErrorSchema
+
+# What any request with a token, or with a body, may be answered with, by the response's name.
+SHARED_RESPONSES = {
+    "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
+    "ScopeMissing": (403, "The access token lacks the scope: read for GET, write for POST"),
+    "RequestNotJson": (400, "The body is not JSON"),
+    "RequestTooLarge": (413, "The body is too large"),
+    "ContentTypeNotJson": (415, "The body is not declared as application/json"),
+    "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
+    "Unavailable": (503, "The ledger or the database did not answer; nothing was changed"),
+}
+HEADERS = {
+    401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
+    403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
+    503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
+}
+
+
+class Parser(FlaskParser):
+    """Reads a JSON body strictly: declared as JSON, RFC 8259 JSON, and never a 500."""
+
+    def load_json(self, req, schema):
+        if not req.is_json:
+            raise errors.ContentTypeNotJson(req.content_type)
+        try:
+            return json.loads(req.get_data(), parse_constant=_refuse_constant)
+        except RecursionError:
+            raise errors.RequestNotJson("it is nested too deeply") from None
+        except ValueError as error:
+            raise errors.RequestNotJson(str(error)) from None
+
+
+def _refuse_constant(name):
+    raise ValueError(f"{name} is not a JSON number")
+
+
+class Blueprint(flask_smorest.Blueprint):
+    ARGUMENTS_PARSER = Parser()
+
+    def path(self, schema):
+        """Validate the path's own parameters, after authentication, and pass them on by inside name."""
+        validate = super().arguments(schema, location="path")
+
+        def decorator(view):
+            @wraps(view)
+            def with_inside_names(path, **raw):
+                others = {name: raw[name] for name in raw.keys() - request.view_args.keys()}
+                return view(**others, **path)
+
+            return validate(with_inside_names)
+
+        return decorator
+
+    def query(self, schema):
+        """Validate the query's parameters, and pass them on by inside name."""
+        return super().arguments(schema, location="query", as_kwargs=True)
+
+    def body(self, schema):
+        """Validate the JSON body, and pass its fields on by inside name."""
+        validate = super().arguments(schema, as_kwargs=True)
+        document = self.doc(
+            responses={
+                400: "RequestNotJson",
+                413: "RequestTooLarge",
+                415: "ContentTypeNotJson",
+                502: "LedgerAnswerInvalid",
+                503: "Unavailable",
+            }
+        )
+        return lambda view: document(validate(view))
+
+    def refuses(self, status, description):
+        """Document an error of a view, in the one shape."""
+        return self.alt_response(
+            status,
+            schema=ErrorSchema,
+            description=description,
+            example=errors.body(status, description),
+        )
+
+
+class Api(flask_smorest.Api):
+    ERROR_SCHEMA = ErrorSchema
+    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
+
+    def _register_error_handlers(self):
+        errors.init_app(self._app)
+
+    def _register_responses(self):
+        super()._register_responses()
+        self.spec.components.security_scheme("bearerToken", {"type": "http", "scheme": "bearer"})
+        for name, (status, description) in SHARED_RESPONSES.items():
+            content = {"schema": ErrorSchema, "example": errors.body(status, description)}
+            response = {
+                "description": description,
+                "headers": HEADERS.get(status, {}),
+                "content": {"application/json": content},
+            }
+            self.spec.components.response(name, response, lazy=True)
+
+    def _openapi_json(self):
+        document = self.spec.to_dict() | {"servers": [{"url": request.script_root or "/"}]}
+        return current_app.json.response(document)
