@@ -1,0 +1,46 @@
+"""A small Hedera for one's own desk: mirror node, consensus nodes, IPFS gateway, wallet.
+
+An application of its own. The service reaches it only through its mirror client's transport, so that the
+code that talks to the real network is the code that is shown, tested and demoed.
+"""
+
+from pathlib import Path
+
+from flask import Flask
+from requests.adapters import BaseAdapter
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from marketplace import __version__
+from marketplace.api import Api
+from marketplace.db import Database
+from marketplace.sandbox import commands, desk, gateway, mirror
+from marketplace.sandbox.transport import WSGIAdapter
+
+PATH = "/sandbox"
+
+
+def init_app(app: Flask) -> dict[str, BaseAdapter]:
+    """Mount the sandbox, and return what carries requests for its address to it, in-process."""
+    sandbox = create_sandbox(app.config["SANDBOX_DATABASE_URL"], app.config["MAX_CONTENT_LENGTH"])
+    app.extensions["sandbox"] = sandbox
+    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    app.cli.add_command(commands.cli)
+    prefix = app.config["PUBLIC_URL"] + PATH
+    return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
+
+
+def create_sandbox(path: str, max_body_bytes: int) -> Flask:
+    sandbox = Flask("marketplace.sandbox")
+    sandbox.config.update(
+        MAX_CONTENT_LENGTH=max_body_bytes,
+        API_TITLE="NFT Marketplace sandbox",
+        API_VERSION=__version__,
+        OPENAPI_VERSION="3.0.3",
+        OPENAPI_URL_PREFIX="/",
+    )
+    sandbox.json.sort_keys = False
+    sandbox.extensions["database"] = Database(path, Path(__file__).parent / "schema.sql")
+    Api(sandbox).register_blueprint(desk.blp)
+    sandbox.register_blueprint(mirror.blp)
+    sandbox.register_blueprint(gateway.blp)
+    return sandbox

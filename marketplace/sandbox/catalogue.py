@@ -1,0 +1,85 @@
+"""What is minted in the sandbox: a sample of collections, and one more for every other token id."""
+
+import base64
+import hashlib
+import json
+from typing import NamedTuple
+
+from marketplace.ids import is_entity_id
+from marketplace.sandbox import artwork
+
+CREATOR = "The sandbox"
+# CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
+CID_HEADER = bytes((0x01, 0x55, 0x00))
+
+
+class Collection(NamedTuple):
+    token: str
+    name: str
+    symbol: str
+    style: str
+    story: str
+
+
+SAMPLE = (
+    Collection("0.0.5001", "Tides", "TIDE", "tides", "Water that never stands still."),
+    Collection("0.0.5002", "Orbits", "ORBIT", "orbits", "Small systems, far from here."),
+    Collection("0.0.5003", "Truchet", "TRUCH", "truchet", "Two tiles and a handful of colours."),
+    Collection("0.0.5004", "Peaks", "PEAK", "peaks", "Mornings in the mountains."),
+)
+PLAIN_NFT = ("0.0.5003", 9)  # the sample's one NFT without attributes
+
+
+def collection_of(token: str) -> Collection:
+    """The collection of any token id: the sandbox has them all."""
+    for collection in SAMPLE:
+        if collection.token == token:
+            return collection
+    style = artwork.STYLES[hashlib.sha256(token.encode()).digest()[0] % len(artwork.STYLES)]
+    return Collection(token, f"Sandbox {token}", "SAND", style, "Minted for whoever asks first.")
+
+
+def cid_of(token: str) -> str:
+    """The content id of a collection's folder. It holds the token id itself, so nothing is stored."""
+    content = token.encode()
+    cid = base64.b32encode(CID_HEADER + bytes((len(content),)) + content).decode()
+    return f"b{cid.rstrip('=').lower()}"
+
+
+def token_of(cid: str) -> str | None:
+    """The token id in a content id, or None where the sandbox made no such folder."""
+    padded = cid[1:].upper() + "=" * (-len(cid[1:]) % 8)
+    try:
+        token = base64.b32decode(padded)[len(CID_HEADER) + 1 :].decode()
+    except ValueError:
+        return None
+    return token if is_entity_id(token) and cid_of(token) == cid else None
+
+
+def pointer(token: str, serial_no: int) -> str:
+    """The metadata pointer that the NFT was minted with."""
+    return f"ipfs://{cid_of(token)}/{serial_no}.json"
+
+
+def metadata(token: str, serial_no: int) -> str:
+    """The HIP-412 document of an NFT, as JSON."""
+    collection = collection_of(token)
+    document = {
+        "name": f"{collection.name} #{serial_no}",
+        "creator": CREATOR,
+        "description": collection.story,
+        "image": f"ipfs://{cid_of(token)}/{serial_no}.png",
+        "type": "image/png",
+        "format": "HIP412@2.0.0",
+    }
+    if (token, serial_no) != PLAIN_NFT:
+        document["attributes"] = [
+            {"trait_type": trait_type, "value": value}
+            for trait_type, value in artwork.traits(collection.style, f"{token}/{serial_no}")
+        ]
+    return json.dumps(document)
+
+
+def image(token: str, serial_no: int) -> bytes:
+    """The artwork of an NFT, as PNG."""
+    return artwork.draw(collection_of(token).style, f"{token}/{serial_no}")

@@ -1,0 +1,118 @@
+"""The operator's commands for the sandbox: fill it with a sample, and say how to try it."""
+
+import random
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import click
+from flask import Flask, current_app
+from flask.cli import AppGroup
+
+from marketplace import queries, sales, times, tokens
+from marketplace.db import read, write
+from marketplace.sandbox import catalogue, consensus, wallet
+from marketplace.sandbox.mirror import GENESIS
+
+OWNERS = ("0.0.1001", "0.0.1002", "0.0.1004", "0.0.1005", "0.0.1006")
+NFTS_PER_COLLECTION = 30
+LISTED_EVERY = 3
+PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
+LISTING_DAYS = 30
+UNDATED_NFT = ("0.0.5004", 4)  # listed, but nobody knows when
+KEPT = "sandbox"
+DAY = 86_400 * times.SECOND
+
+cli = AppGroup("sandbox", help="Fill the sandbox, and see how to try it.")
+
+
+@cli.command("seed")
+def seed_command():
+    """Add the sample collections, and list a third of them. What is there already is left alone."""
+    app = current_app._get_current_object()
+    sample = [
+        (collection.token, serial_no)
+        for collection in catalogue.SAMPLE
+        for serial_no in range(1, NFTS_PER_COLLECTION + 1)
+    ]
+    missing = [nft for nft in sample if queries.get_nft(read(), *nft) is None]
+    if missing:
+        with (
+            ThreadPoolExecutor() as pool,
+            click.progressbar(
+                pool.map(lambda nft: _add(app, *nft), missing),
+                length=len(missing),
+                label="Adding the sample collections",
+            ) as added,
+        ):
+            for _ in added:
+                pass
+    _list_some(app.extensions["sandbox"], sample[::LISTED_EVERY])
+
+
+@cli.command("hello")
+def hello_command():
+    """Print where the sandbox is, a token, and a request to try."""
+    click.echo(hello(current_app))
+
+
+def hello(app: Flask) -> str:
+    """Where the sandbox is, a token, and a request to try."""
+    with app.app_context():
+        token = _kept_token()
+    url = app.config["PUBLIC_URL"]
+    api_url = url + app.config["API_PREFIX"]
+    return f"""
+The NFT marketplace serves the sandbox: no network, no account and no key is needed.
+
+  API reference  {api_url}/reference
+  Access token   {token}
+
+Try it, in another terminal:
+
+  curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
+"""
+
+
+def _kept_token() -> str:
+    """The sandbox's own access token, kept in a file beside the database; made where it is missing."""
+    path = Path(current_app.config["DATABASE_URL"]).with_name("sandbox-token")
+    if path.exists() and queries.get_access_token(read(), tokens.hash_token(path.read_text())):
+        return path.read_text()
+    with write() as db:
+        queries.mark_access_token_revoked(db, KEPT, times.to_iso(times.now()))
+    token = tokens.create(KEPT, tokens.SCOPES, seconds=None)
+    path.touch(mode=0o600)
+    path.write_text(token)
+    return token
+
+
+def _owner(token: str, serial_no: int) -> str:
+    return random.Random(f"owner of {token}/{serial_no}").choice(OWNERS)
+
+
+def _add(app: Flask, token: str, serial_no: int) -> None:
+    owner = _owner(token, serial_no)
+    with app.extensions["sandbox"].app_context():
+        consensus.mint(token, serial_no, owner, GENESIS)
+    with app.app_context():
+        sales.add(owner, token, serial_no)
+
+
+def _list_some(sandbox: Flask, nfts: list[tuple[str, int]]) -> None:
+    """List NFTs, through the same steps that a seller and her wallet take, at dates in the past."""
+    unlisted = [nft for nft in nfts if not queries.get_nft(read(), *nft)["is_for_sale"]]
+    random.Random("order of listing").shuffle(unlisted)
+    for position, (token, serial_no) in enumerate(unlisted):
+        owner = _owner(token, serial_no)
+        price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
+        days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
+        then = times.now() - int(days_ago * DAY)
+        prepared = sales.prepare(owner, token, serial_no, price, "extwallet", now=then)
+        signed = wallet.sign(owner, prepared.transaction)
+        with sandbox.app_context():
+            receipt = consensus.submit(signed, then)
+        if receipt.result == "SUCCESS":
+            sales.confirm(owner, token, serial_no, receipt.transaction_id)
+    if UNDATED_NFT in unlisted:
+        with write() as db:
+            queries.mark_listing_date_unknown(db, *UNDATED_NFT)

@@ -1,0 +1,392 @@
+"""Stands in for the consensus nodes: takes signed bytes, checks what they check, records what happened.
+
+Result codes are HAPI's ResponseCodeEnum. What a node refuses before consensus (a bad signature, an
+expired or repeated id) leaves no record, as on the network; what fails at consensus is recorded as failed.
+"""
+
+import base64
+import hashlib
+import json
+from typing import NamedTuple
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.crypto.public_key import PublicKey
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+
+from marketplace import times
+from marketplace.db import write
+from marketplace.ids import MAX_INT64, TransactionId
+from marketplace.sandbox import queries
+
+FEE_TINYBARS = 50_000_000  # $0.05, at ten cents an HBAR
+MAX_TRANSACTION_BYTES = 6144
+MAX_APPROVALS = 20
+MEMO_BYTES = 100
+NAMES = {
+    "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",
+    "cryptoDeleteAllowance": "CRYPTODELETEALLOWANCE",
+    "cryptoTransfer": "CRYPTOTRANSFER",
+}
+
+
+class Unreadable(ValueError):
+    """The bytes are not those of a transaction."""
+
+
+class Refused(Exception):
+    """A result code other than SUCCESS."""
+
+
+class Receipt(NamedTuple):
+    transaction_id: str
+    result: str
+
+
+class Signed(NamedTuple):
+    """One signed transaction, taken out of its envelopes."""
+
+    body: TransactionBody
+    body_bytes: bytes
+    pairs: list
+    size: int
+    hash: bytes
+
+    @property
+    def id(self) -> TransactionId:
+        account, start = (
+            self.body.transactionID.accountID,
+            self.body.transactionID.transactionValidStart,
+        )
+        account_id = f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
+        return TransactionId(account_id, start.seconds, start.nanos)
+
+
+def read_list(content: bytes) -> list[Transaction]:
+    """Read an SDK's bytes: a TransactionList, or a single Transaction. Raises Unreadable."""
+    try:
+        transactions = list(TransactionList.FromString(content).transaction_list)
+        if not transactions or not transactions[0].signedTransactionBytes:
+            transactions = [Transaction.FromString(content)]
+    except DecodeError:
+        raise Unreadable("is not the bytes of a Hedera transaction") from None
+    if not all(transaction.signedTransactionBytes for transaction in transactions):
+        raise Unreadable("holds no signed transaction")
+    return transactions
+
+
+def open_transaction(transaction: Transaction) -> Signed:
+    """Take a transaction out of its envelopes. Raises Unreadable."""
+    content = transaction.signedTransactionBytes
+    try:
+        signed = SignedTransaction.FromString(content)
+        body = TransactionBody.FromString(signed.bodyBytes)
+    except DecodeError:
+        raise Unreadable("holds no transaction body") from None
+    if not body.HasField("transactionID"):
+        raise Unreadable("has no transaction id")
+    return Signed(
+        body,
+        signed.bodyBytes,
+        list(signed.sigMap.sigPair),
+        transaction.ByteSize(),
+        hashlib.sha384(content).digest(),
+    )
+
+
+def submit(content: bytes, now: int) -> Receipt:
+    """Submit signed bytes at a moment. A list for several nodes goes to its first one."""
+    signed = open_transaction(read_list(content)[0])
+    transaction_id = signed.id
+    try:
+        _precheck(signed, now)
+        with write() as db:
+            _require_signature(db, signed, transaction_id.account_id, now)
+            if queries.get_transaction(db, transaction_id.dashed):
+                raise Refused("DUPLICATE_TRANSACTION")
+            consensus_at = max(now, queries.get_last_consensus(db) + 1)
+            result = _handle(db, signed, transaction_id, consensus_at)
+            _record(db, signed, transaction_id, result, consensus_at)
+        return Receipt(str(transaction_id), result)
+    except Refused as refusal:
+        return Receipt(str(transaction_id), str(refusal))
+
+
+def _precheck(signed: Signed, now: int) -> None:
+    body = signed.body
+    entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
+    entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+    duration = body.transactionValidDuration.seconds
+    start = body.transactionID.transactionValidStart
+    if not 0 <= start.nanos < times.SECOND or not 0 <= start.seconds < 10**11:
+        raise Refused("INVALID_TRANSACTION_START")
+    starts_at = start.seconds * times.SECOND + start.nanos
+    if signed.size > MAX_TRANSACTION_BYTES:
+        raise Refused("TRANSACTION_OVERSIZE")
+    if body.WhichOneof("data") not in NAMES:
+        raise Refused("NOT_SUPPORTED")
+    if len(body.memo.encode()) > MEMO_BYTES:
+        raise Refused("MEMO_TOO_LONG")
+    if "\0" in body.memo:
+        raise Refused("INVALID_ZERO_BYTE_IN_STRING")
+    if not 15 <= duration <= 180:
+        raise Refused("INVALID_TRANSACTION_DURATION")
+    if starts_at > now:
+        raise Refused("INVALID_TRANSACTION_START")
+    if starts_at + duration * times.SECOND < now:
+        raise Refused("TRANSACTION_EXPIRED")
+    if body.transactionFee < FEE_TINYBARS:
+        raise Refused("INSUFFICIENT_TX_FEE")
+
+
+def _require_signature(db, signed: Signed, account_id: str, now: int) -> None:
+    """Check that an account has signed. The first key that signs for an account becomes its key.
+
+    But the payer's own signature never speaks for another account whose key is not known yet.
+    """
+    account = queries.get_account(db, account_id)
+    payer = queries.get_account(db, signed.id.account_id)
+    for pair in signed.pairs:
+        key = bytes.fromhex(account["public_key"]) if account else pair.pubKeyPrefix
+        if not key.startswith(pair.pubKeyPrefix):
+            continue
+        if account is None and payer and payer["public_key"] == key.hex():
+            continue
+        key_type = _verify(key, pair, signed.body_bytes)
+        if key_type:
+            if account is None:
+                queries.insert_account(db, account_id, key_type, key.hex(), now)
+            return
+    raise Refused("INVALID_SIGNATURE")
+
+
+def _verify(key: bytes, pair, content: bytes) -> str | None:
+    """The type of the key whose signature of the content this pair is, or None where it is none."""
+    try:
+        if len(key) == 32:
+            Ed25519PublicKey.from_public_bytes(key).verify(pair.ed25519, content)
+            return "ED25519"
+        if len(key) == 33:
+            PublicKey.from_bytes_ecdsa(key).verify(pair.ECDSA_secp256k1, content)
+            return "ECDSA_SECP256K1"
+    except (InvalidSignature, ValueError):
+        pass
+    return None
+
+
+def _handle(db, signed: Signed, transaction_id: TransactionId, now: int) -> str:
+    """Do what the transaction says, all of it or nothing, and return the result code."""
+    handlers = {
+        "cryptoApproveAllowance": _approve,
+        "cryptoDeleteAllowance": _delete_approvals,
+        "cryptoTransfer": _transfer,
+    }
+    kind = signed.body.WhichOneof("data")
+    db.execute("SAVEPOINT effects")
+    try:
+        handlers[kind](db, signed, getattr(signed.body, kind), transaction_id, now)
+        return "SUCCESS"
+    except Refused as refusal:
+        db.execute("ROLLBACK TO effects")
+        return str(refusal)
+    finally:
+        db.execute("RELEASE effects")
+
+
+def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: int) -> None:
+    if approvals.cryptoAllowances or approvals.tokenAllowances:
+        raise Refused("NOT_SUPPORTED")
+    if not approvals.nftAllowances:
+        raise Refused("EMPTY_ALLOWANCES")
+    if sum(max(1, len(a.serial_numbers)) for a in approvals.nftAllowances) > MAX_APPROVALS:
+        raise Refused("MAX_ALLOWANCES_EXCEEDED")
+    for approval in approvals.nftAllowances:
+        owner = _owner_of(db, signed, approval, transaction_id, now)
+        token = entity(approval.tokenId, "INVALID_TOKEN_ID")
+        if not approval.HasField("spender"):
+            raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
+        if approval.HasField("delegating_spender"):
+            raise Refused("NOT_SUPPORTED")
+        spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
+        if spender == owner:
+            raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+        if approval.HasField("approved_for_all"):
+            # A false one that is present revokes: the trap of the SDKs that always send it.
+            queries.delete_approval_for_all(db, owner, spender, token)
+            if approval.approved_for_all.value:
+                queries.insert_approval_for_all(db, owner, spender, token, now)
+        elif not approval.serial_numbers:
+            raise Refused("EMPTY_ALLOWANCES")
+        for serial_no in approval.serial_numbers:
+            _require_owner(db, token, serial_no, owner)
+            queries.mark_spender(db, token, serial_no, spender, now)
+            _remember(db, token, serial_no, transaction_id, now, "CRYPTOAPPROVEALLOWANCE")
+
+
+def _delete_approvals(db, signed: Signed, approvals, transaction_id: TransactionId, now) -> None:
+    if not approvals.nftAllowances:
+        raise Refused("EMPTY_ALLOWANCES")
+    for approval in approvals.nftAllowances:
+        owner = _owner_of(db, signed, approval, transaction_id, now)
+        token = entity(approval.token_id, "INVALID_TOKEN_ID")
+        if not approval.serial_numbers:
+            raise Refused("EMPTY_ALLOWANCES")
+        for serial_no in approval.serial_numbers:
+            _require_owner(db, token, serial_no, owner)
+            queries.mark_spender(db, token, serial_no, None, now)
+            _remember(db, token, serial_no, transaction_id, now, "CRYPTODELETEALLOWANCE")
+
+
+def _transfer(db, signed: Signed, transfers, transaction_id: TransactionId, now: int) -> None:
+    # The sandbox keeps no balances: HBAR moves freely, as long as it adds up.
+    if sum(amount.amount for amount in transfers.transfers.accountAmounts):
+        raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    for amount in transfers.transfers.accountAmounts:
+        if amount.amount < 0 and not amount.is_approval:
+            account_id = entity(amount.accountID, "INVALID_ACCOUNT_ID")
+            _require_signature(db, signed, account_id, now)
+    for moved in transfers.tokenTransfers:
+        if moved.transfers:
+            raise Refused("NOT_SUPPORTED")
+        token = entity(moved.token, "INVALID_TOKEN_ID")
+        for transfer in moved.nftTransfers:
+            sender = entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID")
+            receiver = entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID")
+            nft = _require_owner(db, token, transfer.serialNumber, sender)
+            if transfer.is_approval:
+                _require_approval(db, nft, transaction_id.account_id)
+            else:
+                _require_signature(db, signed, sender, now)
+            _move(db, nft, receiver, transaction_id, now, bool(transfer.is_approval))
+
+
+def _owner_of(db, signed: Signed, approval, transaction_id: TransactionId, now: int) -> str:
+    """Whose approval it is: the payer's, or that of an owner who has signed too."""
+    if not approval.HasField("owner"):
+        return transaction_id.account_id
+    owner = entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
+    if owner != transaction_id.account_id:
+        _require_signature(db, signed, owner, now)
+    return owner
+
+
+def _require_owner(db, token: str, serial_no: int, owner: str):
+    if serial_no < 1:
+        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    nft = queries.get_nft(db, token, serial_no)
+    if nft is None or nft["owner"] != owner:
+        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    return nft
+
+
+def _require_approval(db, nft, spender: str) -> None:
+    if nft["spender"] != spender and not queries.get_approval_for_all(
+        db, nft["owner"], spender, nft["token"]
+    ):
+        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+
+
+def _move(db, nft, receiver: str, transaction_id: TransactionId, now: int, is_approval: bool):
+    queries.mark_owner(db, nft["token"], nft["serial_no"], receiver, now)
+    _remember(
+        db,
+        nft["token"],
+        nft["serial_no"],
+        transaction_id,
+        now,
+        "CRYPTOTRANSFER",
+        sender_account_id=nft["owner"],
+        receiver_account_id=receiver,
+        is_approval=is_approval,
+    )
+
+
+def entity(proto: Message, code: str) -> str:
+    """Write a protobuf id as text. Refuses, with the code, what the sandbox has no account for."""
+    number = proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum
+    if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
+        raise Refused(code)
+    return f"{proto.shardNum}.{proto.realmNum}.{number}"
+
+
+# What the mirror node will show
+
+
+def _record(db, signed: Signed, transaction_id: TransactionId, result: str, now: int) -> None:
+    body = signed.body
+    node = entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+    document = {
+        "charged_tx_fee": FEE_TINYBARS,
+        "consensus_timestamp": times.to_consensus(now),
+        "entity_id": None,
+        "max_fee": str(body.transactionFee),
+        "memo_base64": base64.b64encode(body.memo.encode()).decode(),
+        "name": NAMES[body.WhichOneof("data")],
+        "nft_transfers": [],
+        "node": node,
+        "nonce": 0,
+        "parent_consensus_timestamp": None,
+        "result": result,
+        "scheduled": False,
+        "token_transfers": [],
+        "transaction_hash": base64.b64encode(signed.hash).decode(),
+        "transaction_id": transaction_id.dashed,
+        "transfers": [
+            {"account": transaction_id.account_id, "amount": -FEE_TINYBARS, "is_approval": False},
+            {"account": node, "amount": FEE_TINYBARS, "is_approval": False},
+        ],
+        "valid_duration_seconds": str(body.transactionValidDuration.seconds),
+        "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
+    }
+    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document))
+
+
+def _remember(
+    db,
+    token: str,
+    serial_no: int,
+    transaction_id: TransactionId,
+    now: int,
+    name: str,
+    *,
+    sender_account_id: str | None = None,
+    receiver_account_id: str | None = None,
+    is_approval: bool = False,
+) -> None:
+    document = {
+        "consensus_timestamp": times.to_consensus(now),
+        "is_approval": is_approval,
+        "nonce": 0,
+        "receiver_account_id": receiver_account_id,
+        "sender_account_id": sender_account_id,
+        "transaction_id": transaction_id.dashed,
+        "type": name,
+    }
+    queries.insert_nft_transaction(db, token, serial_no, now, json.dumps(document))
+
+
+# What needs no signature
+
+
+def mint(token: str, serial_no: int, owner: str, now: int) -> None:
+    """Give an NFT that nobody has yet to its first owner."""
+    with write() as db:
+        if queries.insert_nft(db, token, serial_no, owner, now):
+            transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
+            _remember(
+                db, token, serial_no, transaction_id, now, "TOKENMINT", receiver_account_id=owner
+            )
+
+
+def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
+    """Move an NFT to another account, as a sale elsewhere would: whoever owns it is not asked."""
+    with write() as db:
+        queries.insert_nft(db, token, serial_no, queries.TREASURY, now)
+        nft = queries.get_nft(db, token, serial_no)
+        now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
+        transaction_id = TransactionId(nft["owner"], *divmod(now, times.SECOND))
+        _move(db, nft, receiver, transaction_id, now, is_approval=False)
+    return Receipt(str(transaction_id), "SUCCESS")

@@ -1,0 +1,38 @@
+"""The sandbox's IPFS gateway: metadata documents and artwork of everything minted there."""
+
+from flask import Blueprint, Response, abort
+
+from marketplace.ids import MAX_INT64
+from marketplace.sandbox import catalogue
+
+MAX_AGE_SECONDS = 86_400
+
+blp = Blueprint("gateway", __name__)
+
+
+@blp.get("/ipfs/<cid>/<int:serial_no>.json")
+def show_metadata(cid, serial_no):
+    """Serve a HIP-412 document"""
+    token = _token(cid, serial_no)
+    return _immutable(catalogue.metadata(token, serial_no), "application/json")
+
+
+@blp.get("/ipfs/<cid>/<int:serial_no>.png")
+def show_image(cid, serial_no):
+    """Serve an artwork"""
+    token = _token(cid, serial_no)
+    return _immutable(catalogue.image(token, serial_no), "image/png")
+
+
+def _token(cid: str, serial_no: int) -> str:
+    token = catalogue.token_of(cid)
+    if token is None or not 1 <= serial_no <= MAX_INT64:
+        abort(404)
+    return token
+
+
+def _immutable(content: str | bytes, content_type: str) -> Response:
+    response = Response(content, content_type=content_type)
+    response.cache_control.max_age = MAX_AGE_SECONDS
+    response.cache_control.immutable = True
+    return response

@@ -1,0 +1,189 @@
+"""The SQL of the sandbox's ledger: one function, one statement."""
+
+TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
+
+
+# Accounts
+
+
+def get_account(db, account_id):
+    sql = "SELECT * FROM account WHERE account_id = :account_id"
+    return db.execute(sql, {"account_id": account_id}).fetchone()
+
+
+def insert_account(db, account_id, key_type, public_key, now):
+    sql = """
+        INSERT INTO account (account_id, key_type, public_key, created_at)
+        VALUES (:account_id, :key_type, :public_key, :now)
+        ON CONFLICT (account_id) DO NOTHING
+        RETURNING *
+    """
+    parameters = {
+        "account_id": account_id,
+        "key_type": key_type,
+        "public_key": public_key,
+        "now": now,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+# NFTs
+
+
+def get_nft(db, token, serial_no):
+    sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def insert_nft(db, token, serial_no, owner, now):
+    sql = """
+        INSERT INTO nft (token, serial_no, owner, created_at, modified_at)
+        VALUES (:token, :serial_no, :owner, :now, :now)
+        ON CONFLICT (token, serial_no) DO NOTHING
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def list_nfts_of(db, owner, token, spender, low, high, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE owner = :owner
+          AND (CAST(:token AS TEXT) IS NULL OR token = :token)
+          AND (CAST(:spender AS TEXT) IS NULL OR spender = :spender)
+          AND serial_no BETWEEN :low AND :high
+        ORDER BY token DESC, serial_no DESC
+        LIMIT :limit
+    """
+    parameters = {
+        "owner": owner,
+        "token": token,
+        "spender": spender,
+        "low": low,
+        "high": high,
+        "limit": limit,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_nfts_in(db, token, low, high, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE token = :token AND serial_no BETWEEN :low AND :high
+        ORDER BY serial_no DESC
+        LIMIT :limit
+    """
+    parameters = {"token": token, "low": low, "high": high, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
+
+
+def mark_spender(db, token, serial_no, spender, now):
+    sql = """
+        UPDATE nft SET spender = :spender, modified_at = :now
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "spender": spender, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_owner(db, token, serial_no, owner, now):
+    # Any transfer clears the approval of the serial.
+    sql = """
+        UPDATE nft SET owner = :owner, spender = NULL, modified_at = :now
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+# Approvals for all
+
+
+def insert_approval_for_all(db, owner, spender, token, now):
+    sql = """
+        INSERT INTO approval_for_all (owner, spender, token, approved_at)
+        VALUES (:owner, :spender, :token, :now)
+        ON CONFLICT (owner, spender, token) DO NOTHING
+        RETURNING *
+    """
+    parameters = {"owner": owner, "spender": spender, "token": token, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def delete_approval_for_all(db, owner, spender, token):
+    sql = """
+        DELETE FROM approval_for_all
+        WHERE owner = :owner AND spender = :spender AND token = :token
+        RETURNING *
+    """
+    return db.execute(sql, {"owner": owner, "spender": spender, "token": token}).fetchone()
+
+
+def get_approval_for_all(db, owner, spender, token):
+    sql = """
+        SELECT * FROM approval_for_all
+        WHERE owner = :owner AND spender = :spender AND token = :token
+    """
+    return db.execute(sql, {"owner": owner, "spender": spender, "token": token}).fetchone()
+
+
+def list_approvals_for_all(db, owner):
+    sql = "SELECT * FROM approval_for_all WHERE owner = :owner ORDER BY spender, token"
+    return db.execute(sql, {"owner": owner}).fetchall()
+
+
+# Transactions
+
+
+def get_last_consensus(db):
+    sql = "SELECT COALESCE(MAX(consensus_at), 0) FROM transaction_record"
+    return db.execute(sql).fetchone()[0]
+
+
+def get_transaction(db, transaction_id):
+    sql = "SELECT * FROM transaction_record WHERE transaction_id = :transaction_id"
+    return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
+
+
+def insert_transaction(db, consensus_at, transaction_id, document):
+    sql = """
+        INSERT INTO transaction_record (consensus_at, transaction_id, document)
+        VALUES (:consensus_at, :transaction_id, :document)
+        RETURNING *
+    """
+    parameters = {
+        "consensus_at": consensus_at,
+        "transaction_id": transaction_id,
+        "document": document,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+def insert_nft_transaction(db, token, serial_no, consensus_at, document):
+    sql = """
+        INSERT INTO nft_transaction (token, serial_no, consensus_at, document)
+        VALUES (:token, :serial_no, :consensus_at, :document)
+        ON CONFLICT (token, serial_no, consensus_at) DO NOTHING
+        RETURNING *
+    """
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "consensus_at": consensus_at,
+        "document": document,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+def list_nft_transactions(db, token, serial_no, limit):
+    sql = """
+        SELECT * FROM nft_transaction
+        WHERE token = :token AND serial_no = :serial_no
+        ORDER BY consensus_at DESC
+        LIMIT :limit
+    """
+    parameters = {"token": token, "serial_no": serial_no, "limit": limit}
+    return db.execute(sql, parameters).fetchall()

@@ -1,0 +1,46 @@
+-- The sandbox's own small ledger. Moments are nanoseconds since 1970, as consensus time is.
+
+CREATE TABLE IF NOT EXISTS account (
+    account_id TEXT PRIMARY KEY,
+    key_type TEXT NOT NULL CHECK (key_type IN ('ED25519', 'ECDSA_SECP256K1')),
+    public_key TEXT NOT NULL, -- hexadecimal; the first key that signed for the account
+    created_at INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE IF NOT EXISTS nft (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL CHECK (serial_no > 0),
+    owner TEXT NOT NULL,
+    spender TEXT,
+    created_at INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL,
+    PRIMARY KEY (token, serial_no)
+) STRICT;
+
+-- Serves queries.list_nfts_of.
+CREATE INDEX IF NOT EXISTS nft_by_owner ON nft (owner, token, serial_no);
+
+-- One owner lets one spender have all of a token.
+CREATE TABLE IF NOT EXISTS approval_for_all (
+    owner TEXT NOT NULL,
+    spender TEXT NOT NULL,
+    token TEXT NOT NULL,
+    approved_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, spender, token)
+) STRICT;
+
+-- One transaction that reached consensus, as the mirror node shows it.
+CREATE TABLE IF NOT EXISTS transaction_record (
+    consensus_at INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL UNIQUE, -- 0.0.x-seconds-nanoseconds
+    document TEXT NOT NULL -- JSON
+) STRICT;
+
+-- What happened to one NFT, as the mirror node shows it.
+CREATE TABLE IF NOT EXISTS nft_transaction (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    consensus_at INTEGER NOT NULL,
+    document TEXT NOT NULL, -- JSON
+    PRIMARY KEY (token, serial_no, consensus_at)
+) STRICT;

@@ -1,0 +1,29 @@
+"""A demo wallet: signs for any account, with a key that is derived from the account id and worth nothing."""
+
+import hashlib
+
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+
+from marketplace.sandbox.consensus import open_transaction, read_list
+
+
+def private_key(account_id: str) -> PrivateKey:
+    """The account's ED25519 key, the same on every machine."""
+    seed = hashlib.sha256(f"nft-marketplace sandbox wallet {account_id}".encode()).digest()
+    return PrivateKey.from_bytes_ed25519(seed)
+
+
+def sign(account_id: str, content: bytes) -> bytes:
+    """Add the account's signature to each transaction of a list. Raises consensus.Unreadable."""
+    key = private_key(account_id)
+    prefix = key.public_key().to_bytes_raw()
+    transactions = read_list(content)
+    for transaction in transactions:
+        body_bytes = open_transaction(transaction).body_bytes
+        signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+        if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
+            signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(body_bytes))
+        transaction.signedTransactionBytes = signed.SerializeToString()
+    return TransactionList(transaction_list=transactions).SerializeToString()

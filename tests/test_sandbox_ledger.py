@@ -1,0 +1,274 @@
+"""The sandbox's consensus nodes check what real ones check, with HAPI's own result codes."""
+
+import base64
+
+import pytest
+from hiero_sdk_python.account.account_allowance_approve_transaction import (
+    AccountAllowanceApproveTransaction,
+)
+from hiero_sdk_python.account.account_allowance_delete_transaction import (
+    AccountAllowanceDeleteTransaction,
+)
+from hiero_sdk_python.account.account_create_transaction import AccountCreateTransaction
+from hiero_sdk_python.account.account_id import AccountId
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+from hiero_sdk_python.tokens.nft_id import NftId
+from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.transaction.transaction_id import TransactionId
+from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
+
+from marketplace import times
+from marketplace.sandbox import wallet
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+
+MARKET = "0.0.9001"
+
+
+def account(account_id):
+    return AccountId.from_string(account_id)
+
+
+def nft_id(serial_no=7):
+    return NftId(TokenId.from_string(TOKEN), serial_no)
+
+
+def signed(transaction, *signers, payer=ALICE, start=None, nodes=("0.0.3",), keys=()):
+    """Freeze a transaction of the Python SDK, sign it, and return its bytes."""
+    start = times.now() - 5 * times.SECOND if start is None else start
+    seconds, nanos = divmod(start, times.SECOND)
+    transaction.set_transaction_id(
+        TransactionId(account(payer), Timestamp(seconds=seconds, nanos=nanos))
+    )
+    transaction.set_node_account_ids([account(node) for node in nodes])
+    transaction.freeze()
+    for key in [*map(wallet.private_key, signers), *keys]:
+        transaction.sign(key)
+    return transaction.to_bytes()
+
+
+def approval(owner=ALICE, spender=MARKET, serial_no=7):
+    transaction = AccountAllowanceApproveTransaction()
+    return transaction.approve_token_nft_allowance(
+        nft_id(serial_no), account(owner), account(spender)
+    )
+
+
+def transfer(sender, receiver, approved=False):
+    transaction = TransferTransaction()
+    add = transaction.add_approved_nft_transfer if approved else transaction.add_nft_transfer
+    return add(nft_id(), account(sender), account(receiver))
+
+
+@pytest.fixture
+def mirror(app):
+    client = app.test_client()
+
+    def get(path):
+        return client.get(f"/sandbox/api/v1{path}")
+
+    return get
+
+
+@pytest.fixture
+def submit(ledger, nft):
+    def submit_bytes(content):
+        return ledger.submit(content).result
+
+    return submit_bytes
+
+
+def dashed(receipt):
+    payer, start = receipt.transaction_id.split("@")
+    return f"{payer}-{start.replace('.', '-')}"
+
+
+def on_ledger(mirror):
+    return mirror(f"/tokens/{TOKEN}/nfts/7").json
+
+
+def test_an_approval_sets_the_spender(submit, mirror):
+    assert submit(signed(approval(), ALICE)) == "SUCCESS"
+    assert on_ledger(mirror)["spender"] == MARKET
+    [row] = mirror(f"/accounts/{ALICE}/nfts?spender.id={MARKET}").json["nfts"]
+    assert row["serial_number"] == 7
+
+
+def test_a_deleted_approval_clears_it(submit, mirror):
+    submit(signed(approval(), ALICE))
+    deletion = AccountAllowanceDeleteTransaction()
+    deletion.delete_all_token_nft_allowances(nft_id(), account(ALICE))
+    assert submit(signed(deletion, ALICE)) == "SUCCESS"
+    assert on_ledger(mirror)["spender"] is None
+
+
+def test_a_transfer_moves_and_clears_the_spender(submit, mirror):
+    submit(signed(approval(), ALICE))
+    assert submit(signed(transfer(ALICE, BOB), ALICE)) == "SUCCESS"
+    assert on_ledger(mirror)["account_id"] == BOB
+    assert on_ledger(mirror)["spender"] is None
+
+
+def test_a_spender_pays_for_an_approved_transfer(submit, mirror):
+    submit(signed(approval(), ALICE))
+    sale = transfer(ALICE, BOB, approved=True)
+    assert submit(signed(sale, CHARLIE, payer=CHARLIE)) == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
+    sale = transfer(ALICE, BOB, approved=True)
+    assert submit(signed(sale, MARKET, payer=MARKET)) == "SUCCESS"
+    assert on_ledger(mirror)["account_id"] == BOB
+
+
+def test_a_transaction_for_several_nodes_is_one(submit, mirror):
+    assert submit(signed(approval(), ALICE, nodes=("0.0.3", "0.0.4", "0.0.5"))) == "SUCCESS"
+
+
+def test_an_ecdsa_key_signs(ledger, nft, mirror):
+    key = PrivateKey.generate_ecdsa()
+    content = signed(approval(), keys=[key])
+    receipt = ledger.submit(content)
+    assert receipt.result == "SUCCESS"
+    assert mirror(f"/accounts/{ALICE}").json["key"] == {
+        "_type": "ECDSA_SECP256K1",
+        "key": key.public_key().to_bytes_raw().hex(),
+    }
+    assert ledger.submit(signed(approval(), keys=[PrivateKey.generate_ecdsa()])).result == (
+        "INVALID_SIGNATURE"
+    )
+
+
+def test_the_first_key_that_signs_becomes_the_accounts_key(submit):
+    assert submit(signed(approval(), ALICE)) == "SUCCESS"
+    assert submit(signed(approval(), CHARLIE)) == "INVALID_SIGNATURE"
+    assert submit(signed(approval(), CHARLIE, ALICE)) == "SUCCESS"
+
+
+def test_an_unsigned_one_is_refused(submit):
+    assert submit(signed(approval())) == "INVALID_SIGNATURE"
+
+
+def test_a_signature_of_other_bytes_is_refused(submit):
+    content = signed(approval(), ALICE)
+    assert submit(content.replace(b"\x22\x01\x07", b"\x22\x01\x08")) == "INVALID_SIGNATURE"
+
+
+def test_a_repeated_one_is_refused_and_changes_nothing(submit, mirror):
+    content = signed(approval(), ALICE)
+    assert submit(content) == "SUCCESS"
+    before = on_ledger(mirror)
+    assert submit(content) == "DUPLICATE_TRANSACTION"
+    assert on_ledger(mirror) == before
+
+
+@pytest.mark.parametrize(
+    ("seconds_ago", "result"),
+    [(-60, "INVALID_TRANSACTION_START"), (119, "SUCCESS"), (121, "TRANSACTION_EXPIRED")],
+)
+def test_its_validity_is_checked(submit, seconds_ago, result):
+    start = times.now() - seconds_ago * times.SECOND
+    assert submit(signed(approval(), ALICE, start=start)) == result
+
+
+def with_(transaction, **fields):
+    for name, value in fields.items():
+        setattr(transaction, name, value)
+    return transaction
+
+
+@pytest.mark.parametrize(
+    ("fields", "result"),
+    [
+        ({"memo": "x" * 101}, "MEMO_TOO_LONG"),
+        ({"memo": "é" * 51}, "MEMO_TOO_LONG"),
+        ({"memo": "a\0b"}, "INVALID_ZERO_BYTE_IN_STRING"),
+        ({"transaction_fee": 1000}, "INSUFFICIENT_TX_FEE"),
+        ({"transaction_valid_duration": 181}, "INVALID_TRANSACTION_DURATION"),
+        ({"transaction_valid_duration": 5}, "INVALID_TRANSACTION_DURATION"),
+    ],
+)
+def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, result):
+    receipt = ledger.submit(signed(with_(approval(), **fields), ALICE))
+    assert receipt.result == result
+    assert mirror(f"/transactions/{dashed(receipt)}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("transaction", "signers", "result"),
+    [
+        (lambda: approval(spender=ALICE), [ALICE], "SPENDER_ACCOUNT_SAME_AS_OWNER"),
+        (lambda: approval(serial_no=8), [ALICE], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
+        (lambda: approval(serial_no=0), [ALICE], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
+        (lambda: approval(owner=BOB), [ALICE], "INVALID_SIGNATURE"),
+        (lambda: approval(owner=BOB), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
+        (AccountAllowanceApproveTransaction, [ALICE], "EMPTY_ALLOWANCES"),
+        (lambda: transfer(BOB, ALICE), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
+    ],
+)
+def test_what_fails_at_consensus_is_recorded(ledger, nft, mirror, transaction, signers, result):
+    receipt = ledger.submit(signed(transaction(), *signers))
+    assert receipt.result == result
+    [row] = mirror(f"/transactions/{dashed(receipt)}").json["transactions"]
+    assert row["result"] == result
+    assert on_ledger(mirror)["spender"] is None
+
+
+def test_more_than_twenty_approvals_are_refused(submit):
+    transaction = AccountAllowanceApproveTransaction()
+    for serial_no in range(1, 22):
+        transaction.approve_token_nft_allowance(nft_id(serial_no), account(ALICE), account(MARKET))
+    assert submit(signed(transaction, ALICE)) == "MAX_ALLOWANCES_EXCEEDED"
+
+
+def test_other_kinds_are_not_supported(submit):
+    creation = AccountCreateTransaction(key=wallet.private_key(ALICE).public_key())
+    assert submit(signed(creation, ALICE)) == "NOT_SUPPORTED"
+
+
+def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, mirror):
+    everything = AccountAllowanceApproveTransaction()
+    everything.approve_token_nft_allowance_all_serials(
+        TokenId.from_string(TOKEN), account(ALICE), account(MARKET)
+    )
+    assert submit(signed(everything, ALICE)) == "SUCCESS"
+    approvals = f"/accounts/{ALICE}/allowances/nfts"
+    assert len(mirror(approvals).json["allowances"]) == 1
+
+    listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
+    ledger.sign_and_submit(client.post("/v1/list/extwallet", json=listing).json["byteArray"])
+    assert len(mirror(approvals).json["allowances"]) == 1
+    # The Python SDK's own helper revokes it: the trap that our transaction avoids.
+    assert submit(signed(approval(), ALICE)) == "SUCCESS"
+    assert mirror(approvals).json["allowances"] == []
+
+
+def test_the_desk_signs_submits_and_moves(app, client, nft, mirror):
+    desk = app.test_client()
+    listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
+    byte_array = client.post("/v1/list/extwallet", json=listing).json["byteArray"]
+
+    r = desk.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
+    assert r.status_code == 200
+    signed_once = r.json["transaction"]
+    again = desk.post("/sandbox/sign", json={"accountId": ALICE, "transaction": signed_once})
+    assert again.json["transaction"] == signed_once
+
+    r = desk.post("/sandbox/transactions", json={"transaction": signed_once})
+    assert r.json["result"] == "SUCCESS"
+    assert r.json["transactionId"].startswith(f"{ALICE}@")
+
+    r = desk.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
+    assert r.json["result"] == "SUCCESS"
+    history = mirror(f"/tokens/{TOKEN}/nfts/7/transactions").json["transactions"]
+    assert [row["type"] for row in history] == [
+        "CRYPTOTRANSFER",
+        "CRYPTOAPPROVEALLOWANCE",
+        "TOKENMINT",
+    ]
+
+
+@pytest.mark.parametrize(
+    "value", ["", "!!", "AAAA", "CgA=", base64.b64encode(b"x" * 99).decode(), 5]
+)
+def test_the_desk_refuses_what_is_no_transaction(app, value):
+    for url in ("/sandbox/transactions", "/sandbox/sign"):
+        r = app.test_client().post(url, json={"accountId": ALICE, "transaction": value})
+        assert_error(r, 422, "transaction must be base64 of a transaction's bytes")

@@ -1,0 +1,133 @@
+"""The sandbox's mirror node answers with the real one's paths, shapes and errors."""
+
+import base64
+
+import pytest
+
+from marketplace.sandbox import catalogue
+from tests.conftest import ALICE, BOB, TOKEN
+
+
+@pytest.fixture
+def get(app):
+    client = app.test_client()
+    return lambda path: client.get(f"/sandbox{path}")
+
+
+def message(r):
+    return r.status_code, r.json["_status"]["messages"][0]["message"]
+
+
+def test_every_nft_of_every_token_exists(get):
+    r = get("/api/v1/tokens/0.0.31337/nfts/42")
+    assert r.json == {
+        "account_id": "0.0.1000",
+        "created_timestamp": "1735689600.000000000",
+        "delegating_spender": None,
+        "deleted": False,
+        "metadata": base64.b64encode(b"ipfs://bafkqacjqfyyc4mzrgmzto/42.json").decode(),
+        "modified_timestamp": "1735689600.000000000",
+        "serial_number": 42,
+        "spender": None,
+        "token_id": "0.0.31337",
+    }
+
+
+def test_who_asks_first_owns_it(get):
+    path = "/api/v1/accounts/{}/nfts?token.id=0.0.31337&serialnumber=eq:42"
+    assert get(path.format(ALICE)).json["nfts"][0]["account_id"] == ALICE
+    assert get(path.format(BOB)).json["nfts"] == []
+    assert get("/api/v1/tokens/0.0.31337/nfts/42").json["account_id"] == ALICE
+
+
+def test_a_token_has_a_name(get):
+    assert get("/api/v1/tokens/0.0.5001").json["name"] == "Tides"
+    assert get("/api/v1/tokens/0.0.31337").json["type"] == "NON_FUNGIBLE_UNIQUE"
+
+
+def test_its_lists_are_paged(get):
+    for serial_no in range(1, 6):
+        get(f"/api/v1/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber={serial_no}")
+    seen, path = [], f"/api/v1/tokens/{TOKEN}/nfts?limit=2"
+    while path:
+        r = get(path.removeprefix("/sandbox"))
+        seen += [nft["serial_number"] for nft in r.json["nfts"]]
+        path = r.json["links"]["next"]
+    assert seen == [5, 4, 3, 2, 1]
+
+
+@pytest.mark.parametrize(
+    ("path", "answer"),
+    [
+        ("/tokens/0.0", (400, "Invalid parameter: tokenid")),
+        ("/tokens/0.0.1/nfts/0", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1/nfts/-1", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1/nfts/9223372036854775808", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1/nfts?limit=x", (400, "Invalid parameter: limit")),
+        ("/tokens/0.0.1/nfts?serialnumber=ne:4", (400, "Invalid parameter: serialnumber")),
+        ("/tokens/0.0.1?colour=blue", (400, "Unknown query parameter: colour")),
+        ("/accounts/alice", (400, "Invalid parameter: idOrAliasOrEvmAddress")),
+        ("/accounts/0.0.1/nfts?token.id=x", (400, "Invalid parameter: token.id")),
+        ("/accounts/0.0.1/nfts?serialnumber=1", (400, "Invalid parameter: serialnumber")),
+        ("/transactions/0.0.1-1-1", (404, "Not found")),
+    ],
+)
+def test_its_errors_are_the_mirror_nodes(get, path, answer):
+    assert message(get(f"/api/v1{path}")) == answer
+
+
+def test_a_transaction_id_of_the_wallets_form_is_refused(get):
+    status, sentence = message(get("/api/v1/transactions/0.0.1@1.000000001"))
+    assert status == 400
+    assert sentence.startswith("Invalid Transaction id. Please use")
+
+
+def test_a_transaction_is_shown_as_the_mirror_node_does(get, nft, lister):
+    payer, start = lister(nft, add=False).split("@")
+    seconds, nanos = start.split(".")
+    [row] = get(f"/api/v1/transactions/{payer}-{seconds}-{int(nanos)}").json["transactions"]
+    assert row["name"] == "CRYPTOAPPROVEALLOWANCE"
+    assert row["result"] == "SUCCESS"
+    assert row["nonce"] == 0
+    assert row["scheduled"] is False
+    assert row["max_fee"] == "500000000"
+    assert row["valid_duration_seconds"] == "180"
+    assert base64.b64decode(row["memo_base64"]).startswith(b"Listing NFT with 0.0.7001")
+    assert row["transaction_id"] == f"{payer}-{seconds}-{nanos}"
+
+
+def test_its_metadata_is_hip_412(get):
+    cid = catalogue.cid_of("0.0.5001")
+    document = get(f"/ipfs/{cid}/7.json").json
+    assert document.keys() == {
+        "name",
+        "creator",
+        "description",
+        "image",
+        "type",
+        "format",
+        "attributes",
+    }
+    assert document["image"] == f"ipfs://{cid}/7.png"
+    assert {"trait_type", "value"} == document["attributes"][0].keys()
+
+
+def test_its_artwork_is_always_the_same(get):
+    cid = catalogue.cid_of("0.0.5001")
+    first, second = get(f"/ipfs/{cid}/7.png").data, get(f"/ipfs/{cid}/7.png").data
+    assert first == second
+    assert first != get(f"/ipfs/{cid}/8.png").data
+
+
+@pytest.mark.parametrize(
+    "cid", ["bafkqacbqfyyc4njqga3", "QmNope", "b", "bafkqabdefault", "b" + "a" * 500]
+)
+def test_its_gateway_has_nothing_else(get, cid):
+    assert get(f"/ipfs/{cid}/1.json").status_code == 404
+
+
+def test_one_of_the_sample_has_no_attributes(client):
+    token, serial_no = catalogue.PLAIN_NFT
+    keys = {"accountId": ALICE, "tokenId": token, "serialNo": serial_no}
+    client.post("/v1/add", json=keys)
+    assert client.get(f"/v1/nft/{token}/{serial_no}").json["stringifiedAttributes"] is None
