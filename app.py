@@ -1,0 +1,60 @@
+"""The service's table of contents: create_app() puts the rooms together."""
+
+import os
+from collections.abc import Callable
+
+from flask import Flask, Request
+
+import config
+from marketplace import (
+    __version__,
+    db,
+    ledger,
+    listings,
+    media,
+    nfts,
+    orderbook,
+    reference,
+    sandbox,
+    status,
+    tokens,
+    users,
+)
+from marketplace.api import Api
+
+MAX_BODY_BYTES = 64 * 1024
+
+
+def create_app(
+    *, authenticate: Callable[[Request, str], bool] = tokens.authenticate, **settings
+) -> Flask:
+    """Make the service as a WSGI application that shares nothing with another one.
+
+    Settings are named as in the README without their prefix, and beat the environment:
+    ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
+    call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
+    werkzeug. Raises config.SettingError for a setting that makes no sense.
+    """
+    app = Flask("marketplace")
+    app.config.update(config.load(settings, os.environ))
+    app.config.update(
+        MAX_CONTENT_LENGTH=MAX_BODY_BYTES,
+        API_TITLE=app.config["NAME"],
+        API_VERSION=__version__,
+        OPENAPI_VERSION="3.0.3",
+        OPENAPI_URL_PREFIX=app.config["API_PREFIX"] or "/",
+    )
+    app.json.sort_keys = False
+
+    db.init_app(app)
+    media.init_app(app)
+    adapters = sandbox.init_app(app) if app.config["NETWORK"] == "sandbox" else {}
+    ledger.init_app(app, adapters)
+    tokens.init_app(app, authenticate)
+
+    api = Api(app)
+    for module in (nfts, users, orderbook, listings):
+        api.register_blueprint(module.blp, url_prefix=f"{app.config['API_PREFIX']}/v1")
+    api.register_blueprint(status.blp)
+    reference.init_app(app)
+    return app

@@ -1,0 +1,53 @@
+"""NFT records: read one, list a collection's, add one."""
+
+from marketplace import queries, sales
+from marketplace.api import Blueprint
+from marketplace.db import read
+from marketplace.schemas import (
+    AddSchema,
+    CollectionPathSchema,
+    NftPathSchema,
+    NftSchema,
+    ResultSchema,
+)
+from marketplace.tokens import require_scope
+
+blp = Blueprint("NFTs", __name__, description="NFT records")
+
+
+@blp.get("/nft/<tokenId>/<serialNo>")
+@require_scope("read")
+@blp.path(NftPathSchema)
+@blp.response(200, NftSchema, description="The NFT record")
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+def get_nft(token, serial_no):
+    """Get one NFT"""
+    return sales.require_nft(token, serial_no)
+
+
+@blp.get("/nftslisted/<tokenId>")
+@require_scope("read")
+@blp.path(CollectionPathSchema)
+@blp.response(200, NftSchema(many=True), description="The listed NFTs, by serial number")
+def list_collection(token):
+    """List a collection's NFTs for sale
+
+    All of them, by serial number; an empty array where nothing is listed.
+    """
+    return queries.list_listed_in_collection(read(), token)
+
+
+@blp.post("/add")
+@require_scope("write")
+@blp.body(AddSchema)
+@blp.response(200, ResultSchema, description="The NFT is stored")
+@blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
+def add_nft(account_id, token, serial_no):
+    """Add an NFT
+
+    Reads an NFT that is not stored yet from the ledger, resolves its metadata and image, and stores it.
+    One that is stored is left as it is. Its owner is the ledger's word, not the body's. Call this before
+    preparing a listing.
+    """
+    sales.add(account_id, token, serial_no)
+    return {"result": "OK"}

@@ -1,0 +1,22 @@
+"""Whether the service is well: for its operator, without a token."""
+
+from flask import current_app
+
+from marketplace import __version__, queries
+from marketplace.api import Blueprint
+from marketplace.db import read
+from marketplace.schemas import StatusSchema
+
+blp = Blueprint("Status", __name__, description="For the operator; asks for no token")
+
+
+@blp.get("/status")
+@blp.response(200, StatusSchema, description="The service is up")
+def show_status():
+    """Show whether the service is up"""
+    queries.get_any_nft(read())  # fails where the database does
+    return {
+        "version": __version__,
+        "network": current_app.config["NETWORK"],
+        "database": "reachable",
+    }

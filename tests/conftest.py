@@ -1,0 +1,116 @@
+"""A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
+
+import base64
+
+import pytest
+import sqlite_utils
+from sqlite_utils.utils import sqlite3
+
+from app import create_app
+from marketplace import sales, times, tokens
+from marketplace.sandbox import consensus, wallet
+
+ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
+TOKEN = "0.0.7001"
+
+
+def pytest_report_header():
+    version = getattr(sqlite_utils, "__version__", "4")
+    return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
+
+
+def settings(folder):
+    return {
+        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
+        "MEDIA_URL": f"file:{folder}/media",
+    }
+
+
+def authorized_client(app, *scopes):
+    """A client whose every request carries an access token with these scopes."""
+    with app.app_context():
+        token = tokens.create(f"test {' '.join(scopes)}", scopes, seconds=3600)
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    return client
+
+
+@pytest.fixture
+def app(tmp_path):
+    return create_app(**settings(tmp_path))
+
+
+@pytest.fixture
+def client(app):
+    return authorized_client(app, "read", "write")
+
+
+@pytest.fixture
+def nft(app):
+    """An NFT of Alice's, stored and not listed."""
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+    return TOKEN, 7
+
+
+@pytest.fixture
+def ledger(app):
+    return Ledger(app)
+
+
+class Ledger:
+    """What people do on the sandbox's ledger, behind the service's back."""
+
+    def __init__(self, app):
+        self.sandbox = app.extensions["sandbox"]
+
+    def sign(self, byte_array, account_id=ALICE):
+        return wallet.sign(account_id, base64.b64decode(byte_array))
+
+    def submit(self, content, now=None):
+        with self.sandbox.app_context():
+            return consensus.submit(content, now or times.now())
+
+    def sign_and_submit(self, byte_array, account_id=ALICE):
+        receipt = self.submit(self.sign(byte_array, account_id))
+        assert receipt.result == "SUCCESS"
+        return receipt.transaction_id
+
+    def mint(self, nft, owner, then):
+        with self.sandbox.app_context():
+            consensus.mint(*nft, owner, then)
+
+    def hand_over(self, nft, account_id=BOB):
+        with self.sandbox.app_context():
+            return consensus.hand_over(*nft, account_id, times.now())
+
+
+@pytest.fixture
+def lister(client, ledger):
+    """List an NFT the whole way; returns the transaction id."""
+
+    def list_nft(nft, listing_price=250, account_id=ALICE, add=True):
+        token, serial_no = nft
+        keys = {"accountId": account_id, "tokenId": token, "serialNo": serial_no}
+        if add:
+            assert client.post("/v1/add", json=keys).status_code == 200
+        prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
+        transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], account_id)
+        reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
+        assert reported.json == {"result": "OK"}
+        return transaction_id
+
+    return list_nft
+
+
+def assert_error(response, status, *words):
+    """The one shape of every error, and words that its sentence must hold."""
+    assert response.status_code == status, response.text
+    assert response.content_type == "application/json"
+    body = response.json
+    assert body.keys() - {"errors"} == {"code", "status", "message"}
+    assert body["code"] == status
+    for word in words:
+        assert str(word) in body["message"], body["message"]
+    return body

@@ -1,0 +1,73 @@
+"""The service inside a larger WSGI stack: under a prefix, twice, with the host's own users."""
+
+import pytest
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.test import Client
+
+from app import create_app
+from tests.conftest import ALICE, TOKEN, settings
+
+
+@pytest.fixture
+def host(tmp_path):
+    market = create_app(
+        authenticate=lambda request, scope: True,
+        PUBLIC_URL="https://shop.example/market",
+        **settings(tmp_path),
+    )
+
+    def shop(environ, start_response):
+        start_response("200 OK", [("Content-Type", "text/plain")])
+        return [b"the shop"]
+
+    return Client(DispatcherMiddleware(shop, {"/market": market}))
+
+
+def add(host, *serials):
+    for serial_no in serials:
+        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
+        assert host.post("/market/v1/add", json=keys).json == {"result": "OK"}
+
+
+def test_it_works_beside_its_host(host):
+    assert host.get("/").text == "the shop"
+    add(host, 7)
+    assert host.get(f"/market/v1/nft/{TOKEN}/7").json["token"] == TOKEN
+    assert host.get("/v1/orderbook").text == "the shop"
+
+
+def test_its_links_keep_the_prefix(host):
+    add(host, 7)
+    doc = host.get(f"/market/v1/nft/{TOKEN}/7").json
+    assert doc["imageUrl"].startswith("https://shop.example/market/media/")
+    assert doc["originalImageUrl"].startswith("https://shop.example/market/sandbox/ipfs/")
+    assert host.get("/market/openapi.json").json["servers"] == [{"url": "/market"}]
+    assert host.get("/market/").location == "/market/reference"
+    assert 'data-document="/market/openapi.json"' in host.get("/market/reference").text
+
+
+def test_the_next_page_keeps_the_prefix(host):
+    for serial_no in (1, 2):
+        add(host, serial_no)
+        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
+        prepared = host.post("/market/v1/list/extwallet", json=keys | {"listingPrice": 5}).json
+        signed = host.post(
+            "/market/sandbox/sign",
+            json={"accountId": ALICE, "transaction": prepared["byteArray"]},
+        ).json
+        host.post("/market/sandbox/transactions", json=signed)
+        assert host.post("/market/v1/comingsoon", json=keys).json == {"result": "OK"}
+
+    r = host.get("/market/v1/orderbook?limit=1")
+    assert r.headers["Link"] == '</market/v1/orderbook?limit=1&offset=1>; rel="next"'
+
+
+def test_the_api_has_a_prefix_of_its_own(tmp_path):
+    app = create_app(
+        API_PREFIX="/api", authenticate=lambda request, scope: True, **settings(tmp_path)
+    )
+    client = app.test_client()
+    assert client.get("/api/v1/orderbook").json == []
+    assert client.get("/v1/orderbook").status_code == 404
+    assert "/api/v1/orderbook" in client.get("/api/openapi.json").json["paths"]
+    assert client.get("/api/reference").status_code == 200

@@ -1,0 +1,83 @@
+from tests.conftest import ALICE, TOKEN, assert_error
+
+URL = "/v1/nft"
+
+
+def get(client, token=TOKEN, serial_no=7):
+    return client.get(f"{URL}/{token}/{serial_no}")
+
+
+def test_it_works(client, nft):
+    r = get(client)
+
+    assert r.status_code == 200
+    image_url = r.json["imageUrl"]
+    attributes = r.json["stringifiedAttributes"]
+    assert r.json == {
+        "token": TOKEN,
+        "serialNo": 7,
+        "name": f"Sandbox {TOKEN} #7",
+        "fileType": "image/png",
+        "isForSale": False,
+        "stringifiedAttributes": attributes,
+        "imageUrl": image_url,
+        "originalImageUrl": "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4nzqgayq/7.png",
+        "listingPrice": 0,
+        "lastListedDate": None,
+        "owner": {"accountId": ALICE},
+    }
+    assert image_url.startswith("http://127.0.0.1:8000/media/")
+    assert attributes.startswith('[{"trait_type":"')
+
+
+def test_it_keeps_the_contracts_order_of_fields(client, nft):
+    assert list(get(client).json) == [
+        "token",
+        "serialNo",
+        "name",
+        "fileType",
+        "isForSale",
+        "stringifiedAttributes",
+        "imageUrl",
+        "originalImageUrl",
+        "listingPrice",
+        "lastListedDate",
+        "owner",
+    ]
+
+
+def test_it_shows_a_listed_nft(client, nft, lister):
+    lister(nft, listing_price=250)
+
+    doc = get(client).json
+    assert doc["isForSale"] is True
+    assert doc["listingPrice"] == 250
+    assert len(doc["lastListedDate"]) == len("2026-11-20T12:34:56.789Z")
+
+
+def test_its_image_can_be_fetched(client, nft):
+    path = get(client).json["imageUrl"].removeprefix("http://127.0.0.1:8000")
+
+    with client.get(path) as r:
+        assert r.status_code == 200
+        assert r.mimetype == "image/webp"
+        assert r.data[8:12] == b"WEBP"
+        assert r.cache_control.immutable
+
+
+def test_its_original_image_can_be_fetched(client, nft):
+    path = get(client).json["originalImageUrl"].removeprefix("http://127.0.0.1:8000")
+
+    r = client.get(path)
+    assert r.status_code == 200
+    assert r.data.startswith(b"\x89PNG")
+
+
+def test_it_handles_an_unknown_nft(client):
+    assert_error(get(client, serial_no=8), 404, f"{TOKEN} #8 is not stored", "POST /v1/add")
+
+
+def test_it_answers_head(client, nft):
+    r = client.head(f"{URL}/{TOKEN}/7")
+    assert r.status_code == 200
+    assert r.data == b""

@@ -1,0 +1,113 @@
+"""The README is run: its console blocks in one shell beside a server started as it says, its Python too."""
+
+import json
+import os
+import re
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from pathlib import Path
+
+import pytest
+from werkzeug.test import Client
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text()
+BIN = Path(sys.executable).parent
+
+
+def blocks(language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", README, re.MULTILINE | re.DOTALL)
+
+
+def commands(block):
+    """Each command of a console block, with the output that is shown under it."""
+    for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
+        command, _, output = part.partition("\n")
+        yield command, output.strip()
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """gunicorn, as the README starts it, in a folder and on a port of its own."""
+    folder = tmp_path_factory.mktemp("service")
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
+    environ |= {
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "MARKETPLACE_PUBLIC_URL": url,
+    }
+    started = time.monotonic()
+    server = subprocess.Popen(
+        ["gunicorn", "-c", ROOT / "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    while not answers(url):
+        assert server.poll() is None, server.stdout.read()
+        assert time.monotonic() - started < 30, "the service did not start"
+        time.sleep(0.05)
+    yield folder, url, environ
+    server.terminate()
+    output = server.communicate(timeout=20)[0]
+    assert "Traceback" not in output
+    assert "curl -H 'Authorization: Bearer nftm_" in output
+
+
+def answers(url):
+    try:
+        return urllib.request.urlopen(f"{url}/status", timeout=5).status == 200
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+def test_the_console_blocks_print_what_they_show(service):
+    folder, url, environ = service
+    steps = [step for block in blocks("console") for step in commands(block)]
+    assert len(steps) > 10
+    marker = "--- next command ---"
+    script = f"\necho; echo '{marker}'\n".join(command for command, _ in steps)
+    script = script.replace("http://127.0.0.1:8000", url)
+    shell = subprocess.run(
+        ["bash"], input=script, cwd=folder, env=environ, capture_output=True, text=True, check=False
+    )
+    printed = [part.strip() for part in shell.stdout.split(marker)]
+    assert len(printed) == len(steps), shell.stderr
+    for (command, shown), real in zip(steps, printed, strict=True):
+        pattern = re.escape(shown.replace("http://127.0.0.1:8000", url)).replace(r"\.\.\.", ".*")
+        assert re.fullmatch(pattern, real, re.DOTALL), f"$ {command}\n{real}\n{shell.stderr}"
+
+
+def test_the_python_block_works(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [block] = blocks("python")
+    namespace = {}
+    exec(block, namespace)
+    host = Client(namespace["application"])
+    assert host.get("/").text == "The shop"
+    assert host.get("/market/v1/orderbook").status_code == 401
+    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": "alice"}).json == []
+
+
+def test_the_error_shown_is_a_real_one(client):
+    [block] = blocks("json")
+    assert client.get("/v1/orderbook?limit=21").json == json.loads(block)
+
+
+def test_the_make_targets_exist():
+    makefile = (ROOT / "Makefile").read_text()
+    targets = set(re.findall(r"(?:^|`)make ([a-z]+)", README, re.MULTILINE))
+    assert {"run", "test", "wallets", "format"} <= targets
+    for target in targets:
+        assert f"\n{target}:" in makefile, target
