@@ -23,6 +23,12 @@ from marketplace import (
 from marketplace.api import Api
 
 MAX_BODY_BYTES = 64 * 1024
+DESCRIPTION = """\
+Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
+`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon` reports it.
+
+Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
+"""
 
 
 def create_app(
@@ -43,6 +49,7 @@ def create_app(
         API_VERSION=__version__,
         OPENAPI_VERSION="3.0.3",
         OPENAPI_URL_PREFIX=app.config["API_PREFIX"] or "/",
+        API_SPEC_OPTIONS={"info": {"description": DESCRIPTION}},
     )
     app.json.sort_keys = False
 
