@@ -9,23 +9,27 @@ import config
 from marketplace import (
     __version__,
     db,
+    importer,
     ledger,
     listings,
     media,
     nfts,
     orderbook,
+    rebuilder,
     reference,
     sandbox,
     status,
     tokens,
     users,
+    watcher,
 )
 from marketplace.api import Api
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
-`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon` reports it.
+`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon`
+reports it.
 
 Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
 """
@@ -58,6 +62,8 @@ def create_app(
     adapters = sandbox.init_app(app) if app.config["NETWORK"] == "sandbox" else {}
     ledger.init_app(app, adapters)
     tokens.init_app(app, authenticate)
+    for module in (importer, watcher, rebuilder):
+        module.init_app(app)
 
     api = Api(app)
     for module in (nfts, users, orderbook, listings):

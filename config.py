@@ -16,15 +16,16 @@ class Network(NamedTuple):
     """What is true of one Hedera network, and of no other."""
 
     mirror_node_url: str | None
-    ledger_id: str
+    node_numbers: tuple[int, ...]
 
 
-# Hosts: the public mirror nodes. The sandbox lives inside this service, below PUBLIC_URL.
+# Its public mirror node, and the consensus nodes that every wallet's SDK knows: an SDK refuses to submit
+# to one it does not know. The sandbox lives inside this service, below PUBLIC_URL, and takes any node.
 NETWORKS = {
-    "sandbox": Network(None, "sandbox"),
-    "mainnet": Network("https://mainnet.mirrornode.hedera.com", "0"),
-    "testnet": Network("https://testnet.mirrornode.hedera.com", "1"),
-    "previewnet": Network("https://previewnet.mirrornode.hedera.com", "2"),
+    "sandbox": Network(None, tuple(range(3, 40))),
+    "mainnet": Network("https://mainnet.mirrornode.hedera.com", (3, 4, 6, 7, 8, 9, 10)),
+    "testnet": Network("https://testnet.mirrornode.hedera.com", tuple(range(3, 10))),
+    "previewnet": Network("https://previewnet.mirrornode.hedera.com", tuple(range(3, 10))),
 }
 
 
@@ -82,16 +83,26 @@ def _tinybars(value: str) -> int:
         tinybars = Decimal(value.removesuffix("HBAR").strip()) * 100_000_000
     except InvalidOperation:
         tinybars = Decimal(0)
-    if not tinybars.is_finite() or not 1 <= tinybars <= 10**12 or tinybars % 1:
+    if (
+        not tinybars.is_finite()
+        or tinybars.adjusted() > 12
+        or not 1 <= tinybars <= 10**12
+        or tinybars % 1
+    ):
         raise ValueError("is not an amount of HBAR (5)")
     return int(tinybars)
 
 
 def _url(value: str) -> str:
-    parts = urlsplit(value)
-    if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
+    try:
+        parts = urlsplit(value)
+        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"[\s?#@\\]", value) or not value.isprintable():
         raise ValueError("is not a web address (https://nft.example.com)")
-    return value.rstrip("/")
+    # As the HTTP client writes it, so that prefixes can be compared.
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
 
 
 def _gateways(value: str) -> tuple[str, ...]:
@@ -105,15 +116,15 @@ def _prefix(value: str) -> str:
 
 
 def _sqlite_path(value: str) -> str:
-    if not value.startswith("sqlite:///") or len(value) == len("sqlite:///"):
+    if not value.startswith("sqlite:///") or value in ("sqlite:///", "sqlite:///:memory:"):
         raise ValueError("is not an SQLite file (sqlite:///instance/marketplace.db)")
     return value.removeprefix("sqlite:///")
 
 
-def _folder(value: str) -> str:
-    if not value.startswith("file:") or len(value) == len("file:"):
-        raise ValueError("is not a folder (file:instance/media)")
-    return value.removeprefix("file:")
+def _store(value: str) -> str:
+    if not re.fullmatch(r"file:.+|s3://[a-z0-9][a-z0-9.-]{2,62}(/[^?#]*)?", value):
+        raise ValueError("is not a folder (file:instance/media) or a bucket (s3://bucket/prefix)")
+    return value
 
 
 class Setting(NamedTuple):
@@ -139,7 +150,8 @@ SETTINGS = {
     "API_PREFIX": Setting(_prefix, ""),
     "DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/marketplace.db"),
     "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
-    "MEDIA_URL": Setting(_folder, "file:instance/media"),
+    "MEDIA_URL": Setting(_store, "file:instance/media"),
+    "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
     "NAME": Setting(_text, "NFT Marketplace"),
     "WALLETS": Setting(_wallets, "extwallet"),
@@ -150,6 +162,7 @@ SETTINGS = {
     "MIRROR_NODE_URL": Setting(
         _url, lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox"
     ),
+    "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),
@@ -181,7 +194,20 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         if value is None:
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
+    _require_known_nodes(settings)
+    if settings["DATABASE_URL"] == settings["SANDBOX_DATABASE_URL"]:
+        raise SettingError(f"{PREFIX}SANDBOX_DATABASE_URL is the same file as DATABASE_URL")
     return settings
+
+
+def _require_known_nodes(settings: dict[str, Any]) -> None:
+    known = [f"0.0.{number}" for number in NETWORKS[settings["NETWORK"]].node_numbers]
+    for node in settings["NODE_ACCOUNT_IDS"]:
+        if node not in known:
+            raise SettingError(
+                f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
+                f" {settings['NETWORK']} ({', '.join(known)})"
+            )
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:

@@ -36,3 +36,4 @@ def when_ready(server):
         from marketplace.sandbox.commands import hello
 
         print(hello(app), flush=True)
+    app.extensions["database"].close()  # no connection may cross the fork

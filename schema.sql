@@ -16,7 +16,9 @@ CREATE TABLE IF NOT EXISTS nft (
     last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
     ledger_at TEXT NOT NULL, -- the ledger's own date of the state seen here: an older one never wins
     metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
-    is_complete INTEGER NOT NULL DEFAULT 1 CHECK (is_complete IN (0, 1)), -- 0: metadata or image still to be had
+    missing TEXT, -- why metadata or image could not be had, null when both are here
+    attempts INTEGER NOT NULL DEFAULT 0, -- how often they were tried for
+    retry_at TEXT, -- when to try again, null when there is nothing to try for
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
@@ -34,6 +36,9 @@ CREATE INDEX IF NOT EXISTS nft_by_owner_and_listing_date
 CREATE INDEX IF NOT EXISTS nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
+-- Serves queries.list_incomplete.
+CREATE INDEX IF NOT EXISTS nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
+
 -- One listing transaction handed out to be signed, and what the ledger made of it.
 CREATE TABLE IF NOT EXISTS prepared_listing (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
@@ -50,9 +55,18 @@ CREATE TABLE IF NOT EXISTS prepared_listing (
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT;
 
--- Serves queries.get_newest_prepared_listing.
+-- Serves queries.list_prepared_listings.
 CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
     ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
+
+-- Serves queries.list_open_listings.
+CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id) WHERE result IS NULL;
+
+-- When a job of the operator's was last done to the end.
+CREATE TABLE IF NOT EXISTS job (
+    name TEXT PRIMARY KEY,
+    finished_at TEXT NOT NULL
+) STRICT;
 
 -- One access token: only its hash is here.
 CREATE TABLE IF NOT EXISTS access_token (

@@ -6,6 +6,7 @@ from functools import wraps
 import flask_smorest
 from flask import current_app, request
 from webargs.flaskparser import FlaskParser
+from werkzeug.exceptions import RequestEntityTooLarge
 
 from marketplace import errors
 from marketplace.schemas import ErrorSchema
@@ -34,11 +35,19 @@ class Parser(FlaskParser):
         if not req.is_json:
             raise errors.ContentTypeNotJson(req.content_type)
         try:
-            return json.loads(req.get_data(), parse_constant=_refuse_constant)
+            return json.loads(_read_whole(req), parse_constant=_refuse_constant)
         except RecursionError:
             raise errors.RequestNotJson("it is nested too deeply") from None
         except ValueError as error:
             raise errors.RequestNotJson(str(error)) from None
+
+
+def _read_whole(req):
+    """The body. One without a length (chunked) is cut at the maximum, and that is told by its size."""
+    content = req.get_data()
+    if req.content_length is None and len(content) >= req.max_content_length:
+        raise RequestEntityTooLarge
+    return content
 
 
 def _refuse_constant(name):

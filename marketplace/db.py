@@ -38,6 +38,12 @@ class Database:
         self._create(schema)
 
     def _create(self, schema: Path) -> None:
+        try:
+            self._apply(schema)
+        except (OSError, sqlite3.Error) as error:
+            raise RuntimeError(f"{self.path} can't be used as a database: {error}") from error
+
+    def _apply(self, schema: Path) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
         # Workers that start at once take turns: switching to WAL does not wait for a lock by itself.
         with open(f"{self.path}.lock", "w") as lock:
@@ -66,6 +72,12 @@ class Database:
             self._local.kept = (os.getpid(), self._connect(), kept)
         return self._local.kept[1]
 
+    def close(self) -> None:
+        """Close the calling thread's own connection; it opens another one when it needs to."""
+        kept, self._local.kept = getattr(self._local, "kept", None), None
+        if kept and kept[0] == os.getpid():
+            kept[1].close()
+
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole."""
@@ -73,6 +85,8 @@ class Database:
         try:
             connection.execute("BEGIN IMMEDIATE")
         except sqlite3.OperationalError as error:
+            if "locked" not in str(error):
+                raise
             raise DatabaseBusy(BUSY_TIMEOUT_SECONDS) from error
         try:
             yield connection

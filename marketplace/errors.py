@@ -6,7 +6,7 @@ MarketplaceError
 ├── NotFound 404: NftNotStored, NftNotOnLedger, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
-└── LedgerUnreachable 503, DatabaseBusy 503
+└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -140,9 +140,10 @@ class ListingRefused(Conflict):
 
 
 class ListingAltered(Conflict):
-    def __init__(self, transaction_id: str, difference: str) -> None:
+    def __init__(self, transaction_id: str, name: str) -> None:
         super().__init__(
-            f"{transaction_id} is not the transaction prepared here: {difference}. Prepare a new listing"
+            f"{transaction_id} is a {name} on the ledger, but not the transaction prepared here:"
+            " its kind or its memo is another. Prepare a new listing"
         )
 
 
@@ -165,6 +166,15 @@ class LedgerUnreachable(MarketplaceError):
         super().__init__(
             f"The ledger's mirror node did not answer: {reason}. Nothing was changed; try again",
             headers={"Retry-After": str(retry_after)},
+        )
+
+
+class MediaUnreachable(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "The store of images did not answer; try again", headers={"Retry-After": "5"}
         )
 
 

@@ -1,4 +1,4 @@
-"""How Hedera writes its identifiers: the only module that parses one.
+"""How Hedera writes its identifiers, and how large its numbers get: the only module that parses an id.
 
 The SDK's own parsers are too forgiving (a trailing newline, other scripts' digits, 2^63 and more), so
 every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
@@ -8,6 +8,7 @@ import re
 from typing import NamedTuple
 
 MAX_INT64 = 2**63 - 1
+MAX_HBAR = 50_000_000_000  # the whole supply
 
 # Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"

@@ -4,7 +4,7 @@ import base64
 
 from flask import current_app
 
-from marketplace import sales
+from marketplace import confirmation, sales
 from marketplace.api import Blueprint
 from marketplace.errors import WalletUnknown
 from marketplace.schemas import (
@@ -67,6 +67,6 @@ def report_listing(**report):
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that was
     prepared. May be repeated. A refusal carries the ledger's own result code.
     """
-    if sales.confirm(**report):
+    if confirmation.confirm(**report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

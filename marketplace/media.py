@@ -1,54 +1,95 @@
 """Where optimised images are kept, under the hash of their content, and how they are served."""
 
 import hashlib
-import os
-import tempfile
+import re
+from datetime import timedelta
 from pathlib import Path
 
-from flask import Blueprint, Flask, current_app, send_from_directory
+import obstore
+from flask import Blueprint, Flask, Response, abort, current_app, request, send_file
+from obstore.exceptions import GenericError
+from obstore.store import LocalStore, S3Store
 
-PLACEHOLDER = "placeholder.webp"
+from marketplace.errors import MediaUnreachable
+
+PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
+KEY = re.compile(r"[0-9a-f]{64}\.(?:webp|gif|png)")
+TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
+MAX_AGE_SECONDS = 31_536_000
+TIMEOUT = {"timeout": "10s", "connect_timeout": "3s", "allow_http": True}
+RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=10)}
 
 blp = Blueprint("media", __name__)
 
 
 class MediaStore:
-    """A folder of images. Its keys are their names; an image never changes under its key."""
+    """A folder, or a bucket, of images. An image never changes under its key."""
 
-    def __init__(self, folder: str, public_url: str) -> None:
-        self.folder = Path(folder).absolute()
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._base_url = f"{public_url}/media/"
+    def __init__(self, url: str, public_url: str) -> None:
+        self._public_url = public_url
+        self._store = self._open(url)
+
+    def _open(self, url: str) -> LocalStore | S3Store:
+        if url.startswith("s3://"):
+            return S3Store.from_url(url, client_options=TIMEOUT, retry_config=RETRIES)
+        folder = Path(url.removeprefix("file:")).absolute()
+        return LocalStore(folder, mkdir=True)
 
     def put(self, content: bytes, extension: str) -> str:
-        """Keep an image, whole or not at all, and return its key."""
+        """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
-        path = self.folder / key
-        if not path.exists():
-            with tempfile.NamedTemporaryFile(dir=self.folder, delete=False) as file:
-                file.write(content)
-                file.flush()
-                os.fsync(file.fileno())
-                os.fchmod(file.fileno(), 0o644)
-            os.replace(file.name, path)
+        try:
+            obstore.put(self._store, key, content)
+        except (OSError, GenericError) as error:
+            raise MediaUnreachable from error
         return key
+
+    def get(self, key: str) -> bytes | None:
+        """The image, or None where there is none of that key. Raises MediaUnreachable."""
+        try:
+            return bytes(obstore.get(self._store, key).bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, GenericError) as error:
+            raise MediaUnreachable from error
 
     def url(self, key: str | None) -> str:
         """The absolute address of an image; of a placeholder where there is none."""
-        return self._base_url + (key or PLACEHOLDER)
+        return f"{self._public_url}/{key or PLACEHOLDER.name}"
 
 
 @blp.get("/media/<key>")
 def show_media(key):
     """Serve an optimised image"""
-    folder = Path(__file__).parent if key == PLACEHOLDER else current_app.extensions["media"].folder
-    response = send_from_directory(folder, key, mimetype="image/webp", max_age=31_536_000)
-    response.cache_control.immutable = True
+    if key == PLACEHOLDER.name:
+        response = send_file(PLACEHOLDER, max_age=MAX_AGE_SECONDS)
+    elif KEY.fullmatch(key):
+        response = _serve(key)
+    else:
+        abort(404)
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Content-Security-Policy"] = "default-src 'none'"
     return response
 
 
+def _serve(key: str) -> Response:
+    etag = key.partition(".")[0]
+    response = Response(mimetype=TYPES[key.rpartition(".")[2]])
+    response.cache_control.max_age = MAX_AGE_SECONDS
+    response.cache_control.public = True
+    response.cache_control.immutable = True
+    response.set_etag(etag)
+    if request.if_none_match.contains(etag):
+        response.status_code = 304
+        return response
+    content = current_app.extensions["media"].get(key)
+    if content is None:
+        abort(404)
+    response.data = content
+    return response
+
+
 def init_app(app: Flask) -> None:
-    app.extensions["media"] = MediaStore(app.config["MEDIA_URL"], app.config["PUBLIC_URL"])
+    public_url = app.config["MEDIA_PUBLIC_URL"]
+    app.extensions["media"] = MediaStore(app.config["MEDIA_URL"], public_url)
     app.register_blueprint(blp)

@@ -11,10 +11,6 @@ def get_nft(db, token, serial_no):
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def get_any_nft(db):
-    return db.execute("SELECT token, serial_no FROM nft LIMIT 1").fetchone()
-
-
 def list_orderbook(db, limit, offset):
     sql = """
         SELECT * FROM nft
@@ -44,18 +40,68 @@ def list_listed_by_owner(db, owner, limit, offset):
     return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
 
 
+def list_serial_numbers(db, token, low, high):
+    sql = """
+        SELECT serial_no FROM nft
+        WHERE token = :token AND serial_no BETWEEN :low AND :high
+    """
+    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
+
+
+def list_listed_by_seller(db, owner):
+    sql = "SELECT token, serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner"
+    return db.execute(sql, {"owner": owner}).fetchall()
+
+
+def list_sellers(db):
+    # Who has something listed, or may have listed something that nobody has reported.
+    sql = """
+        SELECT owner AS account_id FROM nft WHERE is_for_sale = 1
+        UNION
+        SELECT account_id FROM prepared_listing WHERE result IS NULL
+    """
+    return db.execute(sql).fetchall()
+
+
+def list_incomplete(db, now, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE retry_at <= :now
+        ORDER BY retry_at
+        LIMIT :limit
+    """
+    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+
+
 def insert_nft(db, nft):
     # Two adds at once make one record: the second finds it there and changes nothing.
     sql = """
         INSERT INTO nft (
             token, serial_no, name, file_type, attributes, image, original_image_url,
-            owner, ledger_at, metadata, is_complete
+            owner, ledger_at, metadata, missing, attempts, retry_at
         )
         VALUES (
             :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
-            :owner, :ledger_at, :metadata, :is_complete
+            :owner, :ledger_at, :metadata, :missing, :attempts, :retry_at
         )
         ON CONFLICT (token, serial_no) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, nft).fetchone()
+
+
+def mark_described(db, nft):
+    sql = """
+        UPDATE nft
+        SET name = :name,
+            file_type = :file_type,
+            attributes = :attributes,
+            image = :image,
+            original_image_url = :original_image_url,
+            missing = :missing,
+            attempts = :attempts,
+            retry_at = :retry_at
+        WHERE token = :token AND serial_no = :serial_no
         RETURNING *
     """
     return db.execute(sql, nft).fetchone()
@@ -140,15 +186,39 @@ def get_prepared_listing(db, transaction_id, token, serial_no, account_id):
     return db.execute(sql, parameters).fetchone()
 
 
-def get_newest_prepared_listing(db, token, serial_no, account_id):
+def list_prepared_listings(db, token, serial_no, account_id, limit):
     sql = """
         SELECT * FROM prepared_listing
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
         ORDER BY prepared_at DESC
-        LIMIT 1
+        LIMIT :limit
     """
-    parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
-    return db.execute(sql, parameters).fetchone()
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "account_id": account_id,
+        "limit": limit,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_open_listings(db, account_id):
+    sql = """
+        SELECT * FROM prepared_listing
+        WHERE account_id = :account_id AND result IS NULL
+        ORDER BY prepared_at
+    """
+    return db.execute(sql, {"account_id": account_id}).fetchall()
+
+
+def delete_dead_listings(db, before):
+    # Those that reached consensus are kept.
+    sql = """
+        DELETE FROM prepared_listing
+        WHERE result = 'TRANSACTION_EXPIRED' AND expires_at < :before
+        RETURNING transaction_id
+    """
+    return db.execute(sql, {"before": before}).fetchall()
 
 
 def mark_result(db, transaction_id, result, consensus_at):
@@ -197,3 +267,19 @@ def mark_access_token_revoked(db, name, revoked_at):
         RETURNING *
     """
     return db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchone()
+
+
+# Jobs
+
+
+def get_job(db, name):
+    return db.execute("SELECT * FROM job WHERE name = :name", {"name": name}).fetchone()
+
+
+def mark_job_finished(db, name, finished_at):
+    sql = """
+        INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
+        ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()

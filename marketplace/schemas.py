@@ -9,9 +9,15 @@ from flask import current_app
 from marshmallow import EXCLUDE, Schema, fields
 
 from marketplace.errors import shown
-from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
+from marketplace.ids import (
+    ENTITY_ID,
+    MAX_HBAR,
+    MAX_INT64,
+    TRANSACTION_ID,
+    TransactionId,
+    is_entity_id,
+)
 
-MAX_HBAR = 50_000_000_000  # the whole supply
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 
@@ -359,6 +365,16 @@ class StatusSchema(Schema):
     network = fields.String(required=True, metadata=_example("Hedera network", "sandbox"))
     database = fields.String(
         required=True, metadata=_example("Whether the database answers", "reachable")
+    )
+    last_sync = Milliseconds(
+        data_key="lastSync",
+        required=True,
+        allow_none=True,
+        metadata=_example(
+            "When all listings were last compared with the ledger; null when never",
+            "2026-11-20T12:34:56.789Z",
+            format="date-time",
+        ),
     )
 
 

@@ -14,9 +14,10 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 @blp.response(200, StatusSchema, description="The service is up")
 def show_status():
     """Show whether the service is up"""
-    queries.get_any_nft(read())  # fails where the database does
+    last_sync = queries.get_job(read(), "sync")  # fails where the database does
     return {
         "version": __version__,
         "network": current_app.config["NETWORK"],
         "database": "reachable",
+        "last_sync": last_sync and last_sync["finished_at"],
     }

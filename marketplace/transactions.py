@@ -3,6 +3,8 @@
 hiero-sdk-python is imported here, once, before gunicorn forks.
 """
 
+import re
+
 from google.protobuf.message import Message
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
     AccountAllowanceApproveTransaction,
@@ -16,7 +18,7 @@ from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.tokens.token_nft_allowance import TokenNftAllowance
 from hiero_sdk_python.transaction.transaction_id import TransactionId as HieroTransactionId
 
-from marketplace.ids import TransactionId
+from marketplace.ids import MAX_HBAR, TransactionId
 
 MEMO_BYTES = 100  # HAPI TransactionBody.memo
 START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not refuse the start
@@ -33,6 +35,14 @@ def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> s
         return f"Listing NFT with Serial Number {serial_no} for {listing_price} HBAR"
     named = f"{memo} on {name}".encode()[:MEMO_BYTES].decode(errors="ignore")
     return named if len(named) > len(f"{memo} on ") else memo
+
+
+def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
+    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT."""
+    named = re.escape(f"Listing NFT with {token} and Serial Number {serial_no} for ".encode())
+    short = re.escape(f"Listing NFT with Serial Number {serial_no} for ".encode())
+    match = re.fullmatch(b"(?:%b|%b)([1-9][0-9]{0,10}) HBAR(?: on .*)?" % (named, short), memo)
+    return int(match[1]) if match and int(match[1]) <= MAX_HBAR else None
 
 
 def build_listing(

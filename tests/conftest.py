@@ -1,9 +1,24 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
+import itertools
 
 import pytest
 import sqlite_utils
+from hiero_sdk_python.account.account_allowance_approve_transaction import (
+    AccountAllowanceApproveTransaction,
+)
+from hiero_sdk_python.account.account_allowance_delete_transaction import (
+    AccountAllowanceDeleteTransaction,
+)
+from hiero_sdk_python.account.account_id import AccountId
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
+from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+from hiero_sdk_python.tokens.nft_id import NftId
+from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
 
 from app import create_app
@@ -12,6 +27,7 @@ from marketplace.sandbox import consensus, wallet
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
+numbers = itertools.count(1)
 
 
 def pytest_report_header():
@@ -30,7 +46,7 @@ def settings(folder):
 def authorized_client(app, *scopes):
     """A client whose every request carries an access token with these scopes."""
     with app.app_context():
-        token = tokens.create(f"test {' '.join(scopes)}", scopes, seconds=3600)
+        token = tokens.create(f"test {' '.join(scopes)} {next(numbers)}", scopes, seconds=3600)
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client
@@ -66,7 +82,10 @@ class Ledger:
         self.sandbox = app.extensions["sandbox"]
 
     def sign(self, byte_array, account_id=ALICE):
-        return wallet.sign(account_id, base64.b64decode(byte_array))
+        return self.sign_bytes(base64.b64decode(byte_array), account_id)
+
+    def sign_bytes(self, content, account_id=ALICE):
+        return wallet.sign(account_id, content)
 
     def submit(self, content, now=None):
         with self.sandbox.app_context():
@@ -81,9 +100,54 @@ class Ledger:
         with self.sandbox.app_context():
             consensus.mint(*nft, owner, then)
 
+    def submit_altered(self, byte_array, memo=None, transfer_to=None):
+        """Submit another transaction of Alice's under the id of a prepared one."""
+        [transaction] = consensus.read_list(base64.b64decode(byte_array))
+        body = consensus.open_transaction(transaction).body
+        if memo is not None:
+            body.memo = memo
+        if transfer_to is not None:
+            [approval] = body.cryptoApproveAllowance.nftAllowances
+            moved = body.cryptoTransfer.tokenTransfers.add(token=approval.tokenId)
+            receiver = AccountID(accountNum=int(transfer_to.split(".")[2]))
+            moved.nftTransfers.add(
+                senderAccountID=approval.owner, receiverAccountID=receiver, serialNumber=7
+            )
+        signed = SignedTransaction(bodyBytes=body.SerializeToString())
+        content = Transaction(signedTransactionBytes=signed.SerializeToString())
+        receipt = self.submit(wallet.sign(ALICE, content.SerializeToString()))
+        assert receipt.result == "SUCCESS"
+
+    def approve(self, nft, owner, spender):
+        """An approval that was not prepared here: by the SDK, as another application would."""
+        transaction = AccountAllowanceApproveTransaction()
+        transaction.approve_token_nft_allowance(
+            nft_id(nft), AccountId.from_string(owner), AccountId.from_string(spender)
+        )
+        self._execute(transaction, owner)
+
+    def withdraw(self, nft, owner):
+        transaction = AccountAllowanceDeleteTransaction()
+        transaction.delete_all_token_nft_allowances(nft_id(nft), AccountId.from_string(owner))
+        self._execute(transaction, owner)
+
+    def _execute(self, transaction, payer):
+        account_id = AccountId.from_string(payer)
+        seconds, nanos = divmod(times.now() - times.SECOND, times.SECOND)
+        start = Timestamp(seconds=seconds, nanos=nanos)
+        transaction.set_transaction_id(TransactionId(account_id, start))
+        transaction.set_node_account_ids([AccountId(0, 0, 3)])
+        transaction.freeze().sign(wallet.private_key(payer))
+        assert self.submit(transaction.to_bytes()).result == "SUCCESS"
+
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
             return consensus.hand_over(*nft, account_id, times.now())
+
+
+def nft_id(nft):
+    token, serial_no = nft
+    return NftId(TokenId.from_string(token), serial_no)
 
 
 @pytest.fixture

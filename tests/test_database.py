@@ -144,7 +144,7 @@ def test_racing_writers_wait_for_each_other(app):
         (queries.list_orderbook, (20, 0), "nft_by_listing_date"),
         (queries.list_listed_in_collection, ("0.0.1",), "nft_listed_in_collection"),
         (queries.list_listed_by_owner, ("0.0.1", 10, 0), "nft_by_owner_and_listing_date"),
-        (queries.get_newest_prepared_listing, ("0.0.1", 1, "0.0.2"), "prepared_listing_by_nft"),
+        (queries.list_prepared_listings, ("0.0.1", 1, "0.0.2", 5), "prepared_listing_by_nft"),
         (queries.get_access_token, ("x",), "sqlite_autoindex_access_token_1"),
     ],
 )

@@ -1,5 +1,7 @@
 """Every way to fail answers in the one shape: {"code", "status", "message", "errors"?}."""
 
+import io
+import json
 import logging
 
 import pytest
@@ -55,6 +57,18 @@ def test_a_wrong_content_type(client, content_type):
 
 def test_a_body_that_is_too_large(client):
     r = client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_a_chunked_body_that_is_too_large(client):
+    body = json.dumps(KEYS) + " " * 80_000 + "GARBAGE"
+    r = client.post(
+        "/v1/add",
+        input_stream=io.BytesIO(body.encode()),
+        content_type="application/json",
+        headers={"Transfer-Encoding": "chunked"},
+        environ_overrides={"wsgi.input_terminated": True},
+    )
     assert_error(r, 413, "larger than 65536 bytes")
 
 

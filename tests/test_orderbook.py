@@ -31,7 +31,9 @@ def listings(app):
                 "owner": "0.0.1001",
                 "ledger_at": "2026-01-01T00:00:00.000000000Z",
                 "metadata": None,
-                "is_complete": 1,
+                "missing": None,
+                "attempts": 1,
+                "retry_at": None,
             }
             with app.app_context(), write() as db:
                 queries.insert_nft(db, nft)

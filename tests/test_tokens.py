@@ -89,7 +89,8 @@ def test_only_a_hash_is_stored(app):
 def test_a_revoked_token_stops_at_once(app):
     client = authorized_client(app, "read")
     assert call(client, "/v1/orderbook").status_code == 200
-    assert run(app, "revoke", "test read").output == "Revoked test read\n"
+    name = run(app, "list").output.partition("  [")[0]
+    assert run(app, "revoke", name).output == f"Revoked {name}\n"
     assert_error(call(client, "/v1/orderbook"), 401, "was revoked")
 
 

@@ -1,24 +1,29 @@
 """All that comes from outside: the mirror node, metadata, images, and the guard on every fetch."""
 
 from collections.abc import Mapping
+from pathlib import Path
 
 from flask import Flask, current_app
 from requests.adapters import BaseAdapter
 
-from marketplace.ledger.fetch import Deadline, Fetcher
-from marketplace.ledger.metadata import Gateways, Resolver
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.fetch import Fetcher, FetchError
+from marketplace.ledger.locations import Gateways
 from marketplace.ledger.mirror import MirrorNode
+from marketplace.ledger.pace import Pace
+from marketplace.ledger.resolver import Resolver
 
-__all__ = ["Deadline", "init_app", "mirror_node", "resolver"]
+__all__ = ["Deadline", "FetchError", "init_app", "mirror_node", "resolver"]
 
 
 def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
+    fetcher = Fetcher(adapters)
+    pace = Pace(Path(f"{app.config['DATABASE_URL']}.pace"), app.config["MIRROR_NODE_RATE"])
+    mirror = MirrorNode(fetcher, pace, app.config["MIRROR_NODE_URL"])
     gateways = Gateways(app.config["IPFS_GATEWAYS"], app.config["ARWEAVE_GATEWAYS"])
-    mirror_node_url = app.config["MIRROR_NODE_URL"]
-    fetcher = Fetcher((f"{mirror_node_url}/", *gateways.ipfs, *gateways.arweave), adapters)
-    app.extensions["mirror_node"] = MirrorNode(fetcher, mirror_node_url)
-    app.extensions["resolver"] = Resolver(fetcher, gateways)
+    app.extensions["mirror_node"] = mirror
+    app.extensions["resolver"] = Resolver(fetcher, mirror, gateways)
 
 
 def mirror_node() -> MirrorNode:

@@ -4,26 +4,38 @@ Addresses the operator chose (the mirror node, the gateways) may be private. Eve
 from a stranger: public addresses only, resolved once and pinned, ports 80 and 443, no proxies.
 """
 
-import time
 from collections.abc import Mapping
+from http.cookiejar import DefaultCookiePolicy
 from typing import NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
 from requests.adapters import BaseAdapter
-from requests_hardened import Config, HTTPSession
 
 from marketplace import __version__
+from marketplace.ledger.deadline import (
+    Deadline,
+    GuardedAdapter,
+    TimeIsUp,
+    WatchedAdapter,
+    watched,
+)
 
 USER_AGENT = f"nft-marketplace/{__version__}"
 CONNECT_SECONDS = 3.0
 SILENCE_SECONDS = 5.0
 MAX_REDIRECTS = 3
+REDIRECTS = (301, 302, 303, 307, 308)
 CHUNK_BYTES = 64 * 1024
+CONNECTIONS = 32  # kept open to each host
 
 
 class FetchError(Exception):
     """Why something could not be had."""
+
+
+class Unfetchable(FetchError):
+    """Trying again would not help: too large, too many redirects, an address that is not allowed."""
 
 
 class Answer(NamedTuple):
@@ -31,87 +43,91 @@ class Answer(NamedTuple):
     headers: Mapping[str, str]
     content: bytes
 
-    @property
-    def content_type(self) -> str:
-        return self.headers.get("Content-Type", "").partition(";")[0].strip().lower()
 
+class Address(NamedTuple):
+    """Where to fetch from, and whether the operator chose the host (our gateways) or a stranger."""
 
-class Deadline:
-    """A moment by which work must be done."""
-
-    def __init__(self, seconds: float) -> None:
-        self._at = time.monotonic() + seconds
-
-    def remaining(self) -> float:
-        """Seconds left. Raises FetchError where there are none."""
-        seconds = self._at - time.monotonic()
-        if seconds <= 0:
-            raise FetchError("it took too long")
-        return seconds
+    url: str
+    is_ours: bool
 
 
 class Fetcher:
-    """Fetches from the operator's addresses (URL prefixes) as they are, from all others guardedly."""
+    """Fetches from the operator's addresses as they are, and from strangers' addresses guardedly."""
 
-    def __init__(self, operator_prefixes: tuple[str, ...], adapters: Mapping[str, BaseAdapter]):
-        self._operator_prefixes = operator_prefixes
-        self._operator_session = requests.Session()
-        for prefix, adapter in adapters.items():
-            self._operator_session.mount(prefix, adapter)
-        self._guarded_session = HTTPSession(
-            Config(
-                ip_filter_enable=True,
-                ip_filter_allow_loopback_ips=False,
-                never_redirect=True,
-                default_timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
-            )
+    def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
+        """Adapters carry our own requests to some address prefixes; the network carries the others."""
+        network = WatchedAdapter(pool_maxsize=CONNECTIONS)
+        self._ours = _session({"http://": network, "https://": network, **adapters})
+        self._strangers = _session(
+            {
+                "http://": GuardedAdapter(is_https_proto=False),
+                "https://": GuardedAdapter(is_https_proto=True),
+            }
         )
-        self._guarded_session.trust_env = False
-        for session in (self._operator_session, self._guarded_session):
-            session.headers["User-Agent"] = USER_AGENT
+        self._strangers.trust_env = False  # no proxies, no .netrc
 
-    def get(self, url: str, *, max_bytes: int, deadline: Deadline) -> Answer:
-        """Fetch what is at an address, following a few redirects. Raises FetchError with the reason."""
+    def get(self, address: Address, *, max_bytes: int, deadline: Deadline) -> Answer:
+        """Fetch what is at an address, following a few redirects. Raises FetchError with the reason.
+
+        Wherever a redirect leads to, is a stranger's choice.
+        """
         for _ in range(MAX_REDIRECTS + 1):
-            answer = self._get_once(url, max_bytes, deadline)
-            if answer.status not in (301, 302, 303, 307, 308) or "Location" not in answer.headers:
+            answer = self._get_once(address, max_bytes, deadline)
+            if answer.status not in REDIRECTS or "Location" not in answer.headers:
                 return answer
-            url = urljoin(url, answer.headers["Location"])
-        raise FetchError("it redirects too often")
+            address = Address(urljoin(address.url, answer.headers["Location"]), is_ours=False)
+        raise Unfetchable("it redirects too often")
 
-    def _get_once(self, url: str, max_bytes: int, deadline: Deadline) -> Answer:
-        remaining = deadline.remaining()
+    def _get_once(self, address: Address, max_bytes: int, deadline: Deadline) -> Answer:
         try:
-            with self._session(url).get(
-                url,
-                stream=True,
-                allow_redirects=False,
-                timeout=(min(CONNECT_SECONDS, remaining), min(SILENCE_SECONDS, remaining)),
-            ) as response:
-                return Answer(
-                    response.status_code, response.headers, _read(response, max_bytes, deadline)
-                )
+            if not address.is_ours:
+                _require_web_port(address.url)
+            session = self._ours if address.is_ours else self._strangers
+            with watched(deadline):
+                remaining = deadline.remaining()
+                timeouts = (min(CONNECT_SECONDS, remaining), min(SILENCE_SECONDS, remaining))
+                with session.get(
+                    address.url, stream=True, allow_redirects=False, timeout=timeouts
+                ) as response:
+                    content = _read(response, max_bytes)
+            return Answer(response.status_code, response.headers, content)
+        except TimeIsUp:
+            raise FetchError("it took too long") from None
         except (requests.RequestException, OSError, ValueError) as error:
-            raise FetchError(f"{type(error).__name__} from {urlsplit(url).netloc}") from error
-
-    def _session(self, url: str) -> requests.Session:
-        if url.startswith(self._operator_prefixes):
-            return self._operator_session
-        try:
-            parts = urlsplit(url)
-            allowed = parts.scheme in ("http", "https") and parts.port in (None, 80, 443)
-        except ValueError:
-            allowed = False
-        if not allowed:
-            raise FetchError("it is not an http or https address on port 80 or 443")
-        return self._guarded_session
+            raise FetchError(f"{type(error).__name__} from {_host(address.url)}") from error
 
 
-def _read(response: requests.Response, max_bytes: int, deadline: Deadline) -> bytes:
+def _require_web_port(url: str) -> None:
+    parts = urlsplit(url)
+    if parts.scheme not in ("http", "https") or parts.port not in (None, 80, 443):
+        raise Unfetchable("it is not an http or https address on port 80 or 443")
+
+
+class _Session(requests.Session):
+    def get_redirect_target(self, response):
+        """None: requests would read a redirect's body whole, though it is told not to follow."""
+
+
+def _session(adapters: Mapping[str, BaseAdapter]) -> requests.Session:
+    session = _Session()
+    session.headers["User-Agent"] = USER_AGENT
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+    for prefix, adapter in adapters.items():
+        session.mount(prefix, adapter)
+    return session
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "nowhere"
+    except ValueError:
+        return "nowhere"
+
+
+def _read(response: requests.Response, max_bytes: int) -> bytes:
     content = bytearray()
     for chunk in response.iter_content(CHUNK_BYTES):
         content += chunk
         if len(content) > max_bytes:
-            raise FetchError(f"it is larger than {max_bytes} bytes")
-        deadline.remaining()
+            raise Unfetchable(f"it is larger than {max_bytes} bytes")
     return bytes(content)

@@ -1,35 +1,91 @@
 """A stranger's image in, an optimised one out: WebP, its longest side 640 pixels at most."""
 
 import io
+import threading
+from typing import NamedTuple
 
-from PIL import Image, UnidentifiedImageError
+from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
-MAX_PIXELS = 64_000_000
+MAX_DECODED_BYTES = 120_000_000  # and up to three times that while it is made small
+MAX_FRAMES = 150
 LONGEST_SIDE = 640
 QUALITY = 80
+# What Pillow may try; and SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
+
+# One decoding at a time, so that memory stays bounded whatever many clients add at once.
+_decoding = threading.Lock()
 
 
 class ImageUnusable(ValueError):
     """Why an image can't be shown."""
 
 
-def optimise(content: bytes) -> tuple[bytes, str]:
-    """Return the image as WebP, and the MIME type the original really has. Raises ImageUnusable."""
+class Optimised(NamedTuple):
+    """An image fit to be served, and the MIME type that the original really has."""
+
+    content: bytes
+    extension: str
+    file_type: str
+
+
+def optimise(content: bytes) -> Optimised:
+    """Make a small WebP of an image. A long animation stays as it is. Raises ImageUnusable."""
     try:
-        with Image.open(io.BytesIO(content), formats=FORMATS) as original:
-            if original.width * original.height > MAX_PIXELS:
-                raise ImageUnusable(f"the image has more than {MAX_PIXELS} pixels")
-            original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-            mode = "RGBA" if original.has_transparency_data else "RGB"
-            image = original.convert(mode)
-            image.thumbnail((LONGEST_SIDE, LONGEST_SIDE))
-            file_type = Image.MIME[original.format]
+        with _decoding, Image.open(io.BytesIO(content), formats=FORMATS) as original:
+            return _optimise(original, content)
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise ImageUnusable("it is not an image that can be shown") from error
-    except (OSError, SyntaxError, ValueError) as error:
-        raise ImageUnusable(f"the image is damaged: {error}") from error
-    optimised = io.BytesIO()
-    image.save(optimised, "WEBP", quality=QUALITY)
-    return optimised.getvalue(), file_type
+    except ImageUnusable:
+        raise
+    except Exception as error:  # Pillow's readers fail in more ways than they document
+        raise ImageUnusable(f"the image can't be read: {type(error).__name__}") from error
+
+
+def _optimise(original: Image.Image, content: bytes) -> Optimised:
+    file_type = Image.MIME[original.format]
+    original.draft(
+        "RGB", (LONGEST_SIDE, LONGEST_SIDE)
+    )  # a JPEG is decoded at a fraction of its size
+    decoded_bytes = original.width * original.height * len(original.getbands())
+    if decoded_bytes > MAX_DECODED_BYTES:
+        raise ImageUnusable(f"it would take more than {MAX_DECODED_BYTES} bytes to decode")
+    frames = getattr(original, "n_frames", 1)
+    if frames > 1 and original.format in ANIMATED_FORMATS:
+        if frames > MAX_FRAMES or frames * decoded_bytes > 4 * MAX_DECODED_BYTES:
+            return Optimised(content, ANIMATED_FORMATS[original.format], file_type)
+        return Optimised(_encode_animation(original), "webp", file_type)
+    encoded = io.BytesIO()
+    ImageOps.exif_transpose(_shrink(original)).save(encoded, "WEBP", quality=QUALITY)
+    return Optimised(encoded.getvalue(), "webp", file_type)
+
+
+def _encode_animation(original: Image.Image) -> bytes:
+    durations, frames = [], []
+    for frame in ImageSequence.Iterator(original):
+        durations.append(int(frame.info.get("duration") or 100))
+        frames.append(_shrink(frame))
+    encoded = io.BytesIO()
+    frames[0].save(
+        encoded,
+        "WEBP",
+        quality=QUALITY,
+        save_all=True,
+        append_images=frames[1:],
+        duration=durations,
+        loop=0,
+    )
+    return encoded.getvalue()
+
+
+def _shrink(image: Image.Image) -> Image.Image:
+    if image.mode not in ("RGB", "RGBA"):
+        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
+    return image.resize(_fit(image.size), Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def _fit(size: tuple[int, int]) -> tuple[int, int]:
+    scale = min(1.0, LONGEST_SIDE / max(size))
+    return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))

@@ -1,134 +1,74 @@
-"""The mirror node's REST, spoken and understood only here. Its answers are checked, not trusted.
+"""The mirror node's REST, spoken only here: its paths, its paging, its faults and its patience.
 
-Source of paths and shapes: the mirror node's OpenAPI document, /api/v1.
+Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method raises LedgerUnreachable
+(503), or LedgerAnswerInvalid (502) for an answer that makes no sense.
 """
 
-import base64
-import binascii
 import json
 import random
 import time
-from typing import NamedTuple
+from collections.abc import Iterator
+from typing import Any
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, validate
+from marshmallow import Schema, ValidationError
 
-from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ids import TransactionId, is_entity_id
-from marketplace.ledger.fetch import Answer, Deadline, Fetcher, FetchError
+from marketplace.ids import TransactionId
+from marketplace.ledger import answers
+from marketplace.ledger.answers import Message, Nft, NftEvent, Token, Transaction
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.fetch import Address, Answer, Fetcher, FetchError, Unfetchable
+from marketplace.ledger.pace import Pace
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
 FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
-
-
-class Nft(NamedTuple):
-    """One NFT as the ledger has it: who owns it, who may spend it, where its metadata is."""
-
-    token: str
-    serial_no: int
-    owner: str | None
-    spender: str | None
-    is_deleted: bool
-    pointer: str
-    modified_at: int  # nanoseconds
-
-
-class Transaction(NamedTuple):
-    """One transaction that reached consensus."""
-
-    name: str
-    result: str
-    memo: bytes
-    consensus_at: int  # nanoseconds
-
-
-class _Answer(Schema):
-    class Meta:
-        unknown = EXCLUDE
-
-
-class _EntityId(fields.String):
-    def _deserialize(self, value, attr, data, **kwargs):
-        if not isinstance(value, str) or not is_entity_id(value):
-            raise ValidationError("is not an entity id")
-        return value
-
-
-class _Consensus(fields.String):
-    def _deserialize(self, value, attr, data, **kwargs):
-        return times.from_consensus(super()._deserialize(value, attr, data, **kwargs))
-
-
-class _Base64(fields.String):
-    def _deserialize(self, value, attr, data, **kwargs):
-        return _decode(super()._deserialize(value, attr, data, **kwargs))
-
-
-class NftAnswer(_Answer):
-    token = _EntityId(required=True, data_key="token_id")
-    serial_no = fields.Integer(required=True, strict=True, data_key="serial_number")
-    owner = _EntityId(required=True, allow_none=True, data_key="account_id")
-    spender = _EntityId(allow_none=True, load_default=None)  # left out by old mirror nodes
-    is_deleted = fields.Boolean(required=True, data_key="deleted")
-    pointer = fields.String(allow_none=True, load_default="", data_key="metadata")
-    modified_at = _Consensus(required=True, data_key="modified_timestamp")
-
-
-class NftsAnswer(_Answer):
-    nfts = fields.List(fields.Nested(NftAnswer), required=True)
-
-
-class TokenAnswer(_Answer):
-    name = fields.String(required=True)
-
-
-class TransactionAnswer(_Answer):
-    name = fields.String(required=True)
-    result = fields.String(required=True, validate=validate.Regexp(r"[A-Z0-9_]{1,80}\Z"))
-    memo = _Base64(allow_none=True, load_default=b"", data_key="memo_base64")
-    consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
-    nonce = fields.Integer(load_default=0)
-    scheduled = fields.Boolean(load_default=False)
-
-
-class TransactionsAnswer(_Answer):
-    transactions = fields.List(fields.Nested(TransactionAnswer), required=True)
-
-
-NFT, NFTS, TOKEN, TRANSACTIONS = NftAnswer(), NftsAnswer(), TokenAnswer(), TransactionsAnswer()
-
-
-def _decode(text: str) -> bytes:
-    return base64.b64decode(text + "=" * (-len(text) % 4))
+PAGE = 100  # the mirror node's own maximum
+HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
+REQUEST_SECONDS = 8  # for each request of a long list
 
 
 class MirrorNode:
-    """Reads the ledger. Every method raises LedgerUnreachable (503) or LedgerAnswerInvalid (502)."""
+    """Reads the ledger."""
 
-    def __init__(self, fetcher: Fetcher, base_url: str) -> None:
+    def __init__(self, fetcher: Fetcher, pace: Pace, base_url: str) -> None:
         self._fetcher = fetcher
+        self._pace = pace
         self._base_url = f"{base_url}/api/v1"
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
-        answer = self._get(f"/tokens/{token}/nfts/{serial_no}", NFT, deadline)
-        return answer and self._nft(answer, token, serial_no)
+        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", answers.NFT, deadline)
+        return nft and _require_same(nft, token, serial_no)
 
     def find_nft_of(
         self, account_id: str, token: str, serial_no: int, deadline: Deadline
     ) -> Nft | None:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        answer = self._get(path, NFTS, deadline)
-        if not answer or not answer["nfts"]:
+        answer = self._get(path, answers.NFTS, deadline)
+        if not answer or not answer["items"]:
             return None
-        return self._nft(answer["nfts"][0], token, serial_no)
+        return _require_same(answer["items"][0], token, serial_no)
 
-    def find_token_name(self, token: str, deadline: Deadline) -> str | None:
-        answer = self._get(f"/tokens/{token}", TOKEN, deadline)
-        return answer and answer["name"]
+    def list_nfts(self, token: str) -> Iterator[Nft]:
+        """All NFTs of a token, the burned ones too, from the first serial number on."""
+        return self._pages(f"/tokens/{token}/nfts?limit={PAGE}&order=asc", answers.NFTS)
+
+    def list_nfts_spendable(self, owner: str, spender: str) -> Iterator[Nft]:
+        """All NFTs of an owner that a spender is approved for, serial by serial."""
+        path = f"/accounts/{owner}/nfts?spender.id={spender}&limit={PAGE}&order=asc"
+        return self._pages(path, answers.NFTS)
+
+    def find_last_event(self, token: str, serial_no: int, deadline: Deadline) -> NftEvent | None:
+        """The last event that could have changed who owns an NFT or who may spend it."""
+        path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
+        events = self._pages(path, answers.NFT_EVENTS, deadline)
+        return next((event for event in events if event.name not in HARMLESS), None)
+
+    def find_token(self, token: str, deadline: Deadline) -> Token | None:
+        return self._get(f"/tokens/{token}", answers.TOKEN, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -137,26 +77,49 @@ class MirrorNode:
 
         Children of a contract call and scheduled executions share the id; they are left out.
         """
-        answer = self._get(f"/transactions/{transaction_id.dashed}", TRANSACTIONS, deadline)
-        rows = answer["transactions"] if answer else []
-        return [
-            Transaction(row["name"], row["result"], row["memo"] or b"", row["consensus_at"])
-            for row in rows
-            if row["nonce"] == 0 and not row["scheduled"]
-        ]
+        path = f"/transactions/{transaction_id.dashed}"
+        answer = self._get(path, answers.TRANSACTIONS, deadline)
+        rows = answer["items"] if answer else []
+        return [row for row in rows if row.nonce == 0 and not row.scheduled]
 
-    def _nft(self, row: dict, token: str, serial_no: int) -> Nft:
-        if (row["token"], row["serial_no"]) != (token, serial_no):
-            raise LedgerAnswerInvalid(f"another NFT than {token} #{serial_no}")
+    def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
+        answer = self._get(f"/topics/{topic}", answers.TOPIC, deadline)
+        return answer and answer["memo"]
+
+    def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
+        path = f"/topics/messages/{consensus_timestamp}"
+        return self._get(path, answers.MESSAGE, deadline)
+
+    def list_messages(self, topic: str, deadline: Deadline) -> Iterator[Message]:
+        """All messages of a topic, the first one first."""
+        path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
+        return self._pages(path, answers.MESSAGES, deadline)
+
+    def _pages(self, path: str, schema: Schema, deadline: Deadline | None = None) -> Iterator:
+        """Follow links.next to the end: of it only the query is taken, and never twice the same."""
+        path, _, query = path.partition("?")
+        seen = set()
+        while query not in seen:
+            seen.add(query)
+            page_deadline = deadline or Deadline(REQUEST_SECONDS)
+            answer = self._get(f"{path}?{query}", schema, page_deadline)
+            if not answer:
+                return
+            yield from answer["items"]
+            following = answer["links"]["next"]
+            if following is None:
+                return
+            query = following.partition("?")[2]
+        raise LedgerAnswerInvalid("its pages lead in a circle")
+
+    def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
         try:
-            pointer = _decode(row["pointer"] or "").decode()
-        except (binascii.Error, UnicodeDecodeError):
-            pointer = row["pointer"]
-        return Nft(**row | {"pointer": pointer})
-
-    def _get(self, path: str, schema: Schema, deadline: Deadline) -> dict | None:
-        answer = self._get_patiently(self._base_url + path, deadline)
-        if answer.status == 404:
+            answer = self._get_patiently(Address(self._base_url + path, is_ours=True), deadline)
+        except TimeIsUp:
+            raise LedgerUnreachable("it took too long") from None
+        except Unfetchable as error:
+            raise LedgerAnswerInvalid(str(error)) from error
+        if answer.status == 404 or _is_impossible_id(answer):
             return None
         if answer.status != 200:
             raise LedgerAnswerInvalid(f"status {answer.status}")
@@ -167,17 +130,39 @@ class MirrorNode:
         except (ValueError, RecursionError) as error:
             raise LedgerAnswerInvalid("it is not JSON") from error
 
-    def _get_patiently(self, url: str, deadline: Deadline) -> Answer:
-        """Try a few times, pausing longer each time, while the deadline allows."""
-        for attempt in range(ATTEMPTS):
+    def _get_patiently(self, address: Address, deadline: Deadline) -> Answer:
+        """Try a few times, pausing longer each time or as long as is asked, while there is time."""
+        pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
+        for attempt in range(1, ATTEMPTS + 1):
+            self._pace.wait(deadline)
             try:
-                answer = self._fetcher.get(url, max_bytes=MAX_ANSWER_BYTES, deadline=deadline)
+                answer = self._fetcher.get(address, max_bytes=MAX_ANSWER_BYTES, deadline=deadline)
                 if answer.status not in TRANSIENT:
                     return answer
-                reason = f"status {answer.status}"
-                if attempt + 1 < ATTEMPTS:
-                    pause = FIRST_PAUSE_SECONDS * 2**attempt * random.uniform(0.5, 1.5)
-                    time.sleep(min(pause, deadline.remaining()))
+                reason, asked = f"status {answer.status}", _retry_after(answer)
+            except Unfetchable:
+                raise
             except FetchError as error:
-                reason = str(error)
-        raise LedgerUnreachable(reason)
+                reason, asked = str(error), 0
+            pause = max(2 * pause, asked)
+            if attempt == ATTEMPTS or pause > deadline.remaining():
+                break
+            time.sleep(pause)
+        raise LedgerUnreachable(reason, retry_after=max(asked, 5))
+
+
+def _is_impossible_id(answer: Answer) -> bool:
+    """Whether a mirror node refuses an id that is well-formed, but that no network can have."""
+    return answer.status == 400 and b'"Invalid parameter: ' in answer.content
+
+
+def _retry_after(answer: Answer) -> int:
+    """How many seconds the server asks to be left alone; 0 where it does not, or says it otherwise."""
+    value = answer.headers.get("Retry-After", "")
+    return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0
+
+
+def _require_same(nft: Nft, token: str, serial_no: int) -> Nft:
+    if (nft.token, nft.serial_no) != (token, serial_no):
+        raise LedgerAnswerInvalid(f"it is about another NFT than {token} #{serial_no}")
+    return nft

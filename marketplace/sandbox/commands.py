@@ -8,7 +8,7 @@ import click
 from flask import Flask, current_app
 from flask.cli import AppGroup
 
-from marketplace import queries, sales, times, tokens
+from marketplace import confirmation, queries, sales, times, tokens
 from marketplace.db import read, write
 from marketplace.sandbox import catalogue, consensus, wallet
 from marketplace.sandbox.mirror import GENESIS
@@ -19,7 +19,7 @@ LISTED_EVERY = 3
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTING_DAYS = 30
 UNDATED_NFT = ("0.0.5004", 4)  # listed, but nobody knows when
-KEPT = "sandbox"
+KEPT = "the sandbox's own"
 DAY = 86_400 * times.SECOND
 
 cli = AppGroup("sandbox", help="Fill the sandbox, and see how to try it.")
@@ -46,7 +46,7 @@ def seed_command():
         ):
             for _ in added:
                 pass
-    _list_some(app.extensions["sandbox"], sample[::LISTED_EVERY])
+    _list_some(app.extensions["sandbox"], [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
 @cli.command("hello")
@@ -98,9 +98,15 @@ def _add(app: Flask, token: str, serial_no: int) -> None:
         sales.add(owner, token, serial_no)
 
 
-def _list_some(sandbox: Flask, nfts: list[tuple[str, int]]) -> None:
+def _is_new(token: str, serial_no: int) -> bool:
+    """Whether a sample NFT is as it was added: not sold, not listed, not withdrawn since."""
+    owner = queries.get_nft(read(), token, serial_no)["owner"]
+    prepared = queries.list_prepared_listings(read(), token, serial_no, owner, limit=1)
+    return owner == _owner(token, serial_no) and not prepared
+
+
+def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
     """List NFTs, through the same steps that a seller and her wallet take, at dates in the past."""
-    unlisted = [nft for nft in nfts if not queries.get_nft(read(), *nft)["is_for_sale"]]
     random.Random("order of listing").shuffle(unlisted)
     for position, (token, serial_no) in enumerate(unlisted):
         owner = _owner(token, serial_no)
@@ -112,7 +118,7 @@ def _list_some(sandbox: Flask, nfts: list[tuple[str, int]]) -> None:
         with sandbox.app_context():
             receipt = consensus.submit(signed, then)
         if receipt.result == "SUCCESS":
-            sales.confirm(owner, token, serial_no, receipt.transaction_id)
+            confirmation.confirm(owner, token, serial_no, receipt.transaction_id)
     if UNDATED_NFT in unlisted:
         with write() as db:
             queries.mark_listing_date_unknown(db, *UNDATED_NFT)

@@ -119,6 +119,8 @@ def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
     entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
     entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+    if body.transactionID.scheduled or body.transactionID.nonce:
+        raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
     duration = body.transactionValidDuration.seconds
     start = body.transactionID.transactionValidStart
     if not 0 <= start.nanos < times.SECOND or not 0 <= start.seconds < 10**11:
@@ -201,8 +203,7 @@ def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: 
         raise Refused("NOT_SUPPORTED")
     if not approvals.nftAllowances:
         raise Refused("EMPTY_ALLOWANCES")
-    if sum(max(1, len(a.serial_numbers)) for a in approvals.nftAllowances) > MAX_APPROVALS:
-        raise Refused("MAX_ALLOWANCES_EXCEEDED")
+    _require_few(approvals.nftAllowances)
     for approval in approvals.nftAllowances:
         owner = _owner_of(db, signed, approval, transaction_id, now)
         token = entity(approval.tokenId, "INVALID_TOKEN_ID")
@@ -229,6 +230,7 @@ def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: 
 def _delete_approvals(db, signed: Signed, approvals, transaction_id: TransactionId, now) -> None:
     if not approvals.nftAllowances:
         raise Refused("EMPTY_ALLOWANCES")
+    _require_few(approvals.nftAllowances)
     for approval in approvals.nftAllowances:
         owner = _owner_of(db, signed, approval, transaction_id, now)
         token = entity(approval.token_id, "INVALID_TOKEN_ID")
@@ -245,22 +247,35 @@ def _transfer(db, signed: Signed, transfers, transaction_id: TransactionId, now:
     if sum(amount.amount for amount in transfers.transfers.accountAmounts):
         raise Refused("INVALID_ACCOUNT_AMOUNTS")
     for amount in transfers.transfers.accountAmounts:
-        if amount.amount < 0 and not amount.is_approval:
+        if amount.amount < 0 and amount.is_approval:
+            raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")  # there are none of HBAR here
+        if amount.amount < 0:
             account_id = entity(amount.accountID, "INVALID_ACCOUNT_ID")
             _require_signature(db, signed, account_id, now)
+    moved_already = set()
     for moved in transfers.tokenTransfers:
         if moved.transfers:
             raise Refused("NOT_SUPPORTED")
         token = entity(moved.token, "INVALID_TOKEN_ID")
         for transfer in moved.nftTransfers:
+            if (token, transfer.serialNumber) in moved_already:
+                raise Refused("INVALID_ACCOUNT_AMOUNTS")
+            moved_already.add((token, transfer.serialNumber))
             sender = entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID")
             receiver = entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID")
+            if sender == receiver:
+                raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
             nft = _require_owner(db, token, transfer.serialNumber, sender)
             if transfer.is_approval:
                 _require_approval(db, nft, transaction_id.account_id)
             else:
                 _require_signature(db, signed, sender, now)
             _move(db, nft, receiver, transaction_id, now, bool(transfer.is_approval))
+
+
+def _require_few(approvals) -> None:
+    if sum(max(1, len(approval.serial_numbers)) for approval in approvals) > MAX_APPROVALS:
+        raise Refused("MAX_ALLOWANCES_EXCEEDED")
 
 
 def _owner_of(db, signed: Signed, approval, transaction_id: TransactionId, now: int) -> str:
@@ -317,31 +332,70 @@ def entity(proto: Message, code: str) -> str:
 
 def _record(db, signed: Signed, transaction_id: TransactionId, result: str, now: int) -> None:
     body = signed.body
+    name = NAMES[body.WhichOneof("data")]
     node = entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
-    document = {
-        "charged_tx_fee": FEE_TINYBARS,
-        "consensus_timestamp": times.to_consensus(now),
-        "entity_id": None,
+    moved = body.cryptoTransfer.tokenTransfers if result == "SUCCESS" else []
+    nft_transfers = [
+        _nft_transfer(
+            entity(transfers.token, "INVALID_TOKEN_ID"),
+            transfer.serialNumber,
+            entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID"),
+            entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID"),
+            bool(transfer.is_approval),
+        )
+        for transfers in moved
+        for transfer in transfers.nftTransfers
+    ]
+    fields = {
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
-        "name": NAMES[body.WhichOneof("data")],
-        "nft_transfers": [],
+        "nft_transfers": nft_transfers,
         "node": node,
-        "nonce": 0,
-        "parent_consensus_timestamp": None,
         "result": result,
-        "scheduled": False,
-        "token_transfers": [],
         "transaction_hash": base64.b64encode(signed.hash).decode(),
-        "transaction_id": transaction_id.dashed,
         "transfers": [
             {"account": transaction_id.account_id, "amount": -FEE_TINYBARS, "is_approval": False},
             {"account": node, "amount": FEE_TINYBARS, "is_approval": False},
         ],
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
+    }
+    _insert_record(db, transaction_id, name, now, fields)
+
+
+def _insert_record(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
+    document = {
+        "charged_tx_fee": FEE_TINYBARS,
+        "consensus_timestamp": times.to_consensus(now),
+        "entity_id": None,
+        "max_fee": str(FEE_TINYBARS),
+        "memo_base64": "",
+        "name": name,
+        "nft_transfers": [],
+        "node": "0.0.3",
+        "nonce": 0,
+        "parent_consensus_timestamp": None,
+        "result": "SUCCESS",
+        "scheduled": False,
+        "token_transfers": [],
+        "transaction_hash": "",
+        "transaction_id": transaction_id.dashed,
+        "transfers": [],
+        "valid_duration_seconds": "120",
         "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
     }
-    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document))
+    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
+
+
+def _nft_transfer(
+    token: str, serial_no: int, sender: str, receiver: str, is_approval: bool
+) -> dict:
+    return {
+        "is_approval": is_approval,
+        "receiver_account_id": receiver,
+        "sender_account_id": sender,
+        "serial_number": serial_no,
+        "token_id": token,
+    }
 
 
 def _remember(
@@ -389,4 +443,6 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
         transaction_id = TransactionId(nft["owner"], *divmod(now, times.SECOND))
         _move(db, nft, receiver, transaction_id, now, is_approval=False)
+        moved = _nft_transfer(token, serial_no, nft["owner"], receiver, is_approval=False)
+        _insert_record(db, transaction_id, "CRYPTOTRANSFER", now, {"nft_transfers": [moved]})
     return Receipt(str(transaction_id), "SUCCESS")

@@ -30,7 +30,8 @@ class SignedBytes(Strict, fields.String):
     def _deserialize(self, value, attr, data, **kwargs):
         try:
             content = base64.b64decode(value, validate=True)
-            consensus.open_transaction(consensus.read_list(content)[0])
+            for transaction in consensus.read_list(content):
+                consensus.open_transaction(transaction)
         except (TypeError, ValueError, binascii.Error, Unreadable):
             self.refuse(value)
         return content

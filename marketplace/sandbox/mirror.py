@@ -3,6 +3,7 @@
 import base64
 import json
 import re
+from urllib.parse import urlencode
 
 from flask import Blueprint, Response, request
 
@@ -14,6 +15,7 @@ from marketplace.sandbox.consensus import mint
 
 GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
+CURSORS = ("gte", "lte")
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
 
@@ -56,6 +58,7 @@ def show_token(token):
         "pause_status": "NOT_APPLICABLE",
         "symbol": collection.symbol,
         "token_id": token,
+        "total_supply": str(queries.count_nfts_in(read(), token)),
         "treasury_account_id": queries.TREASURY,
         "type": "NON_FUNGIBLE_UNIQUE",
     }
@@ -63,10 +66,10 @@ def show_token(token):
 
 @blp.get("/tokens/<token>/nfts")
 def list_token_nfts(token):
-    _require_parameters("limit", "serialnumber")
+    _require_parameters("limit", "order", "serialnumber")
     _require_id(token, "tokenid")
     low, high = _serial_range()
-    return _page(queries.list_nfts_in(read(), token, low, high, _limit() + 1))
+    return _page(queries.list_nfts_in(read(), token, low, high))
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>")
@@ -79,11 +82,12 @@ def show_nft(token, serial_no):
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
 def list_nft_transactions(token, serial_no):
-    _require_parameters("limit")
+    _require_parameters("limit", "order")
     _require_id(token, "tokenid")
     rows = queries.list_nft_transactions(read(), token, _serial_no(serial_no), _limit())
+    ordered = rows[::-1] if _is_ascending() else rows
     return {
-        "transactions": [json.loads(row["document"]) for row in rows],
+        "transactions": [json.loads(row["document"]) for row in ordered],
         "links": {"next": None},
     }
 
@@ -108,19 +112,23 @@ def show_account(account_id):
 @blp.get("/accounts/<account_id>/nfts")
 def list_account_nfts(account_id):
     """List an account's NFTs. Who asks first for an NFT that nobody has yet, owns it."""
-    _require_parameters("limit", "serialnumber", "spender.id", "token.id")
+    _require_parameters("limit", "order", "serialnumber", "spender.id", "token.id")
     _require_id(account_id, "idOrAliasOrEvmAddress")
-    token, spender = request.args.get("token.id"), request.args.get("spender.id")
-    for name in ("token.id", "spender.id"):
-        if name in request.args:
-            _require_id(request.args[name], name)
+    spender = request.args.get("spender.id")
+    if spender is not None:
+        _require_id(spender, "spender.id")
+    operator, token = _token_filter()
     if "serialnumber" in request.args and token is None:
         raise BadRequest("Invalid parameter: serialnumber")
-    low, high = _serial_range()
-    if token and low == high:
-        mint(token, low, account_id, times.now())
-    rows = queries.list_nfts_of(read(), account_id, token, spender, low, high, _limit() + 1)
-    return _page(rows)
+    low, high = (1, MAX_INT64) if operator in CURSORS else _serial_range()
+    exact = token if operator not in CURSORS else None
+    if (
+        exact
+        and request.args.get("serialnumber", "").rpartition(":")[0] in ("", "eq")
+        and low == high
+    ):
+        mint(exact, low, account_id, times.now())
+    return _page(queries.list_nfts_of(read(), account_id, exact, spender, low, high))
 
 
 @blp.get("/accounts/<account_id>/allowances/nfts")
@@ -154,6 +162,11 @@ def show_transaction(transaction_id):
     return Response(f'{{"transactions":[{row["document"]}]}}', mimetype="application/json")
 
 
+@blp.get("/<path:unknown>")
+def show_nothing(unknown):
+    raise Missing
+
+
 def _nft(row) -> dict:
     return {
         "account_id": row["owner"],
@@ -185,15 +198,49 @@ def _metadata(token: str, serial_no: int) -> str:
 
 
 def _page(rows) -> dict:
-    """A page of NFTs, and the mirror node's own kind of link to the next."""
-    limit, following = _limit(), None
-    if len(rows) > limit:
-        rows = rows[:limit]
-        token = request.args.get("token.id")
-        prefix = f"token.id={token}&" if token else ""
-        last = rows[-1]["serial_no"]
-        following = f"{request.path}?{prefix}limit={limit}&serialnumber=lt:{last}"
-    return {"nfts": [_nft(row) for row in rows], "links": {"next": following}}
+    """A page of NFTs, and the mirror node's own kind of link to the next: by token and serial number."""
+    ascending, limit = _is_ascending(), _limit()
+    ordered = rows if ascending else rows[::-1]
+    operator, token = _token_filter()
+    if operator in CURSORS:
+        after = token, _serial_no(request.args.get("serialnumber", "").rpartition(":")[2])
+        ordered = [row for row in ordered if _is_after(row, after, ascending)]
+    page, following = ordered[:limit], None
+    if len(ordered) > limit:
+        last = page[-1]
+        arguments = request.args.to_dict() | {
+            "limit": limit,
+            "order": "asc" if ascending else "desc",
+            "serialnumber": f"{'gt' if ascending else 'lt'}:{last['serial_no']}",
+        }
+        if "account_id" in request.view_args and operator != "eq":
+            arguments["token.id"] = f"{'gte' if ascending else 'lte'}:{last['token']}"
+        following = f"{request.path}?{urlencode(arguments, safe=':')}"
+    return {"nfts": [_nft(row) for row in page], "links": {"next": following}}
+
+
+def _is_after(row, after: tuple[str, int], ascending: bool) -> bool:
+    key = row["token"], row["serial_no"]
+    return key > after if ascending else key < after
+
+
+def _token_filter() -> tuple[str | None, str | None]:
+    """token.id, and how it is meant: eq, or gte and lte, which say where the last page ended."""
+    value = request.args.get("token.id")
+    if value is None:
+        return None, None
+    operator, _, token = value.rpartition(":")
+    if operator not in ("", "eq", *CURSORS):
+        raise BadRequest("Invalid parameter: token.id")
+    _require_id(token, "token.id")
+    return operator or "eq", token
+
+
+def _is_ascending() -> bool:
+    order = request.args.get("order", "desc")
+    if order not in ("asc", "desc"):
+        raise BadRequest("Invalid parameter: order")
+    return order == "asc"
 
 
 def _require_parameters(*known: str) -> None:
@@ -224,7 +271,7 @@ def _serial_range() -> tuple[int, int]:
             "eq": (serial_no, serial_no),
             "lt": (1, serial_no - 1),
             "lte": (1, serial_no),
-            "gt": (serial_no + 1, MAX_INT64),
+            "gt": (min(serial_no + 1, MAX_INT64), MAX_INT64),
             "gte": (serial_no, MAX_INT64),
         }
         if operator not in bounds:

@@ -46,36 +46,31 @@ def insert_nft(db, token, serial_no, owner, now):
     return db.execute(sql, parameters).fetchone()
 
 
-def list_nfts_of(db, owner, token, spender, low, high, limit):
+def list_nfts_of(db, owner, token, spender, low, high):
     sql = """
         SELECT * FROM nft
         WHERE owner = :owner
           AND (CAST(:token AS TEXT) IS NULL OR token = :token)
           AND (CAST(:spender AS TEXT) IS NULL OR spender = :spender)
           AND serial_no BETWEEN :low AND :high
-        ORDER BY token DESC, serial_no DESC
-        LIMIT :limit
+        ORDER BY token, serial_no
     """
-    parameters = {
-        "owner": owner,
-        "token": token,
-        "spender": spender,
-        "low": low,
-        "high": high,
-        "limit": limit,
-    }
+    parameters = {"owner": owner, "token": token, "spender": spender, "low": low, "high": high}
     return db.execute(sql, parameters).fetchall()
 
 
-def list_nfts_in(db, token, low, high, limit):
+def list_nfts_in(db, token, low, high):
     sql = """
         SELECT * FROM nft
         WHERE token = :token AND serial_no BETWEEN :low AND :high
-        ORDER BY serial_no DESC
-        LIMIT :limit
+        ORDER BY token, serial_no
     """
-    parameters = {"token": token, "low": low, "high": high, "limit": limit}
-    return db.execute(sql, parameters).fetchall()
+    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
+
+
+def count_nfts_in(db, token):
+    sql = "SELECT COUNT(*) FROM nft WHERE token = :token"
+    return db.execute(sql, {"token": token}).fetchone()[0]
 
 
 def mark_spender(db, token, serial_no, spender, now):

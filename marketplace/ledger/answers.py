@@ -1,0 +1,205 @@
+"""The shapes of a mirror node's answers. What is not of its shape is refused, what is more is ignored."""
+
+import base64
+from typing import NamedTuple
+
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
+
+from marketplace import times
+from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
+
+
+class Nft(NamedTuple):
+    """One NFT as the ledger has it: who owns it, who may spend it, where its metadata is."""
+
+    token: str
+    serial_no: int
+    owner: str | None
+    spender: str | None
+    is_deleted: bool
+    pointer: str
+    modified_at: int  # nanoseconds
+
+
+class Token(NamedTuple):
+    """A token as the ledger has it."""
+
+    name: str
+    type: str
+    total_supply: int
+
+    @property
+    def is_nft(self) -> bool:
+        return self.type == "NON_FUNGIBLE_UNIQUE"
+
+
+class Transaction(NamedTuple):
+    """One transaction that reached consensus."""
+
+    name: str
+    result: str
+    memo: bytes
+    consensus_at: int  # nanoseconds
+    nonce: int
+    scheduled: bool
+
+
+class NftEvent(NamedTuple):
+    """What happened to one NFT at one moment."""
+
+    name: str
+    transaction_id: TransactionId
+    consensus_at: int  # nanoseconds
+
+
+class Message(NamedTuple):
+    """One message of a topic."""
+
+    content: bytes
+
+
+def decode_base64(text: str) -> bytes:
+    """Decode base64 with or without its padding. Raises ValueError."""
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+class _Checked(fields.String):
+    """A string that is turned into a value, or refused."""
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        try:
+            return self.read(super()._deserialize(value, attr, data, **kwargs))
+        except ValueError as error:
+            raise ValidationError(str(error)) from error
+
+
+class _EntityId(_Checked):
+    def read(self, value):
+        if not is_entity_id(value):
+            raise ValueError("is not an entity id")
+        return value
+
+
+class _Consensus(_Checked):
+    def read(self, value):
+        return times.from_consensus(value)
+
+
+class _Base64(_Checked):
+    def read(self, value):
+        return decode_base64(value)
+
+
+class _TransactionId(_Checked):
+    def read(self, value):
+        transaction_id = TransactionId.parse(value)
+        if transaction_id is None:
+            raise ValueError("is not a transaction id")
+        return transaction_id
+
+
+class _Pointer(_Checked):
+    """The metadata an NFT was minted with: base64 of text, mostly; if not, as it is."""
+
+    def read(self, value):
+        try:
+            return decode_base64(value).decode()
+        except ValueError:  # not base64, or not of text
+            return value.encode(errors="ignore").decode()
+
+
+class _Answer(Schema):
+    class Meta:
+        unknown = EXCLUDE
+
+
+class _Links(_Answer):
+    next = fields.String(required=True, allow_none=True)
+
+
+class NftAnswer(_Answer):
+    token = _EntityId(required=True, data_key="token_id")
+    serial_no = fields.Integer(
+        required=True,
+        strict=True,
+        validate=validate.Range(1, MAX_INT64),
+        data_key="serial_number",
+    )
+    owner = _EntityId(required=True, allow_none=True, data_key="account_id")
+    spender = _EntityId(allow_none=True, load_default=None)  # left out by old mirror nodes
+    is_deleted = fields.Boolean(required=True, data_key="deleted")
+    pointer = _Pointer(load_default="", data_key="metadata")
+    modified_at = _Consensus(required=True, data_key="modified_timestamp")
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Nft(**values)
+
+
+class NftsAnswer(_Answer):
+    items = fields.List(fields.Nested(NftAnswer), required=True, data_key="nfts")
+    links = fields.Nested(_Links, required=True)
+
+
+class TokenAnswer(_Answer):
+    name = fields.String(required=True)
+    type = fields.String(load_default="")
+    total_supply = fields.Integer(load_default=0)  # written as a string
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Token(**values)
+
+
+class TransactionAnswer(_Answer):
+    name = fields.String(required=True)
+    result = fields.String(required=True, validate=validate.Regexp(r"[A-Z0-9_]{1,80}\Z"))
+    memo = _Base64(allow_none=True, load_default=b"", data_key="memo_base64")
+    consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
+    nonce = fields.Integer(load_default=0)
+    scheduled = fields.Boolean(load_default=False)
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Transaction(**values | {"memo": values["memo"] or b""})
+
+
+class TransactionsAnswer(_Answer):
+    items = fields.List(fields.Nested(TransactionAnswer), required=True, data_key="transactions")
+
+
+class NftEventAnswer(_Answer):
+    name = fields.String(required=True, data_key="type")
+    transaction_id = _TransactionId(required=True)
+    consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
+
+    @post_load
+    def make(self, values, **kwargs):
+        return NftEvent(**values)
+
+
+class NftEventsAnswer(_Answer):
+    items = fields.List(fields.Nested(NftEventAnswer), required=True, data_key="transactions")
+    links = fields.Nested(_Links, required=True)
+
+
+class TopicAnswer(_Answer):
+    memo = fields.String(required=True)
+
+
+class MessageAnswer(_Answer):
+    content = _Base64(required=True, data_key="message")
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Message(**values)
+
+
+class MessagesAnswer(_Answer):
+    items = fields.List(fields.Nested(MessageAnswer), required=True, data_key="messages")
+    links = fields.Nested(_Links, required=True)
+
+
+NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
+TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
+TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()

@@ -1,0 +1,40 @@
+"""No more requests a second than the mirror node allows, counted over all processes of this machine."""
+
+import fcntl
+import os
+import struct
+import time
+from pathlib import Path
+
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+
+NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next request may go
+
+
+class Pace:
+    """Hands out moments at which a request may go, evenly spaced. Its file is shared by all processes."""
+
+    def __init__(self, path: Path, per_second: int) -> None:
+        self._path = path
+        self._gap = 1 / per_second
+
+    def wait(self, deadline: Deadline) -> None:
+        """Wait for one's turn. Raises TimeIsUp where it would come too late."""
+        pause = self._take_turn() - time.time()
+        if pause > deadline.remaining():
+            raise TimeIsUp
+        time.sleep(max(pause, 0))
+
+    def _take_turn(self) -> float:
+        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(file, fcntl.LOCK_EX)
+            stored = os.pread(file, NEXT_AT.size, 0)
+            now = time.time()
+            turn = max(now, NEXT_AT.unpack(stored)[0]) if len(stored) == NEXT_AT.size else now
+            # A moment far ahead is not a queue but a clock that was set back.
+            turn = turn if turn < now + 60 else now
+            os.pwrite(file, NEXT_AT.pack(turn + self._gap), 0)
+            return turn
+        finally:
+            os.close(file)

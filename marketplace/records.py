@@ -1,0 +1,84 @@
+"""Makes a record of an NFT on the ledger: its metadata and image, as far as they can be had."""
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import MediaUnreachable
+from marketplace.ledger import Deadline, FetchError, resolver
+from marketplace.ledger.answers import Nft
+from marketplace.ledger.fetch import Unfetchable
+from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable, optimise
+from marketplace.ledger.metadata import Description, text
+
+METADATA_SECONDS = 6  # for metadata and image together
+UNKNOWN_FILE_TYPE = "application/octet-stream"
+MINUTE = 60 * times.SECOND
+DAY = 24 * 60 * MINUTE
+MAX_ATTEMPTS = 20
+
+
+def build(on_ledger: Nft, *, with_image: bool = True) -> dict:
+    """Build the record of an NFT that is to be stored. Its name is None where metadata gives none."""
+    return {
+        "token": on_ledger.token,
+        "serial_no": on_ledger.serial_no,
+        "owner": on_ledger.owner,
+        "ledger_at": times.to_iso(on_ledger.modified_at),
+        "metadata": text(on_ledger.pointer, limit=10_000),
+        **_describe(on_ledger.pointer, 0, with_image),
+    }
+
+
+def name_after(token_name: str | None, on_ledger: Nft) -> str:
+    """What an NFT is called whose metadata does not say."""
+    return f"{text(token_name) or on_ledger.token} #{on_ledger.serial_no}"
+
+
+def complete(nft) -> dict:
+    """Try again for what is missing of a stored NFT; what is here already is kept."""
+    described = _describe(nft["metadata"] or "", nft["attempts"], with_image=True)
+    for column in ("name", "attributes", "image", "original_image_url"):
+        described[column] = described[column] or nft[column]
+    if described["file_type"] == UNKNOWN_FILE_TYPE:
+        described["file_type"] = nft["file_type"]
+    return described | {"token": nft["token"], "serial_no": nft["serial_no"]}
+
+
+def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
+    """Resolve metadata and image before a deadline; what can't be had is said in ``missing``."""
+    deadline = Deadline(METADATA_SECONDS)
+    description, key, file_type, missing, is_final = Description(), None, None, None, False
+    try:
+        description = resolver().describe(pointer, deadline)
+        if with_image:
+            key, file_type = _fetch_image(description.image, deadline)
+        else:
+            missing = "images were left out"
+    except (FetchError, ImageUnusable, MediaUnreachable) as reason:
+        missing, is_final = str(reason), isinstance(reason, (Unfetchable, ImageUnusable))
+    return {
+        "name": description.name,
+        "file_type": description.file_type or file_type or UNKNOWN_FILE_TYPE,
+        "attributes": description.attributes,
+        "image": key,
+        "original_image_url": description.image and resolver().browser_url(description.image),
+        "missing": missing,
+        "attempts": attempts + 1,
+        "retry_at": missing and _retry_at(attempts + 1, is_final),
+    }
+
+
+def _fetch_image(uri: str | None, deadline: Deadline) -> tuple[str, str]:
+    if uri is None:
+        raise Unfetchable("the metadata names no image")
+    optimised = optimise(resolver().fetch(uri, MAX_IMAGE_BYTES, deadline))
+    key = current_app.extensions["media"].put(optimised.content, optimised.extension)
+    return key, optimised.file_type
+
+
+def _retry_at(attempts: int, is_final: bool) -> str | None:
+    """When to try again: ever later, at least once a day where there is hope, and not for ever."""
+    if attempts >= MAX_ATTEMPTS:
+        return None
+    pause = DAY if is_final else min(2**attempts * MINUTE, DAY)
+    return times.to_iso(times.now() + pause)

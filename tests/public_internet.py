@@ -1,0 +1,135 @@
+"""Run by test_fetch_guard.py in a network namespace whose loopback has the public address PUBLIC."""
+
+import contextlib
+import gzip
+import json
+import socket
+import threading
+import time
+
+import brotli
+
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.fetch import Address, Fetcher, FetchError
+from tests import network
+from tests.network import answering, serve_raw
+
+PUBLIC, PRIVATE = "93.184.215.14", "127.0.0.1"
+NAMES = {
+    "public.example": [PUBLIC],
+    "private.example": [PRIVATE],
+    "rebinding.example": [PUBLIC, PRIVATE],
+}
+real_getaddrinfo = socket.getaddrinfo
+asked: dict[str, int] = {}
+
+
+def getaddrinfo(host, *args, **kwargs):
+    """A DNS of our own, one of whose names changes its mind after the first question."""
+    if host in NAMES:
+        answers = NAMES[host]
+        asked[host] = asked.get(host, -1) + 1
+        host = answers[min(asked[host], len(answers) - 1)]
+    return real_getaddrinfo(host, *args, **kwargs)
+
+
+def redirect(location):
+    return answering(b"", "302 Found", Location=location)
+
+
+def compressed(content, encoding):
+    return answering(content, Content_Encoding=encoding)
+
+
+PATHS = {
+    "/": answering(b"public"),
+    "/to-name": redirect("http://public.example/"),
+    "/to-private": redirect(f"http://{PRIVATE}/"),
+    "/to-private-name": redirect("http://private.example/"),
+    "/to-mapped": redirect(f"http://[::ffff:{PRIVATE}]/"),
+    "/to-port": redirect("http://public.example:8080/"),
+    "/to-file": redirect("file:///etc/passwd"),
+    "/loop": redirect("/loop"),
+    "/gzip": compressed(gzip.compress(b"\0" * 100_000_000), "gzip"),
+    "/brotli": compressed(brotli.compress(b"\0" * 100_000_000), "br"),
+    "/drip": network.drip_body,
+    "/drip-headers": network.drip_headers,
+    "/silence": network.silence(10),
+    "/cookie": answering(b"public", Set_Cookie="spy=1; Path=/"),
+}
+STEPS = {
+    "a public address": f"http://{PUBLIC}/",
+    "a name": "http://public.example/",
+    "a second name that is first public, then private": "http://rebinding.example/",
+    "a redirect to a public name": "http://public.example/to-name",
+    "a redirect to a private address": "http://public.example/to-private",
+    "a redirect to a name that is private": "http://public.example/to-private-name",
+    "a redirect to a mapped private address": "http://public.example/to-mapped",
+    "a redirect to another port": "http://public.example/to-port",
+    "a redirect to a file": "http://public.example/to-file",
+    "a redirect loop": "http://public.example/loop",
+    "a gzip bomb": "http://public.example/gzip",
+    "a brotli bomb": "http://public.example/brotli",
+    "a body that drips": "http://public.example/drip",
+    "headers that drip": "http://public.example/drip-headers",
+    "ten seconds of silence": "http://public.example/silence",
+}
+REASONS = (
+    "InvalidIPAddress",
+    "port 80 or 443",
+    "redirects too often",
+    "larger than 100000 bytes",
+    "took too long",
+)
+received: list[bytes] = []
+
+
+@contextlib.contextmanager
+def serve_paths():
+    """The public web server, on port 80."""
+    listener = socket.create_server((PUBLIC, 80))
+
+    def handle(connection):
+        with contextlib.suppress(OSError), connection:
+            request = b""
+            while b"\r\n\r\n" not in request:
+                request += connection.recv(65536)
+            received.append(request)
+            PATHS[request.split()[1].decode()](connection)
+
+    def accept():
+        with contextlib.suppress(OSError):
+            while True:
+                threading.Thread(target=handle, args=(listener.accept()[0],), daemon=True).start()
+
+    threading.Thread(target=accept, daemon=True).start()
+    yield
+    listener.close()
+
+
+def outcome(fetcher, url):
+    started = time.monotonic()
+    address = Address(url, is_ours=False)
+    try:
+        text = fetcher.get(address, max_bytes=100_000, deadline=Deadline(1.5)).content.decode()
+    except FetchError as error:
+        text = next((reason for reason in REASONS if reason in str(error)), str(error))
+    assert time.monotonic() - started < 3, f"{url} took too long"
+    return text
+
+
+def main():
+    socket.getaddrinfo = getaddrinfo
+    private_hits = []
+    fetcher = Fetcher({})
+    with serve_paths(), serve_raw(private_hits.append, PRIVATE, 80):
+        outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
+        outcome(fetcher, "http://public.example/cookie")
+        outcome(fetcher, "http://public.example/")
+        outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"
+    outcomes["private addresses reached"] = len(private_hits)
+    print(json.dumps(outcomes))
+
+
+if __name__ == "__main__":
+    main()

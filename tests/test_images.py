@@ -1,0 +1,106 @@
+"""Images from strangers: made small, kept moving, or refused."""
+
+import io
+import struct
+import zlib
+
+import pytest
+from PIL import Image
+
+from marketplace.ledger.images import ImageUnusable, optimise
+
+
+def encoded(image, format, **options):
+    content = io.BytesIO()
+    image.save(content, format, **options)
+    return content.getvalue()
+
+
+def opened(optimised):
+    return Image.open(io.BytesIO(optimised.content))
+
+
+def gradient(size=(1600, 900), mode="RGB"):
+    return Image.radial_gradient("L").resize(size).convert(mode)
+
+
+@pytest.mark.parametrize("format", ["PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF"])
+def test_it_becomes_a_small_webp(format):
+    optimised = optimise(encoded(gradient(), format))
+    image = opened(optimised)
+    assert image.format == "WEBP"
+    assert image.size == (640, 360)
+    assert optimised.extension == "webp"
+    assert optimised.file_type == f"image/{format.lower()}"
+    assert len(optimised.content) < 60_000
+
+
+def test_a_small_one_is_not_made_larger():
+    assert opened(optimise(encoded(gradient((32, 16)), "PNG"))).size == (32, 16)
+
+
+def test_transparency_stays():
+    image = Image.new("RGBA", (50, 50), (255, 0, 0, 0))
+    assert opened(optimise(encoded(image, "PNG"))).convert("RGBA").getpixel((5, 5))[3] == 0
+
+
+def test_it_is_turned_upright():
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    assert opened(optimise(encoded(gradient((80, 40)), "JPEG", exif=exif))).size == (40, 80)
+
+
+def frames(count, size=(64, 64)):
+    return [Image.new("RGB", size, (n * 7 % 256, 90, 40)) for n in range(count)]
+
+
+@pytest.mark.parametrize("format", ["GIF", "WEBP", "PNG"])
+def test_an_animation_stays_animated(format):
+    first, *others = frames(5)
+    content = encoded(first, format, save_all=True, append_images=others, duration=80)
+    image = opened(optimise(content))
+    assert image.n_frames == 5
+    assert image.format == "WEBP"
+
+
+def test_a_long_animation_stays_as_it_is():
+    first, *others = frames(200, (8, 8))
+    content = encoded(first, "GIF", save_all=True, append_images=others, duration=40)
+    assert optimise(content) == (content, "gif", "image/gif")
+
+
+def png_bomb(width, height):
+    """A few hundred bytes of PNG that claim to be very large."""
+    header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
+
+    def chunk(kind, data):
+        return (
+            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
+        )
+
+    return (
+        b"\x89PNG\r\n\x1a\n"
+        + chunk(b"IHDR", header)
+        + chunk(b"IDAT", zlib.compress(b"\0" * 1000))
+        + chunk(b"IEND", b"")
+    )
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"",
+        b"<svg xmlns='http://www.w3.org/2000/svg'><script>alert(1)</script></svg>",
+        b"<html></html>",
+        b"%PDF-1.7",
+        b"\x89PNG\r\n\x1a\n",
+        encoded(gradient(), "PNG")[:2000],
+        encoded(gradient(), "JPEG")[:500],
+        png_bomb(60_000, 60_000),
+        png_bomb(8_000, 6_000),
+        b"GIF89a" + b"\xff" * 100,
+    ],
+)
+def test_what_can_not_be_shown_is_refused(content):
+    with pytest.raises(ImageUnusable):
+        optimise(content)
