@@ -1,0 +1,1 @@
+"""What is measured, and how: each prints its figures, none is a test."""

@@ -1,0 +1,152 @@
+"""Import 10,000 NFTs and sync 10,000 listings of 500 sellers, against a mirror node on this machine.
+
+    .venv/bin/python -m benchmarks.ledger [NFTS] [SELLERS]
+
+The mirror node and gateway is a process of its own that answers from memory over real sockets.
+"""
+
+import base64
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+MARKET, TOKEN = "0.0.9001", "0.0.4000"
+CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
+PAGE = 100
+
+
+class Mirror(BaseHTTPRequestHandler):
+    """The few paths that import and sync ask for, about NFTs owned in turn by the sellers."""
+
+    protocol_version = "HTTP/1.1"
+    nfts = sellers = 0
+
+    def do_GET(self):
+        body = json.dumps(self.answer()).encode()
+        self.send_response(200)
+        self.send_header("Content-Type", "application/json")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def answer(self):
+        path, _, query = self.path.partition("?")
+        if path.startswith("/ipfs/"):
+            return metadata(int(path.rpartition("/")[2].removesuffix(".json")))
+        after = re.search(r"serialnumber=gt:([0-9]+)", query)
+        first = int(after[1]) + 1 if after else 1
+        if match := re.fullmatch(r"/api/v1/accounts/0\.0\.([0-9]+)/nfts", path):
+            seller = int(match[1]) - 100_000
+            serials = range(seller + 1, self.nfts + 1, self.sellers)
+            return page(path, [n for n in serials if n >= first], self.sellers)
+        if path.endswith("/nfts"):
+            return page(path, range(first, self.nfts + 1), self.sellers)
+        return {"name": "Bench", "type": "NON_FUNGIBLE_UNIQUE", "total_supply": str(self.nfts)}
+
+    def log_message(self, *args):
+        pass
+
+
+def owner(serial_no, sellers):
+    return f"0.0.{100_000 + (serial_no - 1) % sellers}"
+
+
+def page(path, serials, sellers):
+    shown = list(serials[:PAGE])
+    following = f"{path}?limit={PAGE}&order=asc&serialnumber=gt:{shown[-1]}" if shown else None
+    nfts = [
+        {
+            "account_id": owner(serial_no, sellers),
+            "deleted": False,
+            "metadata": base64.b64encode(f"ipfs://{CID}/{serial_no}.json".encode()).decode(),
+            "modified_timestamp": "1700000000.000000001",
+            "serial_number": serial_no,
+            "spender": MARKET,
+            "token_id": TOKEN,
+        }
+        for serial_no in shown
+    ]
+    return {"nfts": nfts, "links": {"next": following if len(serials) > PAGE else None}}
+
+
+def metadata(serial_no):
+    traits = [
+        {"trait_type": f"Trait {n}", "value": f"Value {serial_no % (n + 2)}"} for n in range(6)
+    ]
+    return {
+        "name": f"Bench #{serial_no}",
+        "image": f"ipfs://{CID}/{serial_no}.png",
+        "type": "image/png",
+        "attributes": traits,
+    }
+
+
+def serve(nfts, sellers):
+    Mirror.nfts, Mirror.sellers = nfts, sellers
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
+    server.daemon_threads = True
+    print(server.server_port, flush=True)
+    server.serve_forever()
+
+
+def run(environ, *words):
+    """Run one command of ours, and tell how long it took and the most memory it had."""
+    started = time.monotonic()
+    flask = [sys.executable, "-m", "flask", "--app", "wsgi", *words]
+    output = subprocess.run(
+        flask, cwd=ROOT, env=environ, capture_output=True, text=True, check=False
+    )
+    seconds = time.monotonic() - started
+    peak = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss / 1024
+    print(f"$ flask --app wsgi {' '.join(words)}\n{output.stdout}{output.stderr}", end="")
+    print(f"  {seconds:.1f} s, peak memory of all so far {peak:.0f} MB\n", flush=True)
+
+
+def list_all(environ, sellers):
+    """Mark all that was imported as listed, as if each had been confirmed here."""
+    code = (
+        "from app import create_app\n"
+        "from marketplace.db import write\n"
+        "with create_app().app_context(), write() as db:\n"
+        "    db.execute('UPDATE nft SET is_for_sale = 1, listing_price = 5, last_listed_at = ledger_at')"
+    )
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, env=environ, check=True)
+
+
+def main(nfts=10_000, sellers=500):
+    command = [sys.executable, "-m", "benchmarks.ledger", "serve", str(nfts), str(sellers)]
+    with (
+        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as mirror,
+        tempfile.TemporaryDirectory() as folder,
+    ):
+        url = f"http://127.0.0.1:{mirror.stdout.readline().strip()}"
+        environ = os.environ | {
+            "MARKETPLACE_NETWORK": "testnet",
+            "MARKETPLACE_ACCOUNT_ID": MARKET,
+            "MARKETPLACE_MIRROR_NODE_URL": url,
+            "MARKETPLACE_IPFS_GATEWAYS": f"{url}/ipfs",
+            "MARKETPLACE_DATABASE_URL": f"sqlite:///{folder}/bench.db",
+            "MARKETPLACE_MEDIA_URL": f"file:{folder}/media",
+        }
+        try:
+            run(environ, "import", "--no-images", TOKEN)
+            run(environ, "import", "--no-images", TOKEN)
+            list_all(environ, sellers)
+            run(environ, "sync")
+        finally:
+            mirror.kill()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["serve"]:
+        serve(*map(int, sys.argv[2:]))
+    else:
+        main(*map(int, sys.argv[1:]))
