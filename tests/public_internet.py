@@ -1,11 +1,13 @@
 """Run by test_fetch_guard.py in a network namespace whose loopback has the public address PUBLIC."""
 
 import contextlib
-import gzip
 import json
+import os
+import resource
 import socket
 import threading
 import time
+import zlib
 
 import brotli
 
@@ -41,6 +43,13 @@ def compressed(content, encoding):
     return answering(content, Content_Encoding=encoding)
 
 
+def gzip_bomb():
+    """400 MB of nothing, made without ever holding them."""
+    compressor = zlib.compressobj(1, wbits=31)
+    chunks = [compressor.compress(bytes(1_000_000)) for _ in range(400)]
+    return b"".join(chunks) + compressor.flush()
+
+
 PATHS = {
     "/": answering(b"public"),
     "/to-name": redirect("http://public.example/"),
@@ -50,8 +59,9 @@ PATHS = {
     "/to-port": redirect("http://public.example:8080/"),
     "/to-file": redirect("file:///etc/passwd"),
     "/loop": redirect("/loop"),
-    "/gzip": compressed(gzip.compress(b"\0" * 100_000_000), "gzip"),
+    "/gzip": compressed(gzip_bomb(), "gzip"),
     "/brotli": compressed(brotli.compress(b"\0" * 100_000_000), "br"),
+    "/redirect-bomb": answering(gzip_bomb(), "302 Found", Content_Encoding="gzip", Location="/"),
     "/drip": network.drip_body,
     "/drip-headers": network.drip_headers,
     "/silence": network.silence(10),
@@ -70,6 +80,7 @@ STEPS = {
     "a redirect loop": "http://public.example/loop",
     "a gzip bomb": "http://public.example/gzip",
     "a brotli bomb": "http://public.example/brotli",
+    "a redirect with a bomb": "http://public.example/redirect-bomb",
     "a body that drips": "http://public.example/drip",
     "headers that drip": "http://public.example/drip-headers",
     "ten seconds of silence": "http://public.example/silence",
@@ -118,16 +129,23 @@ def outcome(fetcher, url):
     return text
 
 
+def peak_megabytes():
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
+
+
 def main():
     socket.getaddrinfo = getaddrinfo
     private_hits = []
     fetcher = Fetcher({})
+    os.environ["http_proxy"] = f"http://{PRIVATE}:80"  # not for a stranger's address
+    peak_before = peak_megabytes()
     with serve_paths(), serve_raw(private_hits.append, PRIVATE, 80):
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")
         outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"
     outcomes["private addresses reached"] = len(private_hits)
+    outcomes["memory"] = "little" if peak_megabytes() - peak_before < 100 else "much"
     print(json.dumps(outcomes))
 
 

@@ -166,9 +166,11 @@ def test_public_addresses_in_a_namespace_of_their_own():
         "a redirect loop": "redirects too often",
         "a gzip bomb": "larger than 100000 bytes",
         "a brotli bomb": "larger than 100000 bytes",
+        "a redirect with a bomb": "larger than 100000 bytes",
         "a body that drips": "took too long",
         "headers that drip": "took too long",
         "ten seconds of silence": "took too long",
         "a cookie": "not sent back",
         "private addresses reached": 0,
+        "memory": "little",
     }
