@@ -7,7 +7,7 @@ from marketplace.errors import MediaUnreachable
 from marketplace.ledger import Deadline, FetchError, resolver
 from marketplace.ledger.answers import Nft
 from marketplace.ledger.fetch import Unfetchable
-from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable, optimise
+from marketplace.ledger.images import MAX_IMAGE_BYTES, ImagesBusy, ImageUnusable, optimise
 from marketplace.ledger.metadata import Description, text
 
 METADATA_SECONDS = 6  # for metadata and image together
@@ -54,7 +54,7 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
             key, file_type = _fetch_image(description.image, deadline)
         else:
             missing = "images were left out"
-    except (FetchError, ImageUnusable, MediaUnreachable) as reason:
+    except (FetchError, ImageUnusable, ImagesBusy, MediaUnreachable) as reason:
         missing, is_final = str(reason), isinstance(reason, (Unfetchable, ImageUnusable))
     return {
         "name": description.name,

@@ -7,6 +7,7 @@ import zlib
 import pytest
 from PIL import Image
 
+from marketplace.ledger import images
 from marketplace.ledger.images import ImageUnusable, optimise
 
 
@@ -104,3 +105,10 @@ def png_bomb(width, height):
 def test_what_can_not_be_shown_is_refused(content):
     with pytest.raises(ImageUnusable):
         optimise(content)
+
+
+def test_it_does_not_wait_for_others_for_ever(monkeypatch):
+    monkeypatch.setattr(images, "PATIENCE_SECONDS", 0.05)
+    with images._decoding, pytest.raises(images.ImagesBusy):
+        optimise(encoded(gradient(), "PNG"))
+    assert optimise(encoded(gradient(), "PNG")).extension == "webp"

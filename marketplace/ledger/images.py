@@ -15,12 +15,17 @@ QUALITY = 80
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
 
-# One decoding at a time, so that memory stays bounded whatever many clients add at once.
+# One decoding at a time, so that memory stays bounded however many clients add at once.
 _decoding = threading.Lock()
+PATIENCE_SECONDS = 3  # with the decodings of others
 
 
 class ImageUnusable(ValueError):
     """Why an image can't be shown."""
+
+
+class ImagesBusy(Exception):
+    """Others' images are being decoded: try again later."""
 
 
 class Optimised(NamedTuple):
@@ -32,9 +37,14 @@ class Optimised(NamedTuple):
 
 
 def optimise(content: bytes) -> Optimised:
-    """Make a small WebP of an image. A long animation stays as it is. Raises ImageUnusable."""
+    """Make a small WebP of an image. A long animation stays as it is.
+
+    Raises ImageUnusable, or ImagesBusy where others' images take too long.
+    """
+    if not _decoding.acquire(timeout=PATIENCE_SECONDS):
+        raise ImagesBusy("too many images are being decoded")
     try:
-        with _decoding, Image.open(io.BytesIO(content), formats=FORMATS) as original:
+        with Image.open(io.BytesIO(content), formats=FORMATS) as original:
             return _optimise(original, content)
     except (UnidentifiedImageError, Image.DecompressionBombError) as error:
         raise ImageUnusable("it is not an image that can be shown") from error
@@ -42,6 +52,8 @@ def optimise(content: bytes) -> Optimised:
         raise
     except Exception as error:  # Pillow's readers fail in more ways than they document
         raise ImageUnusable(f"the image can't be read: {type(error).__name__}") from error
+    finally:
+        _decoding.release()
 
 
 def _optimise(original: Image.Image, content: bytes) -> Optimised:
