@@ -1,4 +1,4 @@
-"""What a wallet developer does at the sandbox: sign with a demo wallet, submit, move an NFT away."""
+"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, move an NFT."""
 
 import base64
 import binascii
@@ -7,7 +7,7 @@ from marshmallow import Schema, fields
 
 from marketplace import times
 from marketplace.api import Blueprint
-from marketplace.sandbox import consensus, wallet
+from marketplace.sandbox import consensus, decoding, wallet
 from marketplace.sandbox.consensus import Unreadable
 from marketplace.schemas import (
     RequestSchema,
@@ -30,7 +30,8 @@ class SignedBytes(Strict, fields.String):
     def _deserialize(self, value, attr, data, **kwargs):
         try:
             content = base64.b64decode(value, validate=True)
-            consensus.open_transaction(consensus.read_list(content)[0])
+            for transaction in consensus.read_list(content):
+                consensus.open_transaction(transaction)
         except (TypeError, ValueError, binascii.Error, Unreadable):
             self.refuse(value)
         return content
@@ -47,6 +48,10 @@ def transaction_field():
             "example": "CldVCjcKFQoICJ...",
         },
     )
+
+
+class DecodeSchema(RequestSchema):
+    transaction = transaction_field()
 
 
 class SubmitSchema(RequestSchema):
@@ -68,6 +73,91 @@ class TransferSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
+def _told(kind, description, example, data_key=None, allow_none=False):
+    return kind(
+        data_key=data_key,
+        required=True,
+        allow_none=allow_none,
+        metadata={"description": description, "example": example},
+    )
+
+
+class ApprovalSchema(Schema):
+    """One NFT allowance of a transaction."""
+
+    token = _told(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_nos = fields.List(
+        fields.Integer,
+        data_key="serialNumbers",
+        required=True,
+        metadata={"description": "Serial numbers that may be spent", "example": [7]},
+    )
+    owner = _told(fields.String, "Account that owns the NFT", "0.0.1001")
+    spender = _told(fields.String, "Account that may spend it", "0.0.9001")
+    is_for_all = _told(
+        fields.Boolean,
+        "The whole collection: true approves, false revokes, null leaves it as it is",
+        None,
+        "approvedForAll",
+        allow_none=True,
+    )
+
+
+class DecodedSchema(Schema):
+    """What a wallet is asked to sign."""
+
+    type = _told(
+        fields.String,
+        "Kind of transaction, as mirror nodes name it; null when it has none",
+        "CRYPTOAPPROVEALLOWANCE",
+        allow_none=True,
+    )
+    transaction_id = _told(
+        fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
+    )
+    valid_from = _told(
+        fields.String,
+        "When it may be submitted first; null when that is no date",
+        "2026-11-20T12:34:56.789012345Z",
+        "validFrom",
+        allow_none=True,
+    )
+    valid_until = _told(
+        fields.String,
+        "When it may be submitted last; null when that is no date",
+        "2026-11-20T12:37:56.789012345Z",
+        "validUntil",
+        allow_none=True,
+    )
+    valid_seconds = _told(fields.Integer, "How long it is valid", 180, "validSeconds")
+    memo = _told(
+        fields.String,
+        "Memo",
+        "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace",
+    )
+    max_fee_tinybars = _told(
+        fields.Integer, "The most it may cost, in tinybars", 500_000_000, "maxFeeTinybars"
+    )
+    node_account_ids = fields.List(
+        fields.String,
+        data_key="nodeAccountIds",
+        required=True,
+        metadata={"description": "Nodes it may be submitted to", "example": ["0.0.3"]},
+    )
+    size_bytes = _told(fields.Integer, "Size of all its bytes", 225, "sizeBytes")
+    signed_by = fields.List(
+        fields.String,
+        data_key="signedBy",
+        required=True,
+        metadata={"description": "Public keys that have signed, hexadecimal", "example": []},
+    )
+    approvals = fields.List(
+        fields.Nested(ApprovalSchema),
+        required=True,
+        metadata={"description": "The NFT allowances it gives"},
+    )
+
+
 class ReceiptSchema(Schema):
     transaction_id = fields.String(
         data_key="transactionId",
@@ -78,6 +168,17 @@ class ReceiptSchema(Schema):
         required=True,
         metadata={"description": "The ledger's result code", "example": "SUCCESS"},
     )
+
+
+@blp.post("/decode")
+@blp.body(DecodeSchema)
+@blp.response(200, DecodedSchema, description="What the transaction says")
+def decode_transaction(transaction):
+    """Look inside a transaction
+
+    Signed or not. What a wallet shows before it signs: kind, NFT, owner, spender, memo, fee, validity.
+    """
+    return decoding.decode(transaction)
 
 
 @blp.post("/transactions")
