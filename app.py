@@ -9,6 +9,7 @@ import config
 from marketplace import (
     __version__,
     db,
+    demo,
     ledger,
     listings,
     media,
@@ -25,7 +26,8 @@ from marketplace.api import Api
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
-`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon` reports it.
+`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given;
+`POST /v1/comingsoon` reports it.
 
 Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
 """
@@ -55,7 +57,8 @@ def create_app(
 
     db.init_app(app)
     media.init_app(app)
-    adapters = sandbox.init_app(app) if app.config["NETWORK"] == "sandbox" else {}
+    is_sandbox = app.config["NETWORK"] == "sandbox"
+    adapters = sandbox.init_app(app) if is_sandbox else {}
     ledger.init_app(app, adapters)
     tokens.init_app(app, authenticate)
 
@@ -63,5 +66,7 @@ def create_app(
     for module in (nfts, users, orderbook, listings):
         api.register_blueprint(module.blp, url_prefix=f"{app.config['API_PREFIX']}/v1")
     api.register_blueprint(status.blp)
-    reference.init_app(app)
+    reference.init_app(app, is_home=not is_sandbox)
+    if is_sandbox:
+        demo.init_app(app)
     return app

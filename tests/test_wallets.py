@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ALICE, TOKEN
+from tests.conftest import ALICE, ROOT, TOKEN
 
 FOLDER = Path(__file__).parent / "javascript"
 
@@ -30,6 +30,18 @@ def wallet(byte_array, key_type):
         check=True,
     )
     return json.loads(process.stdout)
+
+
+def test_the_demos_snippet_signs(client, nft, tmp_path):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    listing = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+    snippet = ROOT / "marketplace" / "demo" / "snippets" / "sdk.mjs"
+    script = tmp_path / "sign.mjs"
+    script.write_text(snippet.read_text().replace("LISTING", json.dumps(listing)))
+    (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+    signed = subprocess.run(["node", script], capture_output=True, text=True, check=True).stdout
+    r = client.post("/sandbox/transactions", json={"transaction": signed.strip()})
+    assert r.json["result"] == "SUCCESS"
 
 
 @pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])
