@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 import urllib.request
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -115,8 +116,15 @@ def lister(client, ledger):
 
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
-    """gunicorn, as the README starts it, in a folder and on a port of its own."""
+    """The service of one test module, without the sample: its folder, its address, its environment."""
     folder = tmp_path_factory.mktemp("service")
+    with serving(folder) as (url, environ):
+        yield folder, url, environ
+
+
+@contextmanager
+def serving(folder):
+    """gunicorn, as the README starts it, in a folder and on a port of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
@@ -140,7 +148,7 @@ def service(tmp_path_factory):
         assert server.poll() is None, server.stdout.read()
         assert time.monotonic() - started < 30, "the service did not start"
         time.sleep(0.05)
-    yield folder, url, environ
+    yield url, environ
     server.terminate()
     output = server.communicate(timeout=20)[0]
     assert "Traceback" not in output

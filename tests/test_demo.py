@@ -31,6 +31,7 @@ def test_it_works(app, page):
     r = app.test_client().get(page)
     assert r.status_code == 200
     assert r.text.count("<h1") == 1
+    assert "need JavaScript" in r.text.partition("<noscript>")[2].partition("</noscript>")[0]
     addresses = meta(r)
     assert addresses.pop("token").startswith("nftm_")
     assert addresses == {

@@ -49,8 +49,9 @@ function state(nft) {
     element(
       "p",
       { class: "row" },
-      element("a", { class: "button", href: listingPage(query) }, nft.isForSale ? "Change the price" : "List it"),
-      nft.isForSale ? element("a", { class: "button quiet", href: "#buying" }, "Buy it as somebody else") : null,
+      nft.isForSale
+        ? element("a", { class: "button quiet", href: listingPage(query) }, "Change the price")
+        : element("a", { class: "button", href: listingPage(query) }, "List it"),
     ),
   ];
 }
