@@ -131,6 +131,11 @@ def test_it_exists_in_the_sandbox_only(tmp_path):
         assert client.get(page).status_code == 404
 
 
+def test_it_is_the_first_thing_said(app):
+    said = app.test_cli_runner().invoke(args=["sandbox", "hello"]).output
+    assert re.search(r"\n\n +Demo +http://127\.0\.0\.1:8000/\n", said)
+
+
 def filled(name, listing):
     """A snippet as the page shows it: with the listing in it."""
     code = (DEMO / "snippets" / name).read_text()
