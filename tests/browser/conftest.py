@@ -23,10 +23,15 @@ SCREENSHOTS = Path(__file__).parent / "screenshots"
 PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
+def require_chromium():
+    """Skip the module, in one line that says how to have it run."""
+    if CHROMIUM is None:
+        reason = "needs chromium: run make browser (as root, with apt), then make test"
+        pytest.skip(reason, allow_module_level=True)
+
+
 @pytest.fixture(scope="session")
 def browser():
-    if CHROMIUM is None:
-        pytest.skip("needs chromium: run make browser (as root, with apt), then make test")
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
         yield browser

@@ -7,7 +7,9 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP, PHONE, require_chromium
+
+require_chromium()
 
 SERIALS = count(1)
 LAST_SERIAL = 2**63 - 1

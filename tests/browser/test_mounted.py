@@ -10,7 +10,10 @@ from werkzeug.serving import make_server
 
 from app import create_app
 from marketplace.errors import NotAuthenticated
+from tests.browser.conftest import require_chromium
 from tests.conftest import settings
+
+require_chromium()
 
 
 class Host:

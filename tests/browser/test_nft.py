@@ -7,7 +7,9 @@ import pytest
 import sqlite_utils
 from playwright.sync_api import expect
 
-from tests.browser.conftest import DESKTOP, PHONE
+from tests.browser.conftest import DESKTOP, PHONE, require_chromium
+
+require_chromium()
 
 MARKUP = (
     """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
