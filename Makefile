@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: run test wallets lint format clean
+.PHONY: run test wallets browser lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -18,6 +18,13 @@ test: .venv/installed-dev lint
 # The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
 wallets:
 	@npm ci --prefix tests/javascript --loglevel=error
+
+# Debian's chromium, for tests/browser; without it, make test skips these.
+browser:
+	@if command -v chromium > /dev/null; then echo "chromium is installed"; \
+	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+	  apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium fonts-liberation; \
+	else echo "Install chromium first, on Debian as root: apt-get install chromium"; exit 1; fi
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check

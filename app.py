@@ -9,6 +9,7 @@ import config
 from marketplace import (
     __version__,
     db,
+    demo,
     importer,
     ledger,
     listings,
@@ -59,7 +60,8 @@ def create_app(
 
     db.init_app(app)
     media.init_app(app)
-    adapters = sandbox.init_app(app) if app.config["NETWORK"] == "sandbox" else {}
+    is_sandbox = app.config["NETWORK"] == "sandbox"
+    adapters = sandbox.init_app(app) if is_sandbox else {}
     ledger.init_app(app, adapters)
     tokens.init_app(app, authenticate)
     for module in (importer, watcher, rebuilder):
@@ -69,5 +71,7 @@ def create_app(
     for module in (nfts, users, orderbook, listings):
         api.register_blueprint(module.blp, url_prefix=f"{app.config['API_PREFIX']}/v1")
     api.register_blueprint(status.blp)
-    reference.init_app(app)
+    reference.init_app(app, is_home=not is_sandbox)
+    if is_sandbox:
+        demo.init_app(app)
     return app

@@ -25,6 +25,8 @@ def show_reference_asset(name):
     return send_from_directory(SWAGGER_UI, name, max_age=86_400)
 
 
-def init_app(app: Flask) -> None:
+def init_app(app: Flask, *, is_home: bool) -> None:
+    """Serve the API reference; where it is the home, the service's own address leads to it."""
     app.register_blueprint(blp, url_prefix=app.config["API_PREFIX"] or None)
-    app.add_url_rule("/", "home", lambda: redirect(url_for("reference.show_reference")))
+    if is_home:
+        app.add_url_rule("/", "home", lambda: redirect(url_for("reference.show_reference")))

@@ -2,6 +2,14 @@
 
 import base64
 import itertools
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
 
 import pytest
 import sqlite_utils
@@ -28,6 +36,8 @@ from marketplace.sandbox import consensus, wallet
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
 numbers = itertools.count(1)
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
 
 
 def pytest_report_header():
@@ -166,6 +176,54 @@ def lister(client, ledger):
         return transaction_id
 
     return list_nft
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """The service of one test module, without the sample: its folder, its address, its environment."""
+    folder = tmp_path_factory.mktemp("service")
+    with serving(folder) as (url, environ):
+        yield folder, url, environ
+
+
+@contextmanager
+def serving(folder):
+    """gunicorn, as the README starts it, in a folder and on a port of its own."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    url = f"http://127.0.0.1:{port}"
+    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
+    environ |= {
+        "PATH": f"{BIN}:{os.environ['PATH']}",
+        "PYTHONPATH": str(ROOT),
+        "MARKETPLACE_PUBLIC_URL": url,
+    }
+    started = time.monotonic()
+    server = subprocess.Popen(
+        ["gunicorn", "-c", ROOT / "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    while not answers(url):
+        assert server.poll() is None, server.stdout.read()
+        assert time.monotonic() - started < 30, "the service did not start"
+        time.sleep(0.05)
+    yield url, environ
+    server.terminate()
+    output = server.communicate(timeout=20)[0]
+    assert "Traceback" not in output
+    assert "curl -H 'Authorization: Bearer nftm_" in output
+
+
+def answers(url):
+    try:
+        return urllib.request.urlopen(f"{url}/status", timeout=5).status == 200
+    except OSError:
+        return False
 
 
 def assert_error(response, status, *words):

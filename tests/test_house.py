@@ -20,6 +20,12 @@ FORBIDDEN = {
         "marketplace.sandbox",
     ),
     "marketplace/sales.py": ("marketplace.sandbox", "marketplace.schemas", "flask.request"),
+    "marketplace/demo": (
+        "marketplace.sales",
+        "marketplace.queries",
+        "marketplace.db",
+        "marketplace.ledger",
+    ),
     "marketplace/transactions.py": (
         "marketplace.db",
         "marketplace.queries",

@@ -1,22 +1,16 @@
 """The README is run: its console blocks in one shell beside a server started as it says, its Python too."""
 
 import json
-import os
 import re
 import shutil
-import socket
 import subprocess
-import sys
-import time
-import urllib.request
-from pathlib import Path
 
 import pytest
 from werkzeug.test import Client
 
-ROOT = Path(__file__).parent.parent
+from tests.conftest import ROOT
+
 README = (ROOT / "README.md").read_text()
-BIN = Path(sys.executable).parent
 
 
 def blocks(language):
@@ -28,47 +22,6 @@ def commands(block):
     for part in re.split(r"^\$ ", block, flags=re.MULTILINE)[1:]:
         command, _, output = part.partition("\n")
         yield command, output.strip()
-
-
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    """gunicorn, as the README starts it, in a folder and on a port of its own."""
-    folder = tmp_path_factory.mktemp("service")
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
-    environ |= {
-        "PATH": f"{BIN}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "MARKETPLACE_PUBLIC_URL": url,
-    }
-    started = time.monotonic()
-    server = subprocess.Popen(
-        ["gunicorn", "-c", ROOT / "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"],
-        cwd=folder,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    while not answers(url):
-        assert server.poll() is None, server.stdout.read()
-        assert time.monotonic() - started < 30, "the service did not start"
-        time.sleep(0.05)
-    yield folder, url, environ
-    server.terminate()
-    output = server.communicate(timeout=20)[0]
-    assert "Traceback" not in output
-    assert "curl -H 'Authorization: Bearer nftm_" in output
-
-
-def answers(url):
-    try:
-        return urllib.request.urlopen(f"{url}/status", timeout=5).status == 200
-    except OSError:
-        return False
 
 
 @pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.conftest import ALICE, TOKEN
+from tests.conftest import ALICE, ROOT, TOKEN
 
 FOLDER = Path(__file__).parent / "javascript"
 
@@ -30,6 +30,94 @@ def wallet(byte_array, key_type):
         check=True,
     )
     return json.loads(process.stdout)
+
+
+@pytest.fixture
+def listing(client, nft):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    return client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+
+
+@pytest.fixture
+def run_snippet(tmp_path, listing):
+    """Run code that the demo offers to copy, with the listing in it; returns what it printed."""
+
+    def run_snippet(name, stubs=""):
+        code = (ROOT / "marketplace" / "demo" / "snippets" / name).read_text()
+        script = tmp_path / "snippet.mjs"
+        script.write_text(stubs + code.replace("LISTING", json.dumps(listing)))
+        (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+        process = subprocess.run(["node", script], capture_output=True, text=True, check=True)
+        return process.stdout.splitlines()
+
+    return run_snippet
+
+
+def test_the_demos_sdk_snippet_signs(client, run_snippet):
+    [signed] = run_snippet("sdk.mjs")
+    r = client.post("/sandbox/transactions", json={"transaction": signed})
+    assert r.json["result"] == "SUCCESS"
+
+
+HASHCONNECT_0 = """
+const topic = "of the pairing";
+// As hashconnect 0.2.9 does it: base64 of what it is given.
+const hashconnect = {
+  sendTransaction: async (topic, { byteArray, metadata }) => {
+    const sent = Buffer.from(byteArray).toString("base64");
+    console.log(JSON.stringify({ topic, sent, metadata }));
+    return { success: true };
+  },
+};
+"""
+HASHCONNECT_3 = """
+const hashconnect = {
+  sendTransaction: async (account, transaction) => {
+    const sent = Buffer.from(transaction.toBytes()).toString("base64");
+    console.log(JSON.stringify({ account: account.toString(), sent }));
+  },
+};
+"""
+WALLETCONNECT = """
+const session = { topic: "of the session" };
+const signClient = {
+  request: async (asked) => {
+    console.log(JSON.stringify(asked));
+    return { transactionId: "0.0.1001@1763640000.123456789" };
+  },
+};
+"""
+
+
+def test_the_demos_hashconnect_0_snippet_encodes_once(run_snippet, listing):
+    [sent] = run_snippet("hashconnect-0.js", HASHCONNECT_0)
+    assert json.loads(sent) == {
+        "topic": "of the pairing",
+        "sent": listing["byteArray"],
+        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
+    }
+
+
+def test_the_demos_hashconnect_3_snippet_hands_over_a_transaction(run_snippet, listing):
+    sent, transaction_id = run_snippet("hashconnect-3.js", HASHCONNECT_3)
+    assert json.loads(sent) == {"account": ALICE, "sent": listing["byteArray"]}
+    assert transaction_id.startswith(f"{ALICE}@")
+
+
+def test_the_demos_walletconnect_snippet_passes_the_text_on(run_snippet, listing):
+    sent, transaction_id = run_snippet("walletconnect.js", WALLETCONNECT)
+    assert json.loads(sent) == {
+        "topic": "of the session",
+        "chainId": "hedera:testnet",
+        "request": {
+            "method": "hedera_signAndExecuteTransaction",
+            "params": {
+                "signerAccountId": f"hedera:testnet:{ALICE}",
+                "transactionList": listing["byteArray"],
+            },
+        },
+    }
+    assert transaction_id == "0.0.1001@1763640000.123456789"
 
 
 @pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])

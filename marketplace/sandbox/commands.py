@@ -2,15 +2,14 @@
 
 import random
 from concurrent.futures import ThreadPoolExecutor
-from pathlib import Path
 
 import click
 from flask import Flask, current_app
 from flask.cli import AppGroup
 
-from marketplace import confirmation, queries, sales, times, tokens
+from marketplace import confirmation, queries, sales, times
 from marketplace.db import read, write
-from marketplace.sandbox import catalogue, consensus, wallet
+from marketplace.sandbox import access, catalogue, consensus, wallet
 from marketplace.sandbox.mirror import GENESIS
 
 OWNERS = ("0.0.1001", "0.0.1002", "0.0.1004", "0.0.1005", "0.0.1006")
@@ -19,7 +18,6 @@ LISTED_EVERY = 3
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTING_DAYS = 30
 UNDATED_NFT = ("0.0.5004", 4)  # listed, but nobody knows when
-KEPT = "the sandbox's own"
 DAY = 86_400 * times.SECOND
 
 cli = AppGroup("sandbox", help="Fill the sandbox, and see how to try it.")
@@ -58,12 +56,13 @@ def hello_command():
 def hello(app: Flask) -> str:
     """Where the sandbox is, a token, and a request to try."""
     with app.app_context():
-        token = _kept_token()
+        token = access.kept_token()
     url = app.config["PUBLIC_URL"]
     api_url = url + app.config["API_PREFIX"]
     return f"""
 The NFT marketplace serves the sandbox: no network, no account and no key is needed.
 
+  Demo           {url}/
   API reference  {api_url}/reference
   Access token   {token}
 
@@ -71,19 +70,6 @@ Try it, in another terminal:
 
   curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
 """
-
-
-def _kept_token() -> str:
-    """The sandbox's own access token, kept in a file beside the database; made where it is missing."""
-    path = Path(current_app.config["DATABASE_URL"]).with_name("sandbox-token")
-    if path.exists() and queries.get_access_token(read(), tokens.hash_token(path.read_text())):
-        return path.read_text()
-    with write() as db:
-        queries.mark_access_token_revoked(db, KEPT, times.to_iso(times.now()))
-    token = tokens.create(KEPT, tokens.SCOPES, seconds=None)
-    path.touch(mode=0o600)
-    path.write_text(token)
-    return token
 
 
 def _owner(token: str, serial_no: int) -> str:

@@ -1,20 +1,16 @@
-"""What a wallet developer does at the sandbox: sign with a demo wallet, submit, move an NFT away."""
-
-import base64
-import binascii
-
-from marshmallow import Schema, fields
+"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, move an NFT."""
 
 from marketplace import times
 from marketplace.api import Blueprint
-from marketplace.sandbox import consensus, wallet
-from marketplace.sandbox.consensus import Unreadable
-from marketplace.schemas import (
-    RequestSchema,
-    Strict,
-    account_id_field,
-    serial_no_field,
-    token_field,
+from marketplace.sandbox import consensus, decoding, wallet
+from marketplace.sandbox.schemas import (
+    DecodedSchema,
+    DecodeSchema,
+    ReceiptSchema,
+    SignatureSchema,
+    SignSchema,
+    SubmitSchema,
+    TransferSchema,
 )
 
 blp = Blueprint(
@@ -22,63 +18,15 @@ blp = Blueprint(
 )
 
 
-class SignedBytes(Strict, fields.String):
-    """Base64 of an SDK's transaction.toBytes()."""
+@blp.post("/decode")
+@blp.body(DecodeSchema)
+@blp.response(200, DecodedSchema, description="What the transaction says")
+def decode_transaction(transaction):
+    """Look inside a transaction
 
-    expected = "base64 of a transaction's bytes"
-
-    def _deserialize(self, value, attr, data, **kwargs):
-        try:
-            content = base64.b64decode(value, validate=True)
-            for transaction in consensus.read_list(content):
-                consensus.open_transaction(transaction)
-        except (TypeError, ValueError, binascii.Error, Unreadable):
-            self.refuse(value)
-        return content
-
-    def _serialize(self, value, attr, obj, **kwargs):
-        return base64.b64encode(value).decode()
-
-
-def transaction_field():
-    return SignedBytes(
-        required=True,
-        metadata={
-            "description": "Base64 of the transaction's bytes",
-            "example": "CldVCjcKFQoICJ...",
-        },
-    )
-
-
-class SubmitSchema(RequestSchema):
-    transaction = transaction_field()
-
-
-class SignSchema(RequestSchema):
-    account_id = account_id_field("Account to sign for")
-    transaction = transaction_field()
-
-
-class SignatureSchema(Schema):
-    transaction = transaction_field()
-
-
-class TransferSchema(RequestSchema):
-    token = token_field()
-    serial_no = serial_no_field()
-    account_id = account_id_field("Account that gets the NFT")
-
-
-class ReceiptSchema(Schema):
-    transaction_id = fields.String(
-        data_key="transactionId",
-        required=True,
-        metadata={"description": "Transaction id", "example": "0.0.1001@1763640000.123456789"},
-    )
-    result = fields.String(
-        required=True,
-        metadata={"description": "The ledger's result code", "example": "SUCCESS"},
-    )
+    Signed or not. What a wallet shows before it signs: kind, NFT, owner, spender, memo, fee, validity.
+    """
+    return decoding.decode(transaction)
 
 
 @blp.post("/transactions")

@@ -1,0 +1,14 @@
+// hashconnect 0.2: topic is that of the pairing.
+const listing = LISTING;
+
+// The wallet is given bytes. Not the text of byteArray: HashConnect encodes what it is
+// given as base64 itself, and the wallet could not read what was encoded twice.
+const byteArray = Uint8Array.from(atob(listing.byteArray), (char) => char.charCodeAt(0));
+
+const answer = await hashconnect.sendTransaction(topic, {
+  topic,
+  byteArray,
+  metadata: listing.metadata, // the wallet signs, and submits it itself
+});
+if (!answer.success) throw new Error(answer.error);
+// Then report it: POST /v1/comingsoon

@@ -1,0 +1,8 @@
+// Amounts of HBAR, as people read them.
+
+const format = new Intl.NumberFormat("en", { maximumFractionDigits: 8 });
+const TINYBARS = 100_000_000;
+
+export const hbar = (amount) => `${format.format(amount)} HBAR`;
+
+export const tinybars = (amount) => hbar(Number(amount) / TINYBARS);

@@ -1,0 +1,66 @@
+// One call of the API: what was asked, what was answered, and the sentence when it went wrong.
+
+import { accessToken, api } from "./addresses.js";
+import { parse, stringify } from "./json.js";
+
+/** Make a call. Never throws: look at `ok`, then at `data` or `message`. */
+export async function call(method, url, body) {
+  const address = new URL(url, document.baseURI).href;
+  const isPublic = address.startsWith(new URL(api("/"), document.baseURI).href);
+  const headers = isPublic ? { Authorization: `Bearer ${accessToken}` } : {};
+  const content = body === undefined ? undefined : stringify(body);
+  if (content !== undefined) headers["Content-Type"] = "application/json";
+  const made = { method, address, content, curl: curl(method, address, headers, content) };
+  const started = performance.now();
+  try {
+    const response = await fetch(address, { method, headers, body: content });
+    const text = await response.text();
+    const data = read(text);
+    return {
+      ...made,
+      ok: response.ok,
+      status: response.status,
+      reason: response.statusText,
+      milliseconds: Math.round(performance.now() - started),
+      text,
+      data,
+      next: next(response),
+      message: response.ok ? "" : sentence(data, response),
+    };
+  } catch {
+    const message = "The service did not answer. Is it still running?";
+    return { ...made, ok: false, status: 0, reason: "No answer", text: "", data: null, message };
+  }
+}
+
+export const get = (url) => call("GET", url);
+export const post = (url, body) => call("POST", url, body);
+
+function read(text) {
+  try {
+    return parse(text);
+  } catch {
+    return null;
+  }
+}
+
+/** Ours say it in `message`, mirror nodes in `_status`. */
+function sentence(data, response) {
+  const messages = data?._status?.messages?.map(({ message }) => message).join("; ");
+  return data?.message || messages || `The service answered ${response.status} ${response.statusText}`;
+}
+
+/** RFC 8288: the address of the next page, where there is one. */
+function next(response) {
+  const match = /<([^>]*)>\s*;\s*rel="?next"?/.exec(response.headers.get("Link") ?? "");
+  return match && new URL(match[1], response.url).href;
+}
+
+function curl(method, address, headers, content) {
+  const quote = (text) => `'${text.replaceAll("'", "'\\''")}'`;
+  const parts = [method === "GET" ? "curl" : `curl -X ${method}`];
+  for (const [name, value] of Object.entries(headers)) parts.push(`-H ${quote(`${name}: ${value}`)}`);
+  if (content !== undefined) parts.push(`-d ${quote(content)}`);
+  parts.push(quote(address));
+  return parts.join(" \\\n  ");
+}

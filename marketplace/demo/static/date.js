@@ -1,0 +1,43 @@
+// Dates: a moment as a <time>, in words or in full, and what is left until one.
+
+const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
+const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+
+export function time(iso) {
+  return moment(iso, full.format(new Date(iso)));
+}
+
+/** "3 days ago", and the date in full on hover. */
+export function timeAgo(iso) {
+  const seconds = (new Date(iso) - Date.now()) / 1000;
+  const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? [];
+  const words = unit ? relative.format(Math.round(seconds / size), unit) : "just now";
+  return moment(iso, words, full.format(new Date(iso)));
+}
+
+/** A mirror node's 1234567890.123456789 as an ISO date. */
+export const fromConsensus = (timestamp) => new Date(Number(timestamp) * 1000).toISOString();
+
+function moment(iso, words, title) {
+  const made = document.createElement("time");
+  made.dateTime = iso;
+  made.textContent = words;
+  if (title) made.title = title;
+  return made;
+}
+
+/** Counts down to a date in an element, until that leaves the page or the date has come. */
+export function countDown(shown, iso) {
+  const tick = () => {
+    const seconds = Math.floor((new Date(iso) - Date.now()) / 1000);
+    const isOver = seconds < 0;
+    shown.textContent = isOver
+      ? "expired: prepare it again"
+      : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} left`;
+    shown.classList.toggle("over", isOver);
+    shown.classList.toggle("soon", !isOver && seconds < 30);
+    if (!isOver) setTimeout(() => shown.isConnected && tick(), 1000 - (Date.now() % 1000));
+  };
+  tick();
+}

@@ -1,0 +1,33 @@
+// Elements: the only way data gets into a page. Strings become text, never markup.
+
+/** element("a", { href, class: "x", onclick }, "text", child): null and undefined are left out. */
+export function element(name, attributes = {}, ...children) {
+  const made = document.createElement(name);
+  for (const [key, value] of Object.entries(attributes)) {
+    if (value === undefined || value === null || value === false) continue;
+    if (typeof value === "function") made.addEventListener(key.slice(2), value);
+    else made.setAttribute(key, value === true ? "" : String(value));
+  }
+  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map(toNode));
+  return made;
+}
+
+const toNode = (child) => (child instanceof Node ? child : String(child));
+
+/** A stranger's address as a link: only where it is the web's. */
+export function webLink(address) {
+  const isWeb = URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
+  return isWeb ? element("a", { href: address, rel: "noopener noreferrer" }, address) : address;
+}
+
+/** Rows of a <dl>: [["Token", node or text], ...]. */
+export function fields(rows) {
+  return rows
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => element("div", {}, element("dt", {}, name), element("dd", {}, value)));
+}
+
+/** A sentence in a box: kind is good, bad or wait. */
+export function notice(kind, ...content) {
+  return element("p", { class: `notice ${kind}` }, ...content);
+}

@@ -1,0 +1,38 @@
+// One exchange with the API, shown: the request as curl, the answer as it came.
+
+import { codeBlock } from "./code.js";
+import { element } from "./element.js";
+import { parse, stringify } from "./json.js";
+
+/** The element that shows a call of call.js; closed where there is little room, unless told. */
+export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches } = {}) {
+  const { pathname, search } = new URL(made.address);
+  const path = decodeURI(pathname + search);
+  const kind = made.ok ? (made.status === 202 ? "wait" : "good") : "bad";
+  const took = made.milliseconds === undefined ? null : `${made.milliseconds} ms`;
+  const parts = [element("h3", {}, "Request"), codeBlock(made.curl, `the curl command for ${path}`)];
+  if (made.text) {
+    parts.push(element("h3", {}, "Answer"), codeBlock(pretty(made.text), `the answer of ${path}`));
+  }
+  return element(
+    "details",
+    { class: "exchange", open },
+    element(
+      "summary",
+      {},
+      element("span", { class: "method" }, made.method),
+      element("code", { class: "path" }, path),
+      element("span", { class: `status ${kind}` }, `${made.status || ""} ${made.reason}`.trim()),
+      took && element("span", { class: "took" }, took),
+    ),
+    element("div", { class: "said" }, ...parts),
+  );
+}
+
+function pretty(text) {
+  try {
+    return stringify(parse(text), 2);
+  } catch {
+    return text;
+  }
+}

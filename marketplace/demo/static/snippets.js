@@ -1,0 +1,18 @@
+// The code to copy, about the transaction that was just prepared.
+
+import { addCopy } from "./code.js";
+import { stringify } from "./json.js";
+
+const blocks = [...document.querySelectorAll("[data-snippet]")].map((block) => {
+  const code = block.querySelector("code");
+  addCopy(block, `the code for ${block.parentElement.querySelector("summary").textContent}`);
+  return [code, code.textContent];
+});
+
+export function fillSnippets(listing) {
+  for (const [code, template] of blocks) {
+    code.textContent = template
+      .replace("LISTING", () => stringify(listing, 2))
+      .replace("BYTE_ARRAY", () => listing.byteArray);
+  }
+}

@@ -1,0 +1,62 @@
+"""Looks inside a transaction: an SDK's bytes in, plain values out. No key, no clock, no I/O."""
+
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace import times
+from marketplace.sandbox.consensus import NAMES, open_transaction, read_list
+
+LAST_SECOND = 10**11  # the year 5138: what is later is no date
+
+
+def decode(content: bytes) -> dict:
+    """Read what a wallet is asked to sign: the columns of desk.DecodedSchema. Raises Unreadable.
+
+    A list for several nodes holds the same transaction once for each: the first one is told.
+    """
+    copies = [open_transaction(transaction) for transaction in read_list(content)]
+    signed, body = copies[0], copies[0].body
+    kind = body.WhichOneof("data")
+    starts_at = signed.id.seconds * times.SECOND + signed.id.nanos
+    valid_seconds = body.transactionValidDuration.seconds
+    return {
+        "type": NAMES.get(kind, kind),
+        "transaction_id": str(signed.id),
+        "valid_from": _date(starts_at),
+        "valid_until": _date(starts_at + valid_seconds * times.SECOND),
+        "valid_seconds": valid_seconds,
+        "memo": body.memo,
+        "max_fee_tinybars": body.transactionFee,
+        "node_account_ids": [_account(copy.body.nodeAccountID) for copy in copies],
+        "size_bytes": len(content),
+        "signed_by": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
+        "approvals": _approvals(body, signed.id.account_id),
+    }
+
+
+def _approvals(body: TransactionBody, payer: str) -> list[dict]:
+    return [
+        {
+            "token": _id(approval.tokenId, approval.tokenId.tokenNum),
+            "serial_nos": list(approval.serial_numbers),
+            "owner": _account(approval.owner) if approval.HasField("owner") else payer,
+            "spender": _account(approval.spender),
+            # Absent leaves an approve-for-all as it is; false, when it is there, revokes it.
+            "is_for_all": (
+                approval.approved_for_all.value if approval.HasField("approved_for_all") else None
+            ),
+        }
+        for approval in body.cryptoApproveAllowance.nftAllowances
+    ]
+
+
+def _account(account) -> str:
+    return _id(account, account.accountNum)
+
+
+def _id(proto, number: int) -> str:
+    return f"{proto.shardNum}.{proto.realmNum}.{number}"
+
+
+def _date(nanoseconds: int) -> str | None:
+    in_range = 0 <= nanoseconds < LAST_SECOND * times.SECOND
+    return times.to_iso(nanoseconds) if in_range else None

@@ -1,0 +1,164 @@
+"""The wire format of the sandbox's desk: what its requests and answers hold."""
+
+import base64
+import binascii
+
+from marshmallow import Schema, fields
+
+from marketplace.sandbox import consensus
+from marketplace.sandbox.consensus import Unreadable
+from marketplace.schemas import (
+    RequestSchema,
+    Strict,
+    account_id_field,
+    serial_no_field,
+    token_field,
+)
+
+
+class SignedBytes(Strict, fields.String):
+    """Base64 of an SDK's transaction.toBytes()."""
+
+    expected = "base64 of a transaction's bytes"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        try:
+            content = base64.b64decode(value, validate=True)
+            for transaction in consensus.read_list(content):
+                consensus.open_transaction(transaction)
+        except (TypeError, ValueError, binascii.Error, Unreadable):
+            self.refuse(value)
+        return content
+
+    def _serialize(self, value, attr, obj, **kwargs):
+        return base64.b64encode(value).decode()
+
+
+def transaction_field():
+    return SignedBytes(
+        required=True,
+        metadata={
+            "description": "Base64 of the transaction's bytes",
+            "example": "CldVCjcKFQoICJ...",
+        },
+    )
+
+
+class DecodeSchema(RequestSchema):
+    transaction = transaction_field()
+
+
+class SubmitSchema(RequestSchema):
+    transaction = transaction_field()
+
+
+class SignSchema(RequestSchema):
+    account_id = account_id_field("Account to sign for")
+    transaction = transaction_field()
+
+
+class SignatureSchema(Schema):
+    transaction = transaction_field()
+
+
+class TransferSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
+    account_id = account_id_field("Account that gets the NFT")
+
+
+def _told(kind, description, example, data_key=None, allow_none=False):
+    return kind(
+        data_key=data_key,
+        required=True,
+        allow_none=allow_none,
+        metadata={"description": description, "example": example},
+    )
+
+
+class ApprovalSchema(Schema):
+    """One NFT allowance of a transaction."""
+
+    token = _told(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_nos = fields.List(
+        fields.Integer,
+        data_key="serialNumbers",
+        required=True,
+        metadata={"description": "Serial numbers that may be spent", "example": [7]},
+    )
+    owner = _told(fields.String, "Account that owns the NFT", "0.0.1001")
+    spender = _told(fields.String, "Account that may spend it", "0.0.9001")
+    is_for_all = _told(
+        fields.Boolean,
+        "The whole collection: true approves, false revokes, null leaves it as it is",
+        None,
+        "approvedForAll",
+        allow_none=True,
+    )
+
+
+class DecodedSchema(Schema):
+    """What a wallet is asked to sign."""
+
+    type = _told(
+        fields.String,
+        "Kind of transaction, as mirror nodes name it; null when it has none",
+        "CRYPTOAPPROVEALLOWANCE",
+        allow_none=True,
+    )
+    transaction_id = _told(
+        fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
+    )
+    valid_from = _told(
+        fields.String,
+        "When it may be submitted first; null when that is no date",
+        "2026-11-20T12:34:56.789012345Z",
+        "validFrom",
+        allow_none=True,
+    )
+    valid_until = _told(
+        fields.String,
+        "When it may be submitted last; null when that is no date",
+        "2026-11-20T12:37:56.789012345Z",
+        "validUntil",
+        allow_none=True,
+    )
+    valid_seconds = _told(fields.Integer, "How long it is valid", 180, "validSeconds")
+    memo = _told(
+        fields.String,
+        "Memo",
+        "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace",
+    )
+    max_fee_tinybars = _told(
+        fields.Integer, "The most it may cost, in tinybars", 500_000_000, "maxFeeTinybars"
+    )
+    node_account_ids = fields.List(
+        fields.String,
+        data_key="nodeAccountIds",
+        required=True,
+        metadata={"description": "Nodes it may be submitted to", "example": ["0.0.3"]},
+    )
+    size_bytes = _told(fields.Integer, "Size of all its bytes", 225, "sizeBytes")
+    signed_by = fields.List(
+        fields.String,
+        data_key="signedBy",
+        required=True,
+        metadata={"description": "Public keys that have signed, hexadecimal", "example": []},
+    )
+    approvals = fields.List(
+        fields.Nested(ApprovalSchema),
+        required=True,
+        metadata={"description": "The NFT allowances it gives"},
+    )
+
+
+class ReceiptSchema(Schema):
+    transaction_id = fields.String(
+        data_key="transactionId",
+        required=True,
+        metadata={"description": "Transaction id", "example": "0.0.1001@1763640000.123456789"},
+    )
+    result = fields.String(
+        required=True,
+        metadata={"description": "The ledger's result code", "example": "SUCCESS"},
+    )
