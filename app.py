@@ -25,7 +25,8 @@ from marketplace.api import Api
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
-`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon` reports it.
+`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon`
+reports it.
 
 Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
 """
