@@ -4,10 +4,12 @@ import os
 from collections.abc import Callable
 
 from flask import Flask, Request
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 import config
 from marketplace import (
     __version__,
+    cors,
     db,
     ledger,
     listings,
@@ -65,4 +67,9 @@ def create_app(
         api.register_blueprint(module.blp, url_prefix=f"{app.config['API_PREFIX']}/v1")
     api.register_blueprint(status.blp)
     reference.init_app(app)
+    cors.init_app(app)
+    if proxies := app.config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(
+            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
+        )
     return app
