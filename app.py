@@ -9,6 +9,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 import config
 from marketplace import (
     __version__,
+    backup,
     cors,
     db,
     ledger,
@@ -57,6 +58,7 @@ def create_app(
     app.json.sort_keys = False
 
     db.init_app(app)
+    backup.init_app(app)
     media.init_app(app)
     adapters = sandbox.init_app(app) if app.config["NETWORK"] == "sandbox" else {}
     ledger.init_app(app, adapters)
