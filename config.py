@@ -115,6 +115,12 @@ def _is_origin(value: str) -> bool:
     return not re.fullmatch(r"http://.*:80|https://.*:443", value)  # browsers leave these out
 
 
+def _access_log(value: str) -> str:
+    if value not in ("off", "text", "json"):
+        raise ValueError("is not an access log (off, text, json)")
+    return value
+
+
 def _prefix(value: str) -> str:
     if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
         raise ValueError("is not a path prefix (/marketplace)")
@@ -162,6 +168,7 @@ SETTINGS = {
     "WALLETS": Setting(_wallets, "extwallet"),
     "CORS_ORIGINS": Setting(_origins, ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
+    "ACCESS_LOG": Setting(_access_log, "off"),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),

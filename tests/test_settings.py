@@ -55,6 +55,7 @@ def test_a_real_network_needs_an_account(network):
         ("PUBLIC_URL", "nft.example.com"),
         ("PUBLIC_URL", "ftp://nft.example.com"),
         ("API_PREFIX", "marketplace"),
+        ("ACCESS_LOG", "yes"),
         ("CORS_ORIGINS", "dapp.example"),
         ("CORS_ORIGINS", "https://dapp.example/"),
         ("CORS_ORIGINS", "https://DAPP.example"),
