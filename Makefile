@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: run test wallets lint format clean
+.PHONY: run test wallets clients lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -18,6 +18,11 @@ test: .venv/installed-dev lint
 # The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
 wallets:
 	@npm ci --prefix tests/javascript --loglevel=error
+
+# The generators of API clients, for tests/test_clients.py; without them, make test skips these.
+clients: .venv/installed-dev
+	@$(PIP_INSTALL) -r tests/clients/requirements.txt
+	@npm ci --prefix tests/clients/typescript --loglevel=error
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
