@@ -116,6 +116,9 @@ class Api(flask_smorest.Api):
     def _register_error_handlers(self):
         errors.init_app(self._app)
 
+    def _register_pagination_header(self):
+        """Leave flask-smorest's own paging out of the document: ours is in paging."""
+
     def _register_responses(self):
         super()._register_responses()
         self.spec.components.security_scheme("bearerToken", {"type": "http", "scheme": "bearer"})
@@ -132,7 +135,4 @@ class Api(flask_smorest.Api):
         document = self.spec.to_dict() | {"servers": [{"url": request.script_root or "/"}]}
         for path in document["paths"].values():
             path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
-        document["components"]["schemas"].pop(
-            "PaginationMetadata", None
-        )  # of a feature not used here
         return current_app.json.response(document)
