@@ -101,15 +101,14 @@ class Database:
         with closing(self._connect()) as source, _writing(target) as copy:
             # All at once: in steps, it would start again after every write of another process.
             source.backup(copy)
-            copy.execute(
-                "PRAGMA journal_mode = DELETE"
-            )  # whole by itself, without a -wal beside it
+            # Whole by itself, without a -wal beside it.
+            copy.execute("PRAGMA journal_mode = DELETE")
 
     def replace(self, source: Path, aside: Path) -> None:
         """Take over all of another file, in one transaction, and keep the old content in ``aside``.
 
         Raises DatabaseInUse while another process has the database open, DatabaseUnreadable for a source
-        that check() refuses.
+        that check() refuses, OSError where there is no room. Then nothing was changed.
         """
         check(source)
         connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
@@ -123,7 +122,10 @@ class Database:
                 raise DatabaseInUse(f"{self.path} is in use: {error}") from error
             with _writing(aside) as old:
                 connection.backup(old)
-            new.backup(connection)
+            try:
+                new.backup(connection)
+            except sqlite3.OperationalError as error:
+                raise OSError(f"{self.path} can not be written: {error}") from error
 
 
 def check(path: Path) -> None:
@@ -147,6 +149,7 @@ def _open_to_read(path: Path) -> sqlite3.Connection:
 
 @contextmanager
 def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             yield connection

@@ -69,6 +69,7 @@ def test_it_works(operator):
     [aside] = path.parent.glob("marketplace.db.before-*")
     assert sorted(held(aside)) == ["kept", "later"]
     assert str(aside.name) in printed
+    assert aside.stat().st_mode & 0o777 == 0o600
 
 
 def test_nothing_answered_before_a_backup_is_missing(operator):
