@@ -168,13 +168,20 @@ def make_another(path):
         (lambda path: os.truncate(path, 8192), "damaged"),
     ],
 )
-def test_a_spoiled_backup_is_not_restored(operator, spoil, words):
-    add(operator, "kept")
-    operator.flask("backup", "copy.db")
-    spoil(operator.folder / "copy.db")
-    assert_refused(operator.flask("restore", "copy.db", check=False), words, "copy.db")
-    assert held(operator.folder / "instance/marketplace.db") == ["kept"]
-    assert not list((operator.folder / "instance").glob("*.before-*"))
+def test_a_spoiled_backup_is_not_restored(app, tmp_path, spoil, words):
+    def invoke(*arguments):
+        return app.test_cli_runner().invoke(args=arguments)
+
+    copy = tmp_path / "copy.db"
+    invoke("token", "create", "kept")
+    assert invoke("backup", str(copy)).exit_code == 0
+    spoil(copy)
+    refused = invoke("restore", str(copy))
+    assert refused.exit_code == 1
+    assert refused.stderr.startswith(f"Error: Nothing was changed: {copy} ")
+    assert words in refused.stderr
+    assert held(tmp_path / "marketplace.db") == ["kept"]
+    assert not list(tmp_path.glob("*.before-*"))
 
 
 def test_a_database_that_is_damaged_says_how_to_restore_it(operator):

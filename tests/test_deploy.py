@@ -26,10 +26,10 @@ NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 class Site:
     """nginx with our site, on a port of its own."""
 
-    def __init__(self, folder, service):
+    def __init__(self, folder, service, site=None):
         self.folder, self.service = folder, service
         self.port = free_port()
-        site = (DEPLOY / "nginx.conf").read_text()
+        site = site or (DEPLOY / "nginx.conf").read_text()
         for ours, here in {
             "listen 80;": f"listen 127.0.0.1:{self.port};",
             "    listen [::]:80;\n": "",
@@ -157,6 +157,32 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
     logged = [json.loads(line) for line in site.service.output.splitlines() if line[:1] == "{"]
     assert {line["client"] for line in logged} == {"127.0.0.1"}
     assert "/v1/add" in {line["path"] for line in logged}
+
+
+def test_it_may_be_below_a_path(tmp_path):
+    """The change that the page describes."""
+    if NGINX is None:
+        pytest.skip("needs nginx")
+    site = (DEPLOY / "nginx.conf").read_text()
+    [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
+    site, replaced = re.subn(r"    location / {.*?\n    }\n", below, site, flags=re.DOTALL)
+    site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
+    assert (replaced, site.count("/market")) == (1, 2)
+    settings = {"TRUSTED_PROXIES": 1, "PUBLIC_URL": "https://shop.example/market"}
+    (tmp_path / "nginx").mkdir()
+    with (
+        serve(tmp_path, "--workers", "1", **settings) as service,
+        Site(tmp_path / "nginx", service, site) as site,
+    ):
+        with site.call("/market/openapi.json") as response:
+            assert json.load(response)["servers"] == [{"url": "/market"}]
+        with site.call("/market/sandbox/openapi.json") as response:
+            assert json.load(response)["servers"] == [{"url": "/market/sandbox"}]
+        with site.call("/market/") as response:
+            assert response.url.endswith(f":{site.port}/market/reference")
+            assert 'data-document="/market/openapi.json"' in response.read().decode()
+        with site.call("/market/media/placeholder.webp") as response:
+            assert response.headers["Content-Type"] == "image/webp"
 
 
 @pytest.mark.parametrize("unit", UNITS)

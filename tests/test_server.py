@@ -97,6 +97,25 @@ def test_who_does_not_read_is_dropped(impatient):
         client.close()
 
 
+def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        token = (tmp_path / "instance/sandbox-token").read_text()
+        body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
+        head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as client:
+            client.sendall(head.encode() + body[:10])
+            time.sleep(0.5)
+            service.process.terminate()
+            time.sleep(0.5)
+            client.sendall(body[10:])
+            answer = client.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert answer.endswith(b'{"result":"OK"}\n')
+        service.stop()
+    assert service.process.returncode == 0
+
+
 def test_a_long_head_is_refused(impatient):
     for request in ({"path": f"/status?{'x' * 4000}"}, {"path": "/status", "X": "x" * 9000}):
         with pytest.raises(HTTPError) as refused:
