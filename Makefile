@@ -6,7 +6,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: run test wallets browser lint format clean
+.PHONY: run test wallets clients browser lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -25,6 +25,11 @@ browser:
 	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
 	  apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium fonts-liberation; \
 	else echo "Install chromium first, on Debian as root: apt-get install chromium"; exit 1; fi
+
+# The generators of API clients, for tests/test_clients.py; without them, make test skips these.
+clients: .venv/installed-dev
+	@$(PIP_INSTALL) -r tests/clients/requirements.txt
+	@npm ci --prefix tests/clients/typescript --loglevel=error
 
 lint: .venv/installed-dev
 	@$(BIN)/ruff check

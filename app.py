@@ -4,10 +4,13 @@ import os
 from collections.abc import Callable
 
 from flask import Flask, Request
+from werkzeug.middleware.proxy_fix import ProxyFix
 
 import config
 from marketplace import (
     __version__,
+    backup,
+    cors,
     db,
     demo,
     importer,
@@ -59,6 +62,7 @@ def create_app(
     app.json.sort_keys = False
 
     db.init_app(app)
+    backup.init_app(app)
     media.init_app(app)
     is_sandbox = app.config["NETWORK"] == "sandbox"
     adapters = sandbox.init_app(app) if is_sandbox else {}
@@ -74,4 +78,9 @@ def create_app(
     reference.init_app(app, is_home=not is_sandbox)
     if is_sandbox:
         demo.init_app(app)
+    cors.init_app(app)
+    if proxies := app.config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(
+            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
+        )
     return app

@@ -109,6 +109,29 @@ def _gateways(value: str) -> tuple[str, ...]:
     return tuple(_url(word) + "/" for word in _words(value))
 
 
+def _origins(value: str) -> tuple[str, ...]:
+    origins = _words(value)
+    if origins != ("*",) and not all(map(_is_origin, origins)):
+        raise ValueError(
+            "is not a list of web origins (https://dapp.example,http://localhost:3000)"
+        )
+    return origins
+
+
+def _is_origin(value: str) -> bool:
+    # As a browser writes it: scheme://host or scheme://host:port, lower case, and nothing after.
+    host = r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])"
+    if not re.fullmatch(rf"[a-z][a-z0-9+.-]*://{host}(?::[1-9][0-9]{{0,4}})?", value):
+        return False
+    return not re.fullmatch(r"http://.*:80|https://.*:443", value)  # browsers leave these out
+
+
+def _access_log(value: str) -> str:
+    if value not in ("off", "text", "json"):
+        raise ValueError("is not an access log (off, text, json)")
+    return value
+
+
 def _prefix(value: str) -> str:
     if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
         raise ValueError("is not a path prefix (/marketplace)")
@@ -155,6 +178,9 @@ SETTINGS = {
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
     "NAME": Setting(_text, "NFT Marketplace"),
     "WALLETS": Setting(_wallets, "extwallet"),
+    "CORS_ORIGINS": Setting(_origins, ""),
+    "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
+    "ACCESS_LOG": Setting(_access_log, "off"),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),

@@ -4,12 +4,13 @@ import json
 from functools import wraps
 
 import flask_smorest
+from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import current_app, request
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 
 from marketplace import errors
-from marketplace.schemas import ErrorSchema
+from marketplace.schemas import ErrorSchema, RequestSchema
 
 # What any request with a token, or with a body, may be answered with, by the response's name.
 SHARED_RESPONSES = {
@@ -98,13 +99,34 @@ class Blueprint(flask_smorest.Blueprint):
             example=errors.body(status, description),
         )
 
+    def _store_endpoint_docs(self, endpoint, obj, *args, **options):
+        """Name the operation after its view: that is what generated clients call it."""
+        super()._store_endpoint_docs(endpoint, obj, *args, **options)
+        for name, operation in self._docs[endpoint].items():
+            if name != "parameters":
+                operation.setdefault("manual_doc", {})["operationId"] = endpoint
+
+
+def _name_schema(schema):
+    """Name a schema in the document: Nft, Error; AddRequest, as clients make a class of it."""
+    name = resolver(schema)
+    is_request = issubclass(schema if isinstance(schema, type) else type(schema), RequestSchema)
+    return f"{name}Request" if is_request else name
+
 
 class Api(flask_smorest.Api):
     ERROR_SCHEMA = ErrorSchema
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
 
+    def __init__(self, app):
+        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
+        super().__init__(app, spec_kwargs={"marshmallow_plugin": plugin})
+
     def _register_error_handlers(self):
         errors.init_app(self._app)
+
+    def _register_pagination_header(self):
+        """Leave flask-smorest's own paging out of the document: ours is in paging."""
 
     def _register_responses(self):
         super()._register_responses()
@@ -120,4 +142,6 @@ class Api(flask_smorest.Api):
 
     def _openapi_json(self):
         document = self.spec.to_dict() | {"servers": [{"url": request.script_root or "/"}]}
+        for path in document["paths"].values():
+            path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
         return current_app.json.response(document)

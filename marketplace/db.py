@@ -1,10 +1,10 @@
-"""The only door to an SQLite file: how it is created, read and written."""
+"""The only door to an SQLite file: how it is created, read, written, copied and replaced."""
 
 import fcntl
 import os
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from flask import Flask, current_app
@@ -18,6 +18,14 @@ from marketplace.errors import DatabaseBusy
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
 BUSY_TIMEOUT_SECONDS = 5
+
+
+class DatabaseUnreadable(RuntimeError):
+    """A file that is no database, or not one of ours. The message names it, and the way out."""
+
+
+class DatabaseInUse(RuntimeError):
+    """Another process has the database open."""
 
 
 class Database:
@@ -48,11 +56,14 @@ class Database:
         # Workers that start at once take turns: switching to WAL does not wait for a lock by itself.
         with open(f"{self.path}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
-            connection = self._connect()
             try:
-                connection.executescript(schema.read_text())
-            finally:
-                connection.close()
+                with closing(self._connect()) as connection:
+                    connection.executescript(schema.read_text())
+            except sqlite3.DatabaseError as error:
+                raise DatabaseUnreadable(
+                    f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
+                    " -shm files away, and restore a backup: flask --app wsgi restore FILE"
+                ) from error
 
     def _connect(self) -> sqlite3.Connection:
         connection = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None)
@@ -95,6 +106,69 @@ class Database:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+    def copy(self, target: Path) -> None:
+        """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.
+
+        Raises OSError where the target can't be written.
+        """
+        with closing(self._connect()) as source, _writing(target) as copy:
+            # All at once: in steps, it would start again after every write of another process.
+            source.backup(copy)
+            # Whole by itself, without a -wal beside it.
+            copy.execute("PRAGMA journal_mode = DELETE")
+
+    def replace(self, source: Path, aside: Path) -> None:
+        """Take over all of another file, in one transaction, and keep the old content in ``aside``.
+
+        Raises DatabaseInUse while another process has the database open, DatabaseUnreadable for a source
+        that check() refuses, OSError where there is no room. Then nothing was changed.
+        """
+        check(source)
+        connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        with closing(connection), closing(_open_to_read(source)) as new:
+            # Nobody else may have it open, not even to read; from the first statement to the last.
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            try:
+                connection.execute("BEGIN EXCLUSIVE")
+                connection.execute("COMMIT")
+            except sqlite3.OperationalError as error:
+                raise DatabaseInUse(f"{self.path} is in use: {error}") from error
+            with _writing(aside) as old:
+                connection.backup(old)
+            try:
+                new.backup(connection)
+            except sqlite3.OperationalError as error:
+                raise OSError(f"{self.path} can not be written: {error}") from error
+
+
+def check(path: Path) -> None:
+    """Raise DatabaseUnreadable unless a file is a sound database of this service."""
+    try:
+        with closing(_open_to_read(path)) as connection:
+            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            tables = {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+    except sqlite3.Error as error:
+        problem = str(error)
+    if problem != "ok":
+        reason = " ".join(problem.split())
+        raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
+    if not tables >= {"nft", "access_token"}:
+        raise DatabaseUnreadable(f"{path} is not a database of this service")
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            yield connection
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path} can not be written: {error}") from error
 
 
 def init_app(app: Flask) -> None:

@@ -12,7 +12,7 @@ from marketplace.schemas import (
 )
 from marketplace.tokens import require_scope
 
-blp = Blueprint("NFTs", __name__, description="NFT records")
+blp = Blueprint("NFT", __name__, description="NFT records")
 
 
 @blp.get("/nft/<tokenId>/<serialNo>")

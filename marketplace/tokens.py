@@ -127,7 +127,10 @@ def create_command(name, scopes, seconds):
 
 @cli.command("list")
 def list_command():
-    """List the access tokens: never the tokens themselves, which are not kept."""
+    """List access tokens by name.
+
+    The tokens themselves are not kept, and can not be shown again.
+    """
     rows = queries.list_access_tokens(read())
     if not rows:
         click.echo("There is no access token yet: flask --app wsgi token create NAME")

@@ -50,7 +50,9 @@ def test_the_python_block_works(tmp_path, monkeypatch):
     host = Client(namespace["application"])
     assert host.get("/").text == "The shop"
     assert host.get("/market/v1/orderbook").status_code == 401
-    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": "alice"}).json == []
+    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": "alice"}).status_code == 401
+    signed = namespace["signer"].sign("alice").decode()
+    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": signed}).json == []
 
 
 def test_the_error_shown_is_a_real_one(client):

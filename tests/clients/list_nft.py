@@ -1,0 +1,62 @@
+"""List an NFT with clients that were generated from the two documents: market and sandbox."""
+
+import json
+import sys
+
+from market import AuthenticatedClient
+from market.api.listings import prepare_listing, report_listing
+from market.api.nft import add_nft, get_nft
+from market.api.order_book import list_orderbook
+from market.api.status import show_status
+from market.api.users import list_user_listings
+from market.models import (
+    AddRequest,
+    Error,
+    ListingTransaction,
+    Nft,
+    PrepareRequest,
+    ReportRequest,
+    Result,
+    Status,
+)
+from sandbox import Client
+from sandbox.api.sandbox import sign_transaction, submit_transaction
+from sandbox.models import Receipt, Signature, SignRequest, SubmitRequest
+
+url, token = sys.argv[1:]
+ACCOUNT_ID, TOKEN_ID, SERIAL_NO = "0.0.2002", "0.0.7007", 7
+
+with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sandbox:
+    status = show_status.sync(client=market)
+    assert isinstance(status, Status)
+
+    missing = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
+    assert isinstance(missing, Error)
+    assert missing.code == 404
+
+    nft = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
+    added = add_nft.sync(client=market, body=AddRequest(**nft))
+    assert added == Result("OK")
+
+    prepared = prepare_listing.sync(
+        "extwallet", client=market, body=PrepareRequest(listing_price=250, **nft)
+    )
+    assert isinstance(prepared, ListingTransaction)
+    signed = sign_transaction.sync(
+        client=sandbox, body=SignRequest(prepared.metadata.account_to_sign, prepared.byte_array)
+    )
+    assert isinstance(signed, Signature)
+    receipt = submit_transaction.sync(client=sandbox, body=SubmitRequest(signed.transaction))
+    assert isinstance(receipt, Receipt)
+    reported = report_listing.sync(
+        client=market, body=ReportRequest(transaction_id=receipt.transaction_id, **nft)
+    )
+    assert reported == Result("OK")
+
+    listed = list_orderbook.sync(client=market, limit=1)
+    assert isinstance(listed, list)
+    assert listed == list_user_listings.sync(ACCOUNT_ID, client=market)
+    [record] = listed
+    assert isinstance(record, Nft)
+    assert record.last_listed_date.tzinfo is not None
+    print(json.dumps(record.to_dict()))

@@ -1,0 +1,41 @@
+// List an NFT with clients whose types were generated from the two documents: market and sandbox.
+import createClient from "openapi-fetch";
+import type { components, paths } from "./market";
+import type { paths as sandboxPaths } from "./sandbox";
+
+type Nft = components["schemas"]["Nft"];
+
+const [url, token] = process.argv.slice(2) as [string, string];
+const headers = { Authorization: `Bearer ${token}` };
+const market = createClient<paths>({ baseUrl: url, headers });
+const sandbox = createClient<sandboxPaths>({ baseUrl: `${url}/sandbox` });
+const nft = { accountId: "0.0.2002", tokenId: "0.0.7007", serialNo: 7 };
+
+/** The answer, or the error's own sentence. */
+async function answered<T>(call: Promise<{ data?: T; error?: components["schemas"]["Error"] }>): Promise<T> {
+  const { data, error } = await call;
+  if (data === undefined) throw new Error(error?.message ?? "no answer");
+  return data;
+}
+
+const path = { tokenId: nft.tokenId, serialNo: nft.serialNo };
+const missing = await market.GET("/v1/nft/{tokenId}/{serialNo}", { params: { path } });
+if (missing.error?.code !== 404) throw new Error("an NFT that was not added is there");
+
+await answered(market.POST("/v1/add", { body: nft }));
+const prepared = await answered(
+  market.POST("/v1/list/{wallet}", {
+    params: { path: { wallet: "extwallet" } },
+    body: { ...nft, listingPrice: 250 },
+  }),
+);
+const accountId = prepared.metadata.accountToSign;
+const signed = await answered(
+  sandbox.POST("/sign", { body: { accountId, transaction: prepared.byteArray } }),
+);
+const { transactionId } = await answered(sandbox.POST("/transactions", { body: signed }));
+const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...nft, transactionId } }));
+if (result !== "OK") throw new Error(result);
+
+const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
+console.log(JSON.stringify(listed[0]));

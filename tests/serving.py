@@ -1,0 +1,88 @@
+"""The service as it is served: gunicorn with our configuration, in a folder and on a port of its own."""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from contextlib import contextmanager
+from pathlib import Path
+
+ROOT = Path(__file__).parent.parent
+BIN = Path(sys.executable).parent
+CONFIGURATION = ROOT / "gunicorn.conf.py"
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def environment(**settings):
+    """The environment with these settings, and no others of ours."""
+    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
+    environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
+
+
+class Service:
+    def __init__(self, folder, port, environ):
+        self.folder = folder
+        self.port = port
+        self.url = environ["MARKETPLACE_PUBLIC_URL"]
+        self.environ = environ
+        self.process = None
+        self.output = None  # what it printed, once it has stopped
+
+    def run(self, *command, check=True):
+        """An operator's command, beside the service."""
+        return subprocess.run(
+            command, cwd=self.folder, env=self.environ, capture_output=True, text=True, check=check
+        )
+
+    def flask(self, *arguments, check=True):
+        return self.run("flask", "--app", "wsgi", *arguments, check=check)
+
+    def get(self, path, **headers):
+        request = urllib.request.Request(f"{self.url}{path}", headers=headers)
+        return urllib.request.urlopen(request, timeout=20)
+
+    def answers(self):
+        try:
+            with self.get("/status") as response:
+                return response.status == 200
+        except OSError:
+            return False
+
+    def stop(self):
+        self.process.terminate()
+        self.output = self.process.communicate(timeout=20)[0]
+
+
+@contextmanager
+def serve(folder, *arguments, configuration=CONFIGURATION, **settings):
+    """Start gunicorn, and stop it at the end."""
+    port = free_port()
+    environ = environment(**{"PUBLIC_URL": f"http://127.0.0.1:{port}"} | settings)
+    service = Service(folder, port, environ)
+    service.process = subprocess.Popen(
+        ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    try:
+        started = time.monotonic()
+        local = Service(folder, port, {"MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}"})
+        while not local.answers():
+            assert service.process.poll() is None, service.process.stdout.read()
+            assert time.monotonic() - started < 30, "the service did not start"
+            time.sleep(0.05)
+        yield service
+    finally:
+        if service.output is None:
+            service.stop()

@@ -1,0 +1,147 @@
+"""Clients generated from our documents are typed, and list an NFT end to end in a running sandbox.
+
+Needs the generators: make clients installs them.
+"""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+from app import create_app
+from tests.conftest import settings
+from tests.serving import BIN, serve
+
+FOLDER = Path(__file__).parent / "clients"
+TYPESCRIPT = FOLDER / "typescript"
+TOOLS = "node_modules/.bin"
+DOCUMENTS = {"market": "/openapi.json", "sandbox": "/sandbox/openapi.json"}
+
+needs_python_generator = pytest.mark.skipif(
+    not find_spec("openapi_python_client"),
+    reason="needs openapi-python-client: run make clients",
+)
+needs_typescript_generator = pytest.mark.skipif(
+    not shutil.which("node") or not (TYPESCRIPT / "node_modules").exists(),
+    reason="needs openapi-typescript: run make clients (needs npm)",
+)
+
+
+@pytest.fixture(scope="module")
+def documents(tmp_path_factory):
+    """A folder with the documents as files, named after their clients."""
+    folder = tmp_path_factory.mktemp("documents")
+    client = create_app(**settings(folder)).test_client()
+    for name, path in DOCUMENTS.items():
+        (folder / f"{name}.json").write_text(client.get(path).text)
+    return folder
+
+
+def run(*command, cwd):
+    # The generator of Python clients has its work formatted by ruff.
+    environ = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
+    process = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
+    assert process.returncode == 0, process.stdout + process.stderr
+    return process.stdout
+
+
+def listed_by(folder, *command):
+    """What a client prints, that is run beside a sandbox of its own: the NFT it listed."""
+    (folder / "service").mkdir()
+    with serve(folder / "service", "--workers", "1") as service:
+        token = service.flask("token", "create", "x", "--scope", "read", "--scope", "write").stdout
+        return json.loads(run(*command, service.url, token.strip(), cwd=folder))
+
+
+def assert_listed(record):
+    assert record["token"] == "0.0.7007"
+    assert record["owner"] == {"accountId": "0.0.2002"}
+    assert (record["isForSale"], record["listingPrice"]) == (True, 250)
+
+
+@needs_python_generator
+def test_a_python_client_lists_an_nft(documents, tmp_path):
+    for name in DOCUMENTS:
+        arguments = ["--path", documents / f"{name}.json", "--output-path", tmp_path / name]
+        options = ["--meta", "none", "--config", FOLDER / "python.yml", "--fail-on-warning"]
+        run("openapi-python-client", "generate", *arguments, *options, cwd=tmp_path)
+    script = shutil.copy(FOLDER / "list_nft.py", tmp_path)
+    assert_listed(listed_by(tmp_path, sys.executable, script))
+
+
+@pytest.fixture(scope="module")
+def typescript(documents, tmp_path_factory):
+    """A folder with the types generated from the documents, and what compiles against them."""
+    folder = tmp_path_factory.mktemp("typescript")
+    (folder / "node_modules").symlink_to(TYPESCRIPT / "node_modules")
+    shutil.copy(TYPESCRIPT / "package.json", folder)
+    shutil.copy(TYPESCRIPT / "tsconfig.json", folder)
+    for name in DOCUMENTS:
+        document = documents / f"{name}.json"
+        run(f"{TOOLS}/openapi-typescript", document, "--output", f"{name}.d.ts", cwd=folder)
+    return folder
+
+
+@needs_typescript_generator
+def test_a_typescript_client_lists_an_nft(typescript):
+    shutil.copy(TYPESCRIPT / "list-nft.ts", typescript)
+    run(f"{TOOLS}/tsc", cwd=typescript)
+    assert_listed(listed_by(typescript, "node", "list-nft.js"))
+
+
+@needs_typescript_generator
+def test_the_types_tell_a_wrong_call(typescript):
+    source = (TYPESCRIPT / "list-nft.ts").read_text()
+    wrongs = {"serialNo: 7": 'serialNo: "7"', ".byteArray": ".bytes", '"OK"': '"YES"'}
+    for right, wrong in wrongs.items():
+        source = source.replace(right, wrong)
+    (typescript / "list-nft.ts").write_text(source)
+    command = [f"{TOOLS}/tsc", "--noEmit"]
+    errors = subprocess.run(command, cwd=typescript, capture_output=True, text=True).stdout
+    assert "Type 'string' is not assignable to type 'number'" in errors
+    assert "Property 'bytes' does not exist" in errors
+    assert "'\"YES\"' have no overlap" in errors
+
+
+def operations(document):
+    return [
+        operation
+        for path in document["paths"].values()
+        for operation in path.values()
+        if isinstance(operation, dict)
+    ]
+
+
+@pytest.mark.parametrize("path", DOCUMENTS.values())
+def test_operations_are_named_verb_noun_and_once(app, path):
+    document = app.test_client().get(path).json
+    names = [operation["operationId"] for operation in operations(document)]
+    assert len(names) == len(set(names))
+    for name in names:
+        verbs = "add|decode|get|list|prepare|report|show|sign|submit|transfer"
+        assert re.fullmatch(rf"({verbs})_[a-z_]+", name), name
+
+
+@pytest.mark.parametrize("path", DOCUMENTS.values())
+def test_a_parameter_is_described_once(app, path):
+    document = app.test_client().get(path).json
+    for url, operation in document["paths"].items():
+        assert "parameters" not in operation, url
+        for method in operation.values():
+            described = {
+                item["name"] for item in method.get("parameters", []) if item["in"] == "path"
+            }
+            assert described == set(re.findall(r"{(\w+)}", url))
+
+
+@pytest.mark.parametrize("path", DOCUMENTS.values())
+def test_every_schema_is_used(app, path):
+    document = app.test_client().get(path)
+    for name in document.json["components"]["schemas"]:
+        assert f'"#/components/schemas/{name}"' in document.text, name
