@@ -30,7 +30,7 @@ def impatient(tmp_path_factory):
         yield service
     assert "Traceback" not in service.output
     told = service.output.count("Dropped a client that fell silent")
-    assert 1 <= told <= 3 * (THREADS + 1), service.output
+    assert told <= 3 * (THREADS + 1), service.output
 
 
 def fall_silent(service, *said, times=THREADS + 1, **options):
