@@ -55,7 +55,8 @@ def when_ready(server):
     logging.getLogger("gunicorn.error").addFilter(tell_briefly)
     app = server.app.wsgi()
     requestlog.init_server(app.config["ACCESS_LOG"])
-    print(startup.describe(app, [listener.sock.getsockname() for listener in server.LISTENERS]))
+    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    print(startup.describe(app, addresses), flush=True)  # or each worker would print it, too
 
     app.extensions["database"].close()  # no connection may cross the fork
 

@@ -30,7 +30,7 @@ def impatient(tmp_path_factory):
         yield service
     assert "Traceback" not in service.output
     told = service.output.count("Dropped a client that fell silent")
-    assert 1 <= told <= 3 * (THREADS + 1), service.output
+    assert told <= 3 * (THREADS + 1), service.output
 
 
 def fall_silent(service, *said, times=THREADS + 1, **options):
@@ -162,9 +162,9 @@ def test_no_header_of_a_stranger_is_believed(tmp_path):
 
 def test_it_says_what_it_serves(tmp_path):
     settings = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "CORS_ORIGINS": "*"}
-    with serve(tmp_path, "--workers", "1", **settings) as service:
+    with serve(tmp_path, "--workers", "2", **settings) as service:
         pass
-    assert "mainnet, account 0.0.4321" in service.output
+    assert service.output.count("mainnet, account 0.0.4321") == 1
     assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
     assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
 
