@@ -14,11 +14,13 @@ from marketplace import (
     db,
     demo,
     importer,
+    kept,
     ledger,
     listings,
     media,
     nfts,
     orderbook,
+    paging,
     rebuilder,
     reference,
     sandbox,
@@ -26,6 +28,7 @@ from marketplace import (
     tokens,
     users,
     watcher,
+    wire,
 )
 from marketplace.api import Api
 
@@ -66,6 +69,8 @@ def create_app(
     media.init_app(app)
     is_sandbox = app.config["NETWORK"] == "sandbox"
     adapters = sandbox.init_app(app) if is_sandbox else {}
+    wire.init_app(app)
+    paging.init_app(app)
     ledger.init_app(app, adapters)
     tokens.init_app(app, authenticate)
     for module in (importer, watcher, rebuilder):
@@ -79,6 +84,7 @@ def create_app(
     if is_sandbox:
         demo.init_app(app)
     cors.init_app(app)
+    kept.init_app(app, may_keep=authenticate is tokens.authenticate)
     if proxies := app.config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

@@ -19,25 +19,85 @@ CREATE TABLE IF NOT EXISTS nft (
     missing TEXT, -- why metadata or image could not be had, null when both are here
     attempts INTEGER NOT NULL DEFAULT 0, -- how often they were tried for
     retry_at TEXT, -- when to try again, null when there is nothing to try for
+    listed_order TEXT NOT NULL GENERATED ALWAYS AS (COALESCE(last_listed_at, '')) VIRTUAL, -- unknown dates last
     PRIMARY KEY (token, serial_no),
     CHECK (is_for_sale = 0 OR listing_price > 0),
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves queries.list_orderbook.
+-- Serves queries.list_orderbook and list_orderbook_after.
 CREATE INDEX IF NOT EXISTS nft_by_listing_date
-    ON nft (last_listed_at DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_listed_by_owner.
+-- Serves queries.list_listed_by_owner and list_listed_by_owner_after.
 CREATE INDEX IF NOT EXISTS nft_by_owner_and_listing_date
-    ON nft (owner, last_listed_at DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_listed_in_collection.
+-- Serves queries.iterate_listed_in_collection.
 CREATE INDEX IF NOT EXISTS nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
 -- Serves queries.list_incomplete.
 CREATE INDEX IF NOT EXISTS nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
+
+-- How many listings there are in each day, hour and minute, so that a page far down the order book is found
+-- without passing over all that is above it. Periods are beginnings of dates: 2026-11-20, 2026-11-20T12,
+-- 2026-11-20T12:34; a parent is the next longer period, '' for a day.
+CREATE TABLE IF NOT EXISTS listing_count (
+    parent TEXT NOT NULL,
+    period TEXT NOT NULL,
+    listings INTEGER NOT NULL CHECK (listings >= 0),
+    PRIMARY KEY (parent, period)
+) STRICT, WITHOUT ROWID;
+
+CREATE TRIGGER IF NOT EXISTS listing_counted_in AFTER UPDATE OF is_for_sale, last_listed_at ON nft
+WHEN NEW.is_for_sale = 1 AND NEW.last_listed_at IS NOT NULL
+    AND (OLD.is_for_sale = 0 OR OLD.last_listed_at IS NOT NEW.last_listed_at)
+BEGIN
+    INSERT INTO listing_count (parent, period, listings)
+    VALUES
+        ('', SUBSTR(NEW.last_listed_at, 1, 10), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 10), SUBSTR(NEW.last_listed_at, 1, 13), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 13), SUBSTR(NEW.last_listed_at, 1, 16), 1)
+    ON CONFLICT (parent, period) DO UPDATE SET listings = listings + 1;
+END;
+
+CREATE TRIGGER IF NOT EXISTS listing_counted_out AFTER UPDATE OF is_for_sale, last_listed_at ON nft
+WHEN OLD.is_for_sale = 1 AND OLD.last_listed_at IS NOT NULL
+    AND (NEW.is_for_sale = 0 OR OLD.last_listed_at IS NOT NEW.last_listed_at)
+BEGIN
+    UPDATE listing_count SET listings = listings - 1
+    WHERE (parent, period) IN (
+        VALUES
+            ('', SUBSTR(OLD.last_listed_at, 1, 10)),
+            (SUBSTR(OLD.last_listed_at, 1, 10), SUBSTR(OLD.last_listed_at, 1, 13)),
+            (SUBSTR(OLD.last_listed_at, 1, 13), SUBSTR(OLD.last_listed_at, 1, 16))
+    );
+END;
+
+-- An NFT is stored unlisted, and listed by an UPDATE: what is inserted or deleted while listed is counted too.
+CREATE TRIGGER IF NOT EXISTS listing_inserted AFTER INSERT ON nft
+WHEN NEW.is_for_sale = 1 AND NEW.last_listed_at IS NOT NULL
+BEGIN
+    INSERT INTO listing_count (parent, period, listings)
+    VALUES
+        ('', SUBSTR(NEW.last_listed_at, 1, 10), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 10), SUBSTR(NEW.last_listed_at, 1, 13), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 13), SUBSTR(NEW.last_listed_at, 1, 16), 1)
+    ON CONFLICT (parent, period) DO UPDATE SET listings = listings + 1;
+END;
+
+CREATE TRIGGER IF NOT EXISTS listing_deleted AFTER DELETE ON nft
+WHEN OLD.is_for_sale = 1 AND OLD.last_listed_at IS NOT NULL
+BEGIN
+    UPDATE listing_count SET listings = listings - 1
+    WHERE (parent, period) IN (
+        VALUES
+            ('', SUBSTR(OLD.last_listed_at, 1, 10)),
+            (SUBSTR(OLD.last_listed_at, 1, 10), SUBSTR(OLD.last_listed_at, 1, 13)),
+            (SUBSTR(OLD.last_listed_at, 1, 13), SUBSTR(OLD.last_listed_at, 1, 16))
+    );
+END;
 
 -- One listing transaction handed out to be signed, and what the ledger made of it.
 CREATE TABLE IF NOT EXISTS prepared_listing (
@@ -61,6 +121,12 @@ CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
 
 -- Serves queries.list_open_listings.
 CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id) WHERE result IS NULL;
+
+-- What processes of this service share, and nobody else knows: the key of the page tokens.
+CREATE TABLE IF NOT EXISTS secret (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
 
 -- When a job of the operator's was last done to the end.
 CREATE TABLE IF NOT EXISTS job (

@@ -6,10 +6,12 @@ from functools import wraps
 import flask_smorest
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import current_app, request
+from flask_smorest.utils import unpack_tuple_response
+from marshmallow import ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 
-from marketplace import errors
+from marketplace import errors, wire
 from marketplace.schemas import ErrorSchema, RequestSchema
 
 # What any request with a token, or with a body, may be answered with, by the response's name.
@@ -60,25 +62,37 @@ class Blueprint(flask_smorest.Blueprint):
 
     def path(self, schema):
         """Validate the path's own parameters, after authentication, and pass them on by inside name."""
-        validate = super().arguments(schema, location="path")
+        schema = schema()
+        document = super().arguments(schema, location="path")
 
         def decorator(view):
             @wraps(view)
-            def with_inside_names(path, **raw):
+            def with_inside_names(**raw):
+                try:
+                    path = schema.load(request.view_args)
+                except ValidationError as error:
+                    self.ARGUMENTS_PARSER.handle_error(
+                        ValidationError({"path": error.messages}),
+                        request,
+                        schema,
+                        error_status_code=None,
+                        error_headers=None,
+                    )
                 others = {name: raw[name] for name in raw.keys() - request.view_args.keys()}
                 return view(**others, **path)
 
-            return validate(with_inside_names)
+            with_inside_names._apidoc = document(view)._apidoc
+            return with_inside_names
 
         return decorator
 
     def query(self, schema):
         """Validate the query's parameters, and pass them on by inside name."""
-        return super().arguments(schema, location="query", as_kwargs=True)
+        return super().arguments(schema(), location="query", as_kwargs=True)
 
     def body(self, schema):
         """Validate the JSON body, and pass its fields on by inside name."""
-        validate = super().arguments(schema, as_kwargs=True)
+        validate = super().arguments(schema(), as_kwargs=True)
         document = self.doc(
             responses={
                 400: "RequestNotJson",
@@ -89,6 +103,24 @@ class Blueprint(flask_smorest.Blueprint):
             }
         )
         return lambda view: document(validate(view))
+
+    def records(self, schema, **documentation):
+        """Answer with rows, written as the schema says: one, a list, or a list that is still being read."""
+        document = self.response(200, schema, **documentation)
+
+        def decorator(view):
+            @wraps(view)
+            def encoded(*args, **kwargs):
+                rows, _, headers = unpack_tuple_response(view(*args, **kwargs))
+                encode = current_app.extensions["encoders"][type(schema)]
+                answer = wire.answer_many if schema.many else wire.answer_one
+                response = answer(encode, rows)
+                response.headers.extend(headers or {})
+                return response
+
+            return document(encoded)
+
+        return decorator
 
     def refuses(self, status, description):
         """Document an error of a view, in the one shape."""

@@ -43,6 +43,8 @@ class Database:
             )
         self.path = Path(path)
         self._local = threading.local()
+        self._observer: tuple[int, sqlite3.Connection] | None = None
+        self._observing = threading.Lock()
         self._create(schema)
 
     def _create(self, schema: Path) -> None:
@@ -65,8 +67,13 @@ class Database:
                     " -shm files away, and restore a backup: flask --app wsgi restore FILE"
                 ) from error
 
-    def _connect(self) -> sqlite3.Connection:
-        connection = sqlite3.connect(self.path, timeout=BUSY_TIMEOUT_SECONDS, isolation_level=None)
+    def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
+        connection = sqlite3.connect(
+            self.path,
+            timeout=BUSY_TIMEOUT_SECONDS,
+            isolation_level=None,
+            check_same_thread=check_same_thread,
+        )
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -82,6 +89,16 @@ class Database:
             # The parent's connection stays referenced: to close it here would drop the parent's locks.
             self._local.kept = (os.getpid(), self._connect(), kept)
         return self._local.kept[1]
+
+    def version(self) -> int:
+        """A number that is another one after each commit, by whatever thread or process.
+
+        SQLite counts for a connection the commits of all others; so one that never writes sees them all.
+        """
+        with self._observing:
+            if self._observer is None or self._observer[0] != os.getpid():
+                self._observer = (os.getpid(), self._connect(check_same_thread=False))
+            return self._observer[1].execute("PRAGMA data_version").fetchone()[0]
 
     def close(self) -> None:
         """Close the calling thread's own connection; it opens another one when it needs to."""

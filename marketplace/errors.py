@@ -5,6 +5,7 @@ MarketplaceError
 ├── NotAuthenticated 401, ScopeMissing 403
 ├── NotFound 404: NftNotStored, NftNotOnLedger, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
+├── PageTokenInvalid 422
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503
 
@@ -150,6 +151,14 @@ class ListingAltered(Conflict):
 class ListingEnded(Conflict):
     def __init__(self, token: str, serial_no: int, reason: str) -> None:
         super().__init__(f"{token} #{serial_no} is no longer listed: {reason}")
+
+
+class PageTokenInvalid(MarketplaceError):
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+
+    def __init__(self, token: str) -> None:
+        reason = f"must be a page token from this list's own Link header, not {shown(token)}"
+        super().__init__(f"page {reason}", errors={"query": {"page": [reason]}})
 
 
 class LedgerAnswerInvalid(MarketplaceError):

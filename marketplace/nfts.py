@@ -18,7 +18,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.get("/nft/<tokenId>/<serialNo>")
 @require_scope("read")
 @blp.path(NftPathSchema)
-@blp.response(200, NftSchema, description="The NFT record")
+@blp.records(NftSchema(), description="The NFT record")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 def get_nft(token, serial_no):
     """Get one NFT"""
@@ -28,13 +28,13 @@ def get_nft(token, serial_no):
 @blp.get("/nftslisted/<tokenId>")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
-@blp.response(200, NftSchema(many=True), description="The listed NFTs, by serial number")
+@blp.records(NftSchema(many=True), description="The listed NFTs, by serial number")
 def list_collection(token):
     """List a collection's NFTs for sale
 
     All of them, by serial number; an empty array where nothing is listed.
     """
-    return queries.list_listed_in_collection(read(), token)
+    return queries.iterate_listed_in_collection(read(), token)
 
 
 @blp.post("/add")

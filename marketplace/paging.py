@@ -1,6 +1,24 @@
-"""Pages of a list: a bare array, and a Link header where more follows. RFC 8288."""
+"""Pages of a list: a bare array, and a Link header where more follows. RFC 8288.
 
-from flask import request, url_for
+The link holds where the page ended, not how far down: whoever follows it sees every listing once, even
+while others are listed and sold.
+"""
+
+import base64
+import hmac
+import json
+import secrets
+from typing import NamedTuple
+
+from flask import Flask, current_app, request, url_for
+
+from marketplace import queries
+from marketplace.db import read, write
+from marketplace.errors import PageTokenInvalid
+
+MAC_BYTES = 12
+FAR = 200  # entries down the list, from where counting by periods pays
+LAST = "~"  # sorts after every character of a date
 
 LINK_HEADER = {
     "Link": {
@@ -10,9 +28,73 @@ LINK_HEADER = {
 }
 
 
-def page(rows, limit, offset):
+class Position(NamedTuple):
+    """The last entry of a page: the next page begins after it."""
+
+    listed_order: str
+    token: str
+    serial_no: int
+
+
+def page(rows: list, limit: int, list_name: str):
     """Cut a list that was read one row too far to its page, and link to the next where there is one."""
     if len(rows) <= limit:
         return rows
-    url = url_for(request.endpoint, **request.view_args, limit=limit, offset=offset + limit)
-    return rows[:limit], {"Link": f'<{url}>; rel="next"'}
+    rows = rows[:limit]
+    last = Position(*(rows[-1][column] for column in Position._fields))
+    url = url_for(
+        request.endpoint, **request.view_args, limit=limit, page=write_token(last, list_name)
+    )
+    return rows, {"Link": f'<{url}>; rel="next"'}
+
+
+def find_start(offset: int) -> tuple[str, int]:
+    """Where the order book's entry at an offset is: a text that sorts above it, and what is left to skip."""
+    if offset < FAR:
+        return LAST, offset
+    parent, before = "", LAST
+    for _ in ("day", "hour", "minute"):
+        period = queries.get_listing_period(read(), parent, offset)
+        if period is None:
+            break
+        parent, before, offset = (
+            period["period"],
+            period["period"] + LAST,
+            offset - period["passed"],
+        )
+    return before, offset
+
+
+def write_token(position: Position, list_name: str) -> str:
+    """Write a position in a list as an opaque token, signed, and of use for that list only."""
+    content = json.dumps(position, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(_sign(content, list_name) + content).decode().rstrip("=")
+
+
+def read_token(token: str, list_name: str) -> Position:
+    """Read a position from a token of this list. Raises PageTokenInvalid (422)."""
+    try:
+        signed = base64.urlsafe_b64decode(token + "=" * (-len(token) % 4))
+        mac, content = signed[:MAC_BYTES], signed[MAC_BYTES:]
+    except ValueError:
+        raise PageTokenInvalid(token) from None
+    if not hmac.compare_digest(mac, _sign(content, list_name)):
+        raise PageTokenInvalid(token)
+    return Position(*json.loads(content))
+
+
+def _sign(content: bytes, list_name: str) -> bytes:
+    key = current_app.extensions["page_key"]
+    return hmac.digest(key, list_name.encode() + b"\0" + content, "sha256")[:MAC_BYTES]
+
+
+def init_app(app: Flask) -> None:
+    """All processes of a database sign with the same key, made when it is first used."""
+    with app.app_context():
+        row = queries.get_secret(read(), "page_key")
+        if row is None:
+            with write() as db:
+                queries.insert_secret(db, "page_key", secrets.token_bytes(32))
+            row = queries.get_secret(read(), "page_key")
+    app.extensions["page_key"] = row["value"]
+    app.extensions["database"].close()

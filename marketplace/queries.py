@@ -1,6 +1,7 @@
 """All SQL, by hand: one function, one statement, in the subset SQLite and PostgreSQL share.
 
-The name tells the shape: get_ a row or None, list_ rows, insert_ and mark_ the row written or None.
+The name tells the shape: get_ a row or None, list_ rows, iterate_ a cursor, insert_ and mark_ the row
+written or None.
 """
 
 # NFTs
@@ -11,33 +12,89 @@ def get_nft(db, token, serial_no):
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def list_orderbook(db, limit, offset):
+def list_orderbook(db, limit, offset, before):
+    # Where before is a text that sorts just above a date, what is listed later is passed over unread.
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND listed_order < :before
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit OFFSET :offset
+    """
+    return db.execute(sql, {"limit": limit, "offset": offset, "before": before}).fetchall()
+
+
+def list_orderbook_after(db, limit, listed_order, token, serial_no):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1
-        ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
-        LIMIT :limit OFFSET :offset
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
     """
-    return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
+    parameters = {
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()
 
 
-def list_listed_in_collection(db, token):
+def get_listing_period(db, parent, offset):
+    # The period, of those within a longer one, in which the listing at this offset lies, newest first.
+    sql = """
+        SELECT period, listings, passed
+        FROM (
+            SELECT period, listings, SUM(listings) OVER (ORDER BY period DESC) - listings AS passed
+            FROM listing_count
+            WHERE parent = :parent AND listings > 0
+        ) AS periods
+        WHERE passed <= :offset
+        ORDER BY period
+        LIMIT 1
+    """
+    return db.execute(sql, {"parent": parent, "offset": offset}).fetchone()
+
+
+def iterate_listed_in_collection(db, token):
+    # A cursor: a collection may have tens of thousands listed.
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND token = :token
         ORDER BY serial_no
     """
-    return db.execute(sql, {"token": token}).fetchall()
+    return db.execute(sql, {"token": token})
 
 
 def list_listed_by_owner(db, owner, limit, offset):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND owner = :owner
-        ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
+        ORDER BY listed_order DESC, token, serial_no
         LIMIT :limit OFFSET :offset
     """
     return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
+
+
+def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND owner = :owner
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    parameters = {
+        "owner": owner,
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()
 
 
 def list_serial_numbers(db, token, low, high):
@@ -283,3 +340,20 @@ def mark_job_finished(db, name, finished_at):
         RETURNING *
     """
     return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
+
+
+# Secrets
+
+
+def insert_secret(db, name, value):
+    # The first process to start decides.
+    sql = """
+        INSERT INTO secret (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "value": value}).fetchone()
+
+
+def get_secret(db, name):
+    return db.execute("SELECT * FROM secret WHERE name = :name", {"name": name}).fetchone()

@@ -186,6 +186,15 @@ def offset_field():
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
+def page_field():
+    return fields.String(
+        load_default=None,
+        metadata={
+            "description": "Where a page begins, from the Link header of the page before; beats offset",
+        },
+    )
+
+
 class OrderbookQuerySchema(RequestSchema):
     limit = Digits(
         "Number of NFTs wanted at most",
@@ -195,6 +204,7 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=ORDERBOOK_LIMIT,
     )
     offset = offset_field()
+    page = page_field()
 
 
 class UserQuerySchema(RequestSchema):
@@ -206,6 +216,7 @@ class UserQuerySchema(RequestSchema):
         load_default=USER_LIMIT,
     )
     offset = offset_field()
+    page = page_field()
 
 
 class AddSchema(RequestSchema):

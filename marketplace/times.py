@@ -18,6 +18,11 @@ def to_iso(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
 
 
+def from_iso(text: str) -> float:
+    """Seconds since 1970 from what to_iso() wrote, to the microsecond."""
+    return datetime.fromisoformat(f"{text[:26]}+00:00").timestamp()
+
+
 def from_consensus(timestamp: str) -> int:
     """Nanoseconds from a mirror node's 1234567890.123456789; ValueError for anything else."""
     if not re.fullmatch(r"[0-9]{1,11}\.[0-9]{9}", timestamp):

@@ -1,9 +1,9 @@
 """What one account has listed."""
 
-from marketplace import queries
+from marketplace import paging, queries
 from marketplace.api import Blueprint
 from marketplace.db import read
-from marketplace.paging import LINK_HEADER, page
+from marketplace.paging import LINK_HEADER
 from marketplace.schemas import AccountPathSchema, NftSchema, UserQuerySchema
 from marketplace.tokens import require_scope
 
@@ -14,10 +14,16 @@ blp = Blueprint("Users", __name__, description="What one account has listed")
 @require_scope("read")
 @blp.path(AccountPathSchema)
 @blp.query(UserQuerySchema)
-@blp.response(200, NftSchema(many=True), description="The listed NFTs", headers=LINK_HEADER)
-def list_user_listings(account_id, limit, offset):
+@blp.records(NftSchema(many=True), description="The listed NFTs", headers=LINK_HEADER)
+def list_user_listings(account_id, limit, offset, page):
     """List an account's NFTs for sale
 
     In the order of the order book; an empty array where the account has listed nothing.
     """
-    return page(queries.list_listed_by_owner(read(), account_id, limit + 1, offset), limit, offset)
+    name = f"user/{account_id}"
+    if page is None:
+        rows = queries.list_listed_by_owner(read(), account_id, limit + 1, offset)
+    else:
+        position = paging.read_token(page, name)
+        rows = queries.list_listed_by_owner_after(read(), account_id, limit + 1, *position)
+    return paging.page(rows, limit, name)

@@ -141,9 +141,15 @@ def test_racing_writers_wait_for_each_other(app):
     ("query", "arguments", "index"),
     [
         (queries.get_nft, ("0.0.1", 1), "PRIMARY KEY|sqlite_autoindex_nft_1"),
-        (queries.list_orderbook, (20, 0), "nft_by_listing_date"),
-        (queries.list_listed_in_collection, ("0.0.1",), "nft_listed_in_collection"),
+        (queries.list_orderbook, (20, 0, "~"), "nft_by_listing_date"),
+        (queries.list_orderbook_after, (20, "x", "0.0.1", 1), "nft_by_listing_date"),
+        (queries.iterate_listed_in_collection, ("0.0.1",), "nft_listed_in_collection"),
         (queries.list_listed_by_owner, ("0.0.1", 10, 0), "nft_by_owner_and_listing_date"),
+        (
+            queries.list_listed_by_owner_after,
+            ("0.0.1", 10, "x", "0.0.1", 1),
+            "nft_by_owner_and_listing_date",
+        ),
         (queries.list_prepared_listings, ("0.0.1", 1, "0.0.2", 5), "prepared_listing_by_nft"),
         (queries.get_access_token, ("x",), "sqlite_autoindex_access_token_1"),
     ],
@@ -156,6 +162,7 @@ def test_every_read_goes_through_an_index(app, query, arguments, index):
     with app.app_context():
         connection = read()
         plan = query(Explainer(), *arguments)
-        details = [row["detail"] for row in (plan if isinstance(plan, list) else [plan])]
+        rows = [plan] if isinstance(plan, sqlite3.Row) else list(plan)
+        details = [row["detail"] for row in rows]
     assert any(name in details[0] for name in index.split("|")), details
     assert not any("TEMP B-TREE" in detail for detail in details), details

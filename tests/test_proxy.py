@@ -41,7 +41,7 @@ def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
     client, seen = serve(tmp_path, 1)
     list_two(client)
     r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
-    assert r.headers["Link"] == '</market/v1/orderbook?limit=1&offset=1>; rel="next"'
+    assert r.headers["Link"].startswith("</market/v1/orderbook?limit=1&page=")
     assert seen == {
         "url": "https://shop.example/market/v1/orderbook?limit=1",
         "client": "203.0.113.7",
@@ -59,7 +59,7 @@ def test_nobody_is_believed_by_default(tmp_path):
     client, seen = serve(tmp_path, 0)
     list_two(client)
     r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
-    assert r.headers["Link"] == '</v1/orderbook?limit=1&offset=1>; rel="next"'
+    assert r.headers["Link"].startswith("</v1/orderbook?limit=1&page=")
     assert seen == {"url": "http://localhost/v1/orderbook?limit=1", "client": "127.0.0.1"}
     assert 'href="/reference"' in client.get("/", headers=FORWARDED).text
     assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [{"url": "/"}]

@@ -1,0 +1,211 @@
+"""How an answer is kept, and why it can never be stale: a WSGI layer in front of the application.
+
+An answer to a GET under /v1 is kept with the database's version that was read before the answer was made.
+It is given again only while the database still has that version, which is read again for every request:
+no commit of any process on this machine lies between. A token that is revoked is a commit; one that
+expires is compared with the clock each time.
+
+The same layer speaks HTTP's own means for all of these answers, kept or not: ETag and 304, HEAD, gzip.
+"""
+
+import gzip
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+
+from flask import Flask
+
+from marketplace.db import Database
+
+MAX_KEPT_BYTES = 64 * 1024 * 1024
+MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: no ETag, not kept
+MIN_GZIP_BYTES = 1000
+GZIP_LEVEL = 5
+CACHE_CONTROL = "private, no-cache"
+VARY = "Authorization, Accept-Encoding, Origin"
+
+# In the WSGI environment, Unix time: until when the request's token may read. Set by tokens.authenticate, or
+# here before it is asked, where it said so about this version of the database.
+EXPIRES_AT = "marketplace.expires_at"
+
+
+class Answer:
+    """A whole 200: its body, its headers, and its compressed body once somebody asked for it."""
+
+    def __init__(self, headers: list[tuple[str, str]], body: bytes) -> None:
+        tag = hashlib.blake2b(body, digest_size=16).hexdigest()
+        kept = [(name, value) for name, value in headers if name not in ("Content-Length", "Vary")]
+        self._headers = [*kept, ("Cache-Control", CACHE_CONTROL), ("Vary", VARY)]
+        self._body = body
+        self._plain = self._variant(body, f'"{tag}"')
+        self._gzipped = None
+        self._tag = tag
+
+    @property
+    def size(self) -> int:
+        return 2 * len(self._body) + 1000
+
+    def _variant(self, body: bytes, etag: str, *more: tuple[str, str]) -> tuple:
+        headers = [*self._headers, ("ETag", etag), *more]
+        return etag, body, [*headers, ("Content-Length", str(len(body)))], headers
+
+    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        variant = self._plain
+        if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "") and len(self._body) >= MIN_GZIP_BYTES:
+            variant = self._compressed(environ["HTTP_ACCEPT_ENCODING"]) or variant
+        etag, body, headers, headers_without_body = variant
+        wanted = environ.get("HTTP_IF_NONE_MATCH")
+        if wanted is not None and _matches(wanted, etag):
+            start_response("304 NOT MODIFIED", headers_without_body)
+            return []
+        start_response("200 OK", headers)
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def _compressed(self, accepted: str) -> tuple | None:
+        if not _accepts_gzip(accepted):
+            return None
+        if self._gzipped is None:
+            body = gzip.compress(self._body, GZIP_LEVEL, mtime=0)
+            encoding = ("Content-Encoding", "gzip")
+            self._gzipped = self._variant(body, f'"{self._tag}-gzip"', encoding)
+        return self._gzipped
+
+
+def _matches(wanted: str, etag: str) -> bool:
+    """Compare strongly with If-None-Match: * or a list; weak and malformed tags match nothing."""
+    return wanted.strip() == "*" or etag in (part.strip() for part in wanted.split(","))
+
+
+def _accepts_gzip(accepted: str) -> bool:
+    """Whether Accept-Encoding lets gzip through, and not at a quality of zero. RFC 9110, 12.5.3."""
+    for part in accepted.split(","):
+        coding, _, parameters = part.strip().partition(";")
+        if coding.strip().lower() == "gzip":
+            quality = parameters.strip().lower().removeprefix("q=").strip()
+            return quality not in ("0", "0.0", "0.00", "0.000")
+    return False
+
+
+class _Version:
+    """What is kept about one version of the database: answers, and tokens with their expiry."""
+
+    def __init__(self, number: int | None) -> None:
+        self.number = number
+        self.answers: dict[tuple, Answer] = {}
+        self.tokens: dict[str, float] = {}
+        self._size = 0
+        self._lock = threading.Lock()
+
+    def keep(self, key: tuple, answer: Answer) -> None:
+        with self._lock:
+            self.answers[key] = answer
+            self._size += answer.size
+            while self._size > MAX_KEPT_BYTES:
+                oldest = next(iter(self.answers))
+                self._size -= self.answers.pop(oldest).size
+
+
+class KeptAnswers:
+    """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
+
+    def __init__(self, application, prefix: str, database: Database, may_keep: bool) -> None:
+        self._application = application
+        self._prefix = f"{prefix}/v1/"
+        self._database = database
+        self._may_keep = may_keep
+        self._version = _Version(None)
+
+    def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not environ["PATH_INFO"].startswith(
+            self._prefix
+        ):
+            return self._application(environ, start_response)
+        if not self._may_keep:
+            return self._ask(environ, start_response, None, ())
+        number = self._database.version()
+        version = self._version
+        if version.number != number:
+            version = self._version = _Version(number)
+        key = (
+            environ["PATH_INFO"],
+            environ["QUERY_STRING"],
+            environ.get("SCRIPT_NAME"),
+            environ.get("HTTP_ORIGIN"),
+        )
+        expires_at = version.tokens.get(environ.get("HTTP_AUTHORIZATION"))
+        if expires_at is not None and time.time() < expires_at:
+            answer = version.answers.get(key)
+            if answer is not None:
+                return answer.send(environ, start_response)
+            environ[EXPIRES_AT] = expires_at
+        return self._ask(environ, start_response, version, key)
+
+    def _ask(self, environ, start_response, version: _Version | None, key: tuple):
+        """Let the application answer, and keep a whole 200."""
+        asked = environ | {"REQUEST_METHOD": "GET"}
+        status, headers, chunks = _run(self._application, asked)
+        if not status.startswith("200 "):
+            start_response(status, headers)
+            return _without_body(chunks) if environ["REQUEST_METHOD"] == "HEAD" else chunks
+        body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
+        if rest is not None:
+            passed = [*headers, ("Cache-Control", CACHE_CONTROL), ("Vary", VARY)]
+            start_response(status, passed)
+            return _without_body(rest) if environ["REQUEST_METHOD"] == "HEAD" else rest
+        answer = Answer(headers, body)
+        expires_at = asked.get(EXPIRES_AT)
+        if version is not None and expires_at is not None:
+            version.keep(key, answer)
+            if len(version.tokens) < 10_000:
+                version.tokens[environ["HTTP_AUTHORIZATION"]] = expires_at
+        return answer.send(environ, start_response)
+
+
+class _Chunks:
+    """A body that is still being made: iterated once, and closed as WSGI asks."""
+
+    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
+        self._chunks, self.close = chunks, close
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+
+def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunks]:
+    """Call a WSGI application up to its first byte: its status is known then."""
+    started: list = []
+
+    def start_response(status, headers, exc_info=None):
+        started[:] = (status, headers)
+
+    body = application(environ, start_response)
+    chunks = iter(body)
+    first = next(chunks, b"") if not started else None
+    status, headers = started[:2]
+    whole = chunks if first is None else chain((first,), chunks)
+    return status, headers, _Chunks(whole, getattr(body, "close", lambda: None))
+
+
+def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:
+    """Read a body whole; or, where it is longer, return what follows with what was read put back."""
+    read, length = [], 0
+    for chunk in chunks:
+        read.append(chunk)
+        length += len(chunk)
+        if length > size:
+            return b"", _Chunks(chain(read, chunks), chunks.close)
+    chunks.close()
+    return b"".join(read), None
+
+
+def _without_body(chunks: _Chunks) -> Iterable[bytes]:
+    chunks.close()
+    return []
+
+
+def init_app(app: Flask, *, may_keep: bool) -> None:
+    app.wsgi_app = KeptAnswers(
+        app.wsgi_app, app.config["API_PREFIX"], app.extensions["database"], may_keep
+    )
