@@ -146,6 +146,16 @@ def test_a_hosts_own_authentication_is_asked_each_time(tmp_path):
     assert statuses == [200, 200, 401, 200]
 
 
+def test_so_it_is_where_it_adds_to_our_own(tmp_path):
+    allowed = iter([True, True, False])
+
+    def authenticate(request, scope):
+        return tokens.authenticate(request, scope) and next(allowed)
+
+    client = authorized_client(create_app(authenticate=authenticate, **settings(tmp_path)), "read")
+    assert [client.get("/v1/orderbook").status_code for _ in range(3)] == [200, 200, 401]
+
+
 def test_errors_are_not_kept(client, ledger):
     assert_error(client.get(f"/v1/nft/{TOKEN}/7"), 404)
     client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
