@@ -105,6 +105,10 @@ def _url(value: str) -> str:
     return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
 
 
+def _mirror_node_url(value: str) -> str:
+    return _url(value).removesuffix("/api/v1")
+
+
 def _gateways(value: str) -> tuple[str, ...]:
     return tuple(_url(word) + "/" for word in _words(value))
 
@@ -186,7 +190,8 @@ SETTINGS = {
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "MIRROR_NODE_URL": Setting(
-        _url, lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox"
+        _mirror_node_url,
+        lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
     "IPFS_GATEWAYS": Setting(

@@ -120,7 +120,7 @@ CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
     ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
 
 -- Serves queries.list_open_listings.
-CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id) WHERE result IS NULL;
+CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id, prepared_at DESC) WHERE result IS NULL;
 
 -- What processes of this service share, and nobody else knows: the key of the page tokens.
 CREATE TABLE IF NOT EXISTS secret (

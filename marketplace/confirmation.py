@@ -28,7 +28,7 @@ def confirm(account_id: str, token: str, serial_no: int, transaction_id: str | N
         transaction = _find_transaction(prepared["transaction_id"], deadline)
         if transaction is not None:
             return _settle(prepared, transaction, deadline)
-    return _await(candidates[0])
+    return _await(candidates[0], deadline)
 
 
 def _find_candidates(account_id, token, serial_no, transaction_id) -> list:
@@ -53,13 +53,23 @@ def _find_transaction(transaction_id: str, deadline: Deadline) -> Transaction | 
     return next(iter(successes or decided), None)
 
 
-def _await(prepared) -> bool:
-    """False while the ledger may still show it. Raises ListingRefused once it can't any more."""
-    overdue = times.now() - MIRROR_LAG_SECONDS * times.SECOND
-    if prepared["expires_at"] < times.to_iso(overdue):
-        _remember_result(prepared, "TRANSACTION_EXPIRED", None)
-        raise ListingRefused(prepared["transaction_id"], "TRANSACTION_EXPIRED")
-    return False
+def _await(prepared, deadline: Deadline) -> bool:
+    """What to say of a transaction that the ledger does not show: False while it still may.
+
+    Raises ListingRefused once it can't any more: by the ledger's clock, as a mirror node may lag behind.
+    """
+    if prepared["result"] == "SUCCESS":  # it showed it before
+        return require_nft(prepared["token"], prepared["serial_no"])["is_for_sale"] == 1
+    if prepared["expires_at"] > _overdue(times.now()):
+        return False
+    if prepared["expires_at"] > _overdue(mirror_node().find_present(deadline)):
+        return False
+    _remember_result(prepared, "TRANSACTION_EXPIRED", None)
+    raise ListingRefused(prepared["transaction_id"], "TRANSACTION_EXPIRED")
+
+
+def _overdue(now: int) -> str:
+    return times.to_iso(now - MIRROR_LAG_SECONDS * times.SECOND)
 
 
 def _settle(prepared, transaction: Transaction, deadline: Deadline) -> bool:
@@ -67,11 +77,12 @@ def _settle(prepared, transaction: Transaction, deadline: Deadline) -> bool:
     if transaction.result != "SUCCESS":
         _remember_result(prepared, transaction.result, transaction.consensus_at)
         raise ListingRefused(prepared["transaction_id"], transaction.result)
-    if transaction.name != APPROVAL or transaction.memo != prepared["memo"].encode():
-        _remember_result(prepared, transaction.result, transaction.consensus_at)
-        raise ListingAltered(prepared["transaction_id"], transaction.name)
     token, serial_no, account_id = prepared["token"], prepared["serial_no"], prepared["account_id"]
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
+    if transaction.name != APPROVAL or transaction.memo != prepared["memo"].encode():
+        _remember_result(prepared, transaction.result, transaction.consensus_at)
+        _end_older(token, serial_no, transaction.consensus_at, on_ledger)
+        raise ListingAltered(prepared["transaction_id"], transaction.name)
     if on_ledger is not None and on_ledger.modified_at < transaction.consensus_at:
         return False  # the mirror node has the transaction, but has not applied it to the NFT yet
     _remember_result(prepared, transaction.result, transaction.consensus_at)
@@ -79,7 +90,7 @@ def _settle(prepared, transaction: Transaction, deadline: Deadline) -> bool:
         reason = _why_ended(reconcile(on_ledger, token, serial_no), on_ledger, account_id)
         raise ListingEnded(token, serial_no, reason)
     if on_ledger.modified_at > transaction.consensus_at:
-        successor = _find_successor(prepared, transaction, deadline)
+        successor = _find_successor(prepared, transaction, on_ledger, deadline)
         if successor is not None:
             later = _find_transaction(successor["transaction_id"], deadline)
             return later is not None and _settle(successor, later, deadline)
@@ -87,7 +98,7 @@ def _settle(prepared, transaction: Transaction, deadline: Deadline) -> bool:
     return True
 
 
-def _find_successor(prepared, transaction: Transaction, deadline: Deadline):
+def _find_successor(prepared, transaction: Transaction, on_ledger: Nft, deadline: Deadline):
     """The listing that replaced this one, or None where this one still stands.
 
     Raises ListingEnded where something else replaced it: its price is no longer what the owner asks.
@@ -100,10 +111,41 @@ def _find_successor(prepared, transaction: Transaction, deadline: Deadline):
         read(), str(event.transaction_id), token, serial_no, prepared["account_id"]
     )
     if event.name != APPROVAL or successor is None:
+        _end_older(token, serial_no, event.consensus_at, on_ledger)
         raise ListingEnded(
             token, serial_no, f"a later {event.name} ended it. Prepare a new listing"
         )
     return successor
+
+
+def recheck(nft, on_ledger: Nft) -> bool:
+    """Look at a listed NFT that the ledger has changed since: is it still the listing we know?
+
+    Returns whether it is listed now, perhaps for another price. Raises the ledger's errors.
+    """
+    token, serial_no = nft["token"], nft["serial_no"]
+    event = mirror_node().find_last_event(token, serial_no, Deadline(LEDGER_SECONDS))
+    listed_at = require_nft(token, serial_no)["last_listed_at"]
+    if event is None or (listed_at and times.to_iso(event.consensus_at) <= listed_at):
+        with write() as db:  # its metadata was updated
+            queries.mark_seen(db, token, serial_no, times.to_iso(on_ledger.modified_at))
+        return True
+    prepared = queries.get_prepared_listing(
+        read(), str(event.transaction_id), token, serial_no, on_ledger.owner
+    )
+    if event.name == APPROVAL and prepared is not None:
+        return confirm(on_ledger.owner, token, serial_no, prepared["transaction_id"])
+    _end_older(token, serial_no, event.consensus_at, on_ledger)
+    return False
+
+
+def _end_older(token: str, serial_no: int, ended_at: int, on_ledger: Nft | None) -> None:
+    """Take a listing off that something on the ledger came after, at a moment of consensus."""
+    listed_at = require_nft(token, serial_no)["last_listed_at"]
+    if on_ledger is not None and (listed_at is None or listed_at < times.to_iso(ended_at)):
+        ledger_at = times.to_iso(on_ledger.modified_at)
+        with write() as db:
+            queries.mark_not_listed(db, token, serial_no, on_ledger.owner, ledger_at)
 
 
 def _list(prepared, transaction: Transaction, on_ledger: Nft) -> None:

@@ -25,14 +25,15 @@ LEDGER_SECONDS = 8
 LINE_EVERY_SECONDS = 5  # where there is no terminal
 
 
-def import_collection(token: str, *, with_images: bool = True) -> Iterator[Counter]:
+def import_collection(
+    token: str, token_name: str, *, with_images: bool = True
+) -> Iterator[Counter]:
     """Store what is missing of a collection, batch by batch; yields what became of each batch.
 
     May be stopped at any moment and begun again: what is stored is left alone, and asked for no more.
     Raises the ledger's errors.
     """
     app = current_app._get_current_object()
-    token_name = mirror_node().find_token(token, Deadline(LEDGER_SECONDS)).name
 
     def build(nft: Nft) -> dict:
         with app.app_context():
@@ -116,7 +117,7 @@ def import_command(tokens, images):
             if described is None or not described.is_nft:
                 raise click.ClickException(f"{token} is not an NFT collection on the ledger")
             progress = Progress(f"{token} {described.name}", described.total_supply)
-            for batch in import_collection(token, with_images=images):
+            for batch in import_collection(token, described.name, with_images=images):
                 counts += batch
                 progress.advance(batch["added"] + batch["here already"])
             progress.finish()

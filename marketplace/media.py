@@ -1,6 +1,7 @@
 """Where optimised images are kept, under the hash of their content, and how they are served."""
 
 import hashlib
+import os
 import re
 from datetime import timedelta
 from pathlib import Path
@@ -27,19 +28,25 @@ class MediaStore:
 
     def __init__(self, url: str, public_url: str) -> None:
         self._public_url = public_url
+        self._folder: Path | None = None
         self._store = self._open(url)
 
     def _open(self, url: str) -> LocalStore | S3Store:
         if url.startswith("s3://"):
             return S3Store.from_url(url, client_options=TIMEOUT, retry_config=RETRIES)
-        folder = Path(url.removeprefix("file:")).absolute()
-        return LocalStore(folder, mkdir=True)
+        self._folder = Path(url.removeprefix("file:")).absolute()
+        try:
+            return LocalStore(self._folder, mkdir=True)
+        except OSError as error:
+            raise RuntimeError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
 
     def put(self, content: bytes, extension: str) -> str:
         """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
         try:
             obstore.put(self._store, key, content)
+            if self._folder:
+                os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
         except (OSError, GenericError) as error:
             raise MediaUnreachable from error
         return key

@@ -106,7 +106,10 @@ def list_serial_numbers(db, token, low, high):
 
 
 def list_listed_by_seller(db, owner):
-    sql = "SELECT token, serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner"
+    sql = """
+        SELECT token, serial_no, ledger_at FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+    """
     return db.execute(sql, {"owner": owner}).fetchall()
 
 
@@ -165,7 +168,8 @@ def mark_described(db, nft):
 
 
 def mark_listed(db, token, serial_no, owner, listing_price, listed_at, ledger_at):
-    # The last listing by consensus time wins, and a listing never undoes what the ledger did after it.
+    # The last listing by consensus time wins, and a listing never undoes what the ledger did after it. One
+    # that was taken off by mistake may come back.
     sql = """
         UPDATE nft
         SET is_for_sale = 1,
@@ -175,7 +179,11 @@ def mark_listed(db, token, serial_no, owner, listing_price, listed_at, ledger_at
             ledger_at = :ledger_at
         WHERE token = :token AND serial_no = :serial_no
           AND ledger_at <= :ledger_at
-          AND (last_listed_at IS NULL OR last_listed_at < :listed_at)
+          AND (
+              last_listed_at IS NULL
+              OR last_listed_at < :listed_at
+              OR (last_listed_at = :listed_at AND is_for_sale = 0)
+          )
         RETURNING *
     """
     parameters = {
@@ -196,6 +204,16 @@ def mark_listing_date_unknown(db, token, serial_no):
         RETURNING *
     """
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def mark_seen(db, token, serial_no, ledger_at):
+    sql = """
+        UPDATE nft SET ledger_at = :ledger_at
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at < :ledger_at
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
+    return db.execute(sql, parameters).fetchone()
 
 
 def mark_not_listed(db, token, serial_no, owner, ledger_at):
@@ -259,13 +277,14 @@ def list_prepared_listings(db, token, serial_no, account_id, limit):
     return db.execute(sql, parameters).fetchall()
 
 
-def list_open_listings(db, account_id):
+def list_open_listings(db, account_id, limit):
     sql = """
         SELECT * FROM prepared_listing
         WHERE account_id = :account_id AND result IS NULL
-        ORDER BY prepared_at
+        ORDER BY prepared_at DESC
+        LIMIT :limit
     """
-    return db.execute(sql, {"account_id": account_id}).fetchall()
+    return db.execute(sql, {"account_id": account_id, "limit": limit}).fetchall()
 
 
 def delete_dead_listings(db, before):
@@ -282,7 +301,7 @@ def mark_result(db, transaction_id, result, consensus_at):
     sql = """
         UPDATE prepared_listing
         SET result = :result, consensus_at = :consensus_at
-        WHERE transaction_id = :transaction_id
+        WHERE transaction_id = :transaction_id AND (result IS NULL OR result <> 'SUCCESS')
         RETURNING *
     """
     parameters = {

@@ -46,7 +46,7 @@ def _restore(nft: Nft) -> Outcome:
         return Outcome(nft.serial_no, None, found)
     price, listed_at = found
     with write() as db:
-        queries.mark_listed(
+        row = queries.mark_listed(
             db,
             token=nft.token,
             serial_no=nft.serial_no,
@@ -55,12 +55,17 @@ def _restore(nft: Nft) -> Outcome:
             listed_at=times.to_iso(listed_at),
             ledger_at=times.to_iso(nft.modified_at),
         )
-    return Outcome(nft.serial_no, price, None)
+    row = row or queries.get_nft(read(), nft.token, nft.serial_no)
+    if not row["is_for_sale"]:
+        return Outcome(nft.serial_no, None, "something newer is known of it here")
+    return Outcome(nft.serial_no, row["listing_price"], None)
 
 
 def _store(nft: Nft) -> None:
     row = records.build(nft)
-    row["name"] = row["name"] or records.name_after(None, nft)
+    if row["name"] is None:
+        token = mirror_node().find_token(nft.token, Deadline(LEDGER_SECONDS))
+        row["name"] = records.name_after(token and token.name, nft)
     with write() as db:
         queries.insert_nft(db, row)
 

@@ -6,8 +6,10 @@ from marketplace import times
 from marketplace.errors import MediaUnreachable
 from marketplace.ledger import Deadline, FetchError, resolver
 from marketplace.ledger.answers import Nft
+from marketplace.ledger.deadline import TimeIsUp
+from marketplace.ledger.decoder import ImagesBusy
 from marketplace.ledger.fetch import Unfetchable
-from marketplace.ledger.images import MAX_IMAGE_BYTES, ImagesBusy, ImageUnusable, optimise
+from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable
 from marketplace.ledger.metadata import Description, text
 
 METADATA_SECONDS = 6  # for metadata and image together
@@ -46,7 +48,7 @@ def complete(nft) -> dict:
 
 def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
     """Resolve metadata and image before a deadline; what can't be had is said in ``missing``."""
-    deadline = Deadline(METADATA_SECONDS)
+    deadline, attempts = Deadline(METADATA_SECONDS), attempts + 1
     description, key, file_type, missing, is_final = Description(), None, None, None, False
     try:
         description = resolver().describe(pointer, deadline)
@@ -56,6 +58,8 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
             missing = "images were left out"
     except (FetchError, ImageUnusable, ImagesBusy, MediaUnreachable) as reason:
         missing, is_final = str(reason), isinstance(reason, (Unfetchable, ImageUnusable))
+        if isinstance(reason, (ImagesBusy, MediaUnreachable)):
+            attempts -= 1  # not the NFT's fault
     return {
         "name": description.name,
         "file_type": description.file_type or file_type or UNKNOWN_FILE_TYPE,
@@ -63,15 +67,19 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
         "image": key,
         "original_image_url": description.image and resolver().browser_url(description.image),
         "missing": missing,
-        "attempts": attempts + 1,
-        "retry_at": missing and _retry_at(attempts + 1, is_final),
+        "attempts": attempts,
+        "retry_at": missing and _retry_at(attempts, is_final),
     }
 
 
 def _fetch_image(uri: str | None, deadline: Deadline) -> tuple[str, str]:
     if uri is None:
         raise Unfetchable("the metadata names no image")
-    optimised = optimise(resolver().fetch(uri, MAX_IMAGE_BYTES, deadline))
+    content = resolver().fetch(uri, MAX_IMAGE_BYTES, deadline)
+    try:
+        optimised = current_app.extensions["decoder"].optimise(content, deadline)
+    except TimeIsUp:
+        raise FetchError("it took too long") from None
     key = current_app.extensions["media"].put(optimised.content, optimised.extension)
     return key, optimised.file_type
 

@@ -3,6 +3,7 @@
 import fcntl
 import signal
 import threading
+import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -22,9 +23,12 @@ from marketplace.errors import (
     NotFound,
 )
 from marketplace.ledger import mirror_node
+from marketplace.ledger.answers import Nft
 
 AT_ONCE = 8  # sellers asked about at the same time
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete, in one round
+COMPLETING_SECONDS = 20  # of one round
+OPEN_LISTINGS_AT_ONCE = 50  # of one seller, looked up in one round, newest first
 KEPT_DEAD_DAYS = 30  # how long a listing that expired can be told from one never prepared
 
 UNREMARKABLE = {
@@ -39,10 +43,12 @@ def sync(stop: threading.Event | None = None) -> Counter:
     """Bring everything in line with the ledger, once. Returns how often what was done."""
     stop = stop or threading.Event()
     sellers = [row["account_id"] for row in queries.list_sellers(read())]
-    counts = sum(_for_each(check_seller, sellers, stop), Counter())
+    counts = sum(_for_each(lambda seller: check_seller(seller, stop), sellers, stop), Counter())
     now = times.now()
     incomplete = queries.list_incomplete(read(), times.to_iso(now), COMPLETED_AT_ONCE)
-    counts = sum(_for_each(complete, incomplete, stop), counts)
+    enough = time.monotonic() + COMPLETING_SECONDS
+    completed = _for_each(complete, incomplete, stop, lambda: time.monotonic() > enough)
+    counts = sum(completed, counts)
     with write() as db:
         queries.delete_dead_listings(db, times.to_iso(now - KEPT_DEAD_DAYS * records.DAY))
         if not stop.is_set() and not counts["sellers not checked"]:
@@ -50,28 +56,30 @@ def sync(stop: threading.Event | None = None) -> Counter:
     return counts
 
 
-def check_seller(account_id: str) -> Counter:
+def check_seller(account_id: str, stop: threading.Event) -> Counter:
     """Compare all that one account has listed, or may have listed, with the ledger: mostly one request."""
     try:
-        return _check_seller(account_id)
+        return _check_seller(account_id, stop)
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("%s was not checked: %s", account_id, error)
         return Counter({"sellers not checked": 1})
 
 
-def _check_seller(account_id: str) -> Counter:
+def _check_seller(account_id: str, stop: threading.Event) -> Counter:
     counts = Counter({"sellers checked": 1})
     market = current_app.config["ACCOUNT_ID"]
     spendable = mirror_node().list_nfts_spendable(account_id, market)
-    on_ledger = {(nft.token, nft.serial_no) for nft in spendable}
-    now = times.to_iso(times.now())
-    for prepared in queries.list_open_listings(read(), account_id):
-        keys = prepared["token"], prepared["serial_no"]
-        if keys in on_ledger or prepared["expires_at"] < now:
-            counts[_confirm(prepared)] += 1
+    on_ledger = {(nft.token, nft.serial_no): nft for nft in spendable}
+    # What left comes first: an abandoned preparation must not keep a sold NFT in the order book.
     for row in queries.list_listed_by_seller(read(), account_id):
-        if (row["token"], row["serial_no"]) not in on_ledger:
-            counts[_recheck(row["token"], row["serial_no"])] += 1
+        nft = on_ledger.get((row["token"], row["serial_no"]))
+        if nft is None or times.to_iso(nft.modified_at) > row["ledger_at"]:
+            counts[_recheck(row, nft)] += 1
+    now = times.to_iso(times.now())
+    for prepared in queries.list_open_listings(read(), account_id, OPEN_LISTINGS_AT_ONCE):
+        keys = prepared["token"], prepared["serial_no"]
+        if not stop.is_set() and (keys in on_ledger or prepared["expires_at"] < now):
+            counts[_confirm(prepared)] += 1
     return counts
 
 
@@ -84,11 +92,14 @@ def _confirm(prepared) -> str:
         return "listings expired or refused"
 
 
-def _recheck(token: str, serial_no: int) -> str:
+def _recheck(row, on_ledger: Nft | None) -> str:
     try:
-        still_listed = sales.refresh(token, serial_no)["is_for_sale"]
-    except NotFound:
-        still_listed = False  # burned
+        if on_ledger is None:
+            still_listed = sales.refresh(row["token"], row["serial_no"])["is_for_sale"]
+        else:
+            still_listed = confirmation.recheck(row, on_ledger)
+    except (Conflict, NotFound):
+        still_listed = False
     return "NFTs still listed" if still_listed else "NFTs taken off the order book"
 
 
@@ -100,15 +111,24 @@ def complete(nft) -> Counter:
     return Counter({"NFTs still incomplete" if completed["missing"] else "NFTs completed": 1})
 
 
-def _for_each(work: Callable, items: list, stop: threading.Event) -> Iterator[Counter]:
-    """Do the work for each item, several at once, until told to stop."""
+def _for_each(
+    work: Callable,
+    items: list,
+    stop: threading.Event,
+    is_enough: Callable[[], bool] = lambda: False,
+) -> Iterator[Counter]:
+    """Do the work for each item, several at once, until told to stop. One that fails ends no round."""
     app = current_app._get_current_object()
 
     def work_on(item):
-        if stop.is_set():
+        if stop.is_set() or is_enough():
             return Counter()
         with app.app_context():
-            return work(item)
+            try:
+                return work(item)
+            except Exception:
+                app.logger.exception("The watcher failed at one of its items")
+                return Counter({"failures": 1})
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(work_on, items)
@@ -158,14 +178,23 @@ def sync_command():
     Confirms listings that nobody reported, takes what was sold or withdrawn off the order book, and
     completes NFTs whose metadata or image was missing.
     """
-    counts = sync()
+    try:
+        counts = sync()
+    except MarketplaceError as error:
+        raise click.ClickException(error.message) from None
     click.echo(summary(counts) or "Nothing to do")
-    if counts["sellers not checked"]:
-        raise click.ClickException("The ledger did not answer about some sellers: run it again")
+    if counts["sellers not checked"] or counts["failures"]:
+        raise click.ClickException("Not everything could be checked: run it again")
 
 
 @click.command("watch")
-@click.option("--every", default=30, show_default=True, help="Seconds between two rounds.")
+@click.option(
+    "--every",
+    type=click.IntRange(1, 86_400),
+    default=30,
+    show_default=True,
+    help="Seconds between two rounds.",
+)
 @with_appcontext
 def watch_command(every):
     """Do what sync does, again and again, until SIGTERM. One watcher of a database works at a time."""

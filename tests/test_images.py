@@ -2,12 +2,15 @@
 
 import io
 import struct
+import time
 import zlib
 
 import pytest
 from PIL import Image
 
-from marketplace.ledger import images
+from marketplace.ledger import decoder as decoder_module
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.decoder import Decoder, ImagesBusy
 from marketplace.ledger.images import ImageUnusable, optimise
 
 
@@ -107,8 +110,33 @@ def test_what_can_not_be_shown_is_refused(content):
         optimise(content)
 
 
+def test_a_process_of_its_own_does_the_same():
+    decoder = Decoder()
+    content = encoded(gradient(), "PNG")
+    assert decoder.optimise(content, Deadline(10)) == optimise(content)
+    with pytest.raises(ImageUnusable, match="not an image that can be shown"):
+        decoder.optimise(b"<svg/>", Deadline(10))
+    assert decoder.optimise(content, Deadline(10)).extension == "webp"
+
+
+def endless_jpeg():
+    """A small JPEG that takes a decoder minutes: its last scan, again and again."""
+    content = encoded(gradient((2000, 2000)), "JPEG", progressive=True)
+    last_scan = content[content.rindex(b"\xff\xda") : -2]
+    return content[:-2] + last_scan * 3000 + content[-2:]
+
+
+def test_an_image_that_takes_too_long_is_ended():
+    decoder, content = Decoder(), endless_jpeg()
+    started = time.monotonic()
+    with pytest.raises(ImageUnusable, match="takes too long"):
+        decoder.optimise(content, Deadline(1.5))
+    assert time.monotonic() - started < 4
+    assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(10)).extension == "webp"
+
+
 def test_it_does_not_wait_for_others_for_ever(monkeypatch):
-    monkeypatch.setattr(images, "PATIENCE_SECONDS", 0.05)
-    with images._decoding, pytest.raises(images.ImagesBusy):
-        optimise(encoded(gradient(), "PNG"))
-    assert optimise(encoded(gradient(), "PNG")).extension == "webp"
+    monkeypatch.setattr(decoder_module, "PATIENCE_SECONDS", 0.05)
+    decoder = Decoder()
+    with decoder._lock, pytest.raises(ImagesBusy):
+        decoder.optimise(b"", Deadline(10))

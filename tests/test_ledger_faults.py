@@ -4,6 +4,7 @@ Over real sockets, with the code that talks to the real network.
 """
 
 import base64
+import contextlib
 import json
 import time
 
@@ -12,6 +13,8 @@ import pytest
 from app import create_app
 from marketplace import queries, records, sales
 from marketplace.db import read
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.pace import Pace
 from marketplace.sandbox import create_sandbox
 from tests import network
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
@@ -30,6 +33,9 @@ NFT = {
     "serial_number": 7,
     "token_id": TOKEN,
 }
+
+
+NOT_FOUND = b'{"_status":{"messages":[{"message":"Not found"}]}}'
 
 
 def page(*nfts):
@@ -84,6 +90,16 @@ LEDGER_FAULTS = {
     "503 with a body": (answering(b'{"_status": {"messages": []}}', "503 Busy"), 503, "status 503"),
     "400": (answering(b'{"_status": {"messages": []}}', "400 Bad Request"), 502, "status 400"),
     "HTML": (answering(b"<html>Welcome</html>"), 502, "not JSON"),
+    "another server's 404": (
+        answering(b"<html>Nothing</html>", "404 Not Found"),
+        502,
+        "status 404",
+    ),
+    "a redirect to no address": (
+        answering(b"", "302 Found", Location="http://["),
+        502,
+        "redirects to what is no address",
+    ),
     "half of the JSON": (answering(page(NFT)[:40]), 502, "not JSON"),
     "deep JSON": (answering(b"[" * 50_000), 502, "not JSON"),
     "an empty body": (answering(b""), 502, "not JSON"),
@@ -157,7 +173,7 @@ def test_requests_keep_the_pace(connect):
 
     def answer(connection):
         asked.append(time.monotonic())
-        connection.sendall(network.response(b"", "404 Not Found"))
+        connection.sendall(network.response(NOT_FOUND, "404 Not Found"))
 
     with serve_raw(answer) as url:
         client = connect(url, MIRROR_NODE_RATE=10)
@@ -176,10 +192,28 @@ def test_a_burned_nft_is_not_stored(connect, nft):
 
 
 def test_a_fungible_token_has_no_nft(connect):
-    body = b'{"_status":{"messages":[{"message":"Not found"}]}}'
-    with serve_raw(answering(body, "404 Not Found")) as url:
+    with serve_raw(answering(NOT_FOUND, "404 Not Found")) as url:
         client = connect(url)
         assert_error(add(client), 404, f"{TOKEN} #7 is not an NFT on the ledger")
+
+
+def test_an_id_that_no_network_can_have_is_not_there(connect):
+    body = b'{"_status":{"messages":[{"message":"Invalid parameter: tokenid"}]}}'
+    with serve_raw(answering(body, "400 Bad Request")) as url:
+        assert_error(add(connect(url)), 404, "is not an NFT on the ledger")
+
+
+def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
+    pace = Pace(tmp_path / "pace", 40)
+    granted = 0
+    for _ in range(400):
+        with contextlib.suppress(TimeIsUp):
+            pace.wait(Deadline(0.001))
+            granted += 1
+    started = time.monotonic()
+    pace.wait(Deadline(5))
+    assert time.monotonic() - started < 0.2
+    assert granted < 40
 
 
 METADATA_FAULTS = {
@@ -194,6 +228,10 @@ METADATA_FAULTS = {
     "no object": answering(b"[]"),
     "NaN and depth": answering(b'{"name": NaN, "a": ' + b"[" * 50_000),
     "gzip that is none": answering(b"plain", Content_Encoding="gzip"),
+    "a redirect to no address": answering(b"", "302 Found", Location="http://["),
+    "an address of a million letters": answering(
+        json.dumps({"image": "https://nft.example/" + "x" * 900_000}).encode()
+    ),
     "a redirect loop": answering(b"", "302 Found", Location="/ipfs/again"),
 }
 

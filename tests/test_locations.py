@@ -43,6 +43,7 @@ def ours(path):
         (f"ipfs://{V0}/what?.png", f"{V0}/what%3F.png"),
         (f"ipfs://{V0}/../../admin", f"{V0}/admin"),
         (f"ipfs://{V0}/%2e%2e/%2e%2e/admin", f"{V0}/admin"),
+        (f"ipfs://{V0}/..%2F..%2Fadmin", f"{V0}/admin"),
     ],
 )
 def test_ipfs_goes_to_our_gateways(uri, path):

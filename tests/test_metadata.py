@@ -52,6 +52,8 @@ def test_a_document_by_the_book():
         ({}, "file_type", None),
         ({"image": {"uri": "x"}}, "image", None),
         ({"image": 7}, "image", None),
+        ({"image": "https://nft.example/" + "x" * 3000}, "image", None),
+        ({"image": "data:," + "x" * 3000}, "image", "data:," + "x" * 3000),
         ({"properties": {"attributes": [{"trait_type": "a", "value": 1}]}}, "attributes",
          '[{"trait_type":"a","value":"1"}]'),
         ({"properties": {"traits": {"a": 1}}}, "attributes", '[{"trait_type":"a","value":"1"}]'),
@@ -87,6 +89,11 @@ def test_no_attributes_are_none(value):
 def test_ten_thousand_attributes_are_cut():
     many = [{"trait_type": f"t{n}", "value": n} for n in range(10_000)]
     assert len(attributes(many)) == 200
+
+
+def test_long_attributes_are_cut():
+    long = [{"trait_type": f"t{n}", "value": "é" * 1000} for n in range(200)]
+    assert len(stringify_attributes(long).encode()) < 20_000
 
 
 def test_numbers_too_large_for_text_are_left_out():

@@ -37,6 +37,22 @@ def test_an_older_listing_does_not_replace_a_newer_one(db, nft):
     assert listed(db, nft, 5, 30, 30) is None
 
 
+def test_a_listing_taken_off_by_mistake_may_come_back(db, nft):
+    listed(db, nft, 5, 20, 20)
+    queries.mark_not_listed(db, *nft, ALICE, at(20))
+    assert listed(db, nft, 5, 20, 20)["is_for_sale"] == 1
+
+
+def test_nothing_replaces_a_success(app, db, nft):
+    prepared = {
+        "transaction_id": "x", "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
+        "listing_price": 5, "memo": "", "wallet": "w", "prepared_at": at(1), "expires_at": at(9),
+    }  # fmt: skip
+    queries.insert_prepared_listing(db, prepared)
+    assert queries.mark_result(db, "x", "SUCCESS", at(5))["result"] == "SUCCESS"
+    assert queries.mark_result(db, "x", "TRANSACTION_EXPIRED", None) is None
+
+
 def test_a_listing_does_not_undo_a_later_sale(db, nft):
     queries.mark_not_listed(db, *nft, BOB, at(40))
     assert listed(db, nft, 5, 20, 20) is None

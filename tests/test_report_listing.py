@@ -183,6 +183,21 @@ def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger):
     assert shown(client)["isForSale"] is False
 
 
+def test_so_it_does_one_that_was_confirmed_before(client, nft, ledger, lister):
+    transaction_id = lister(nft, add=False)
+    ledger.approve(nft, ALICE, "0.0.9001")
+
+    assert_error(report(client, transaction_id), 409, "a later CRYPTOAPPROVEALLOWANCE ended it")
+    assert shown(client)["isForSale"] is False
+
+
+def test_an_altered_new_listing_ends_the_old_one(client, nft, ledger, lister):
+    lister(nft, add=False)
+    ledger.submit_altered(prepare(client, 90), memo="Listing for 5 HBAR")
+    assert_error(report(client), 409, "its memo is another")
+    assert shown(client)["isForSale"] is False
+
+
 def test_without_an_id_it_finds_the_one_that_was_signed(client, nft, ledger):
     ledger.sign_and_submit(prepare(client, 100))
     prepare(client, 200)

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from marketplace import confirmation, queries, sales, times
+from marketplace import confirmation, queries, records, sales, times
 from marketplace.db import read, write
 from marketplace.ledger.mirror import MirrorNode
 from tests.conftest import ALICE, BOB, TOKEN
+from tests.network import serve
 
 ROOT = Path(__file__).parent.parent
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -102,6 +103,54 @@ def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sy
     assert shown(client)["isForSale"] is False
     assert shown(client)["owner"] == {"accountId": owner}
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
+
+
+def test_it_ends_a_listing_that_something_else_replaced(client, nft, ledger, lister, sync):
+    lister(nft, add=False)
+    ledger.withdraw(nft, ALICE)
+    ledger.approve(nft, ALICE, "0.0.9001")  # by another application: at no price that is known
+
+    assert "NFTs taken off the order book: 1" in sync()
+    assert shown(client)["isForSale"] is False
+    assert sync() == "Nothing to do\n"
+
+
+def test_it_finds_a_new_price_that_nobody_reported(client, nft, ledger, lister, sync):
+    lister(nft, listing_price=250, add=False)
+    ledger.sign_and_submit(prepare(client, 999))
+    sync()
+    assert shown(client)["listingPrice"] == 999
+
+
+def test_a_lagging_mirror_node_expires_nothing(app, client, nft, sync, monkeypatch):
+    with app.app_context():
+        then = times.now() - 600 * times.SECOND
+        sales.prepare(ALICE, *nft, 250, "extwallet", now=then)
+    monkeypatch.setattr(MirrorNode, "find_present", lambda *args: then)
+    assert "listings not decided yet: 1" in sync()
+    assert prepared_results(app) == [None]
+
+
+def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
+    from marketplace import ledger
+
+    lister(nft, add=False)
+    with serve(lambda environ, start: (start("404 Not Found", []), [b"nothing"])[1]) as url:
+        monkeypatch.setitem(app.config, "MIRROR_NODE_URL", url)
+        ledger.init_app(app, {})
+        assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
+    assert shown(client)["isForSale"] is True
+
+
+def test_one_item_that_fails_ends_no_round(app, client, nft, lister, monkeypatch):
+    lister(nft, add=False)
+    for serial_no in (8, 9):
+        with app.app_context(), write() as db:
+            queries.insert_nft(db, record(TOKEN, serial_no, retry_at="2026-01-01T00:00:00Z"))
+    monkeypatch.setattr(records, "complete", None)
+    result = app.test_cli_runner().invoke(args=["sync"])
+    assert "failures: 2, sellers checked: 1" in result.output
+    assert result.exit_code == 1
 
 
 def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, monkeypatch):

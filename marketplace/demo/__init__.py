@@ -88,11 +88,13 @@ def give_addresses():
 
 @blp.after_request
 def forbid_the_rest(response):
-    """Let a page load its own files, and the images where PUBLIC_URL says that they are."""
-    images = urlsplit(current_app.config["PUBLIC_URL"])
+    """Let a page load its own files, and the images where the settings say that they are."""
+    settings = current_app.config
+    urls = map(urlsplit, (settings["PUBLIC_URL"], settings["MEDIA_PUBLIC_URL"]))
+    images = " ".join(sorted({f"{url.scheme}://{url.netloc}" for url in urls}))
     response.headers["Content-Security-Policy"] = (
         f"default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; "
-        f"img-src 'self' {images.scheme}://{images.netloc}; form-action 'self'; base-uri 'none'; "
+        f"img-src 'self' {images}; form-action 'self'; base-uri 'none'; "
         "frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
     )
     response.headers["X-Content-Type-Options"] = "nosniff"

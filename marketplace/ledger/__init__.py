@@ -7,6 +7,7 @@ from flask import Flask, current_app
 from requests.adapters import BaseAdapter
 
 from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.fetch import Fetcher, FetchError
 from marketplace.ledger.locations import Gateways
 from marketplace.ledger.mirror import MirrorNode
@@ -23,6 +24,7 @@ def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     mirror = MirrorNode(fetcher, pace, app.config["MIRROR_NODE_URL"])
     gateways = Gateways(app.config["IPFS_GATEWAYS"], app.config["ARWEAVE_GATEWAYS"])
     app.extensions["mirror_node"] = mirror
+    app.extensions["decoder"] = Decoder()
     app.extensions["resolver"] = Resolver(fetcher, mirror, gateways)
 
 

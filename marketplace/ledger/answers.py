@@ -183,6 +183,18 @@ class NftEventsAnswer(_Answer):
     links = fields.Nested(_Links, required=True)
 
 
+class _BlockTimes(_Answer):
+    to = _Consensus(required=True)
+
+
+class _Block(_Answer):
+    timestamp = fields.Nested(_BlockTimes, required=True)
+
+
+class BlocksAnswer(_Answer):
+    blocks = fields.List(fields.Nested(_Block), required=True)
+
+
 class TopicAnswer(_Answer):
     memo = fields.String(required=True)
 
@@ -202,4 +214,5 @@ class MessagesAnswer(_Answer):
 
 NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
 TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
+BLOCKS = BlocksAnswer()
 TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()

@@ -75,7 +75,7 @@ class Fetcher:
             answer = self._get_once(address, max_bytes, deadline)
             if answer.status not in REDIRECTS or "Location" not in answer.headers:
                 return answer
-            address = Address(urljoin(address.url, answer.headers["Location"]), is_ours=False)
+            address = _follow(address, answer.headers["Location"])
         raise Unfetchable("it redirects too often")
 
     def _get_once(self, address: Address, max_bytes: int, deadline: Deadline) -> Answer:
@@ -95,6 +95,13 @@ class Fetcher:
             raise FetchError("it took too long") from None
         except (requests.RequestException, OSError, ValueError) as error:
             raise FetchError(f"{type(error).__name__} from {_host(address.url)}") from error
+
+
+def _follow(address: Address, location: str) -> Address:
+    try:
+        return Address(urljoin(address.url, location), is_ours=False)
+    except ValueError:
+        raise Unfetchable("it redirects to what is no address") from None
 
 
 def _require_web_port(url: str) -> None:

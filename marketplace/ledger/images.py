@@ -1,31 +1,32 @@
-"""A stranger's image in, an optimised one out: WebP, its longest side 640 pixels at most."""
+"""A stranger's image in, an optimised one out: WebP, its longest side 640 pixels at most.
+
+Run as a program, it does so in a process of its own, image after image, within a bound of memory: a
+decoder that a stranger's bytes keep busy, or break, is that process and no other. See decoder.py.
+"""
 
 import io
-import threading
+import json
+import resource
+import struct
+import sys
 from typing import NamedTuple
 
 from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
 MAX_DECODED_BYTES = 120_000_000  # and up to three times that while it is made small
+MAX_PROCESS_BYTES = 1_500_000_000  # of address space, in a process of its own
 MAX_FRAMES = 150
 LONGEST_SIDE = 640
 QUALITY = 80
 # What Pillow may try; and SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
-
-# One decoding at a time, so that memory stays bounded however many clients add at once.
-_decoding = threading.Lock()
-PATIENCE_SECONDS = 3  # with the decodings of others
+LENGTH = struct.Struct(">I")
 
 
 class ImageUnusable(ValueError):
     """Why an image can't be shown."""
-
-
-class ImagesBusy(Exception):
-    """Others' images are being decoded: try again later."""
 
 
 class Optimised(NamedTuple):
@@ -37,12 +38,7 @@ class Optimised(NamedTuple):
 
 
 def optimise(content: bytes) -> Optimised:
-    """Make a small WebP of an image. A long animation stays as it is.
-
-    Raises ImageUnusable, or ImagesBusy where others' images take too long.
-    """
-    if not _decoding.acquire(timeout=PATIENCE_SECONDS):
-        raise ImagesBusy("too many images are being decoded")
+    """Make a small WebP of an image. A long animation stays as it is. Raises ImageUnusable."""
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as original:
             return _optimise(original, content)
@@ -52,21 +48,19 @@ def optimise(content: bytes) -> Optimised:
         raise
     except Exception as error:  # Pillow's readers fail in more ways than they document
         raise ImageUnusable(f"the image can't be read: {type(error).__name__}") from error
-    finally:
-        _decoding.release()
 
 
 def _optimise(original: Image.Image, content: bytes) -> Optimised:
     file_type = Image.MIME[original.format]
-    original.draft(
-        "RGB", (LONGEST_SIDE, LONGEST_SIDE)
-    )  # a JPEG is decoded at a fraction of its size
+    if not original.info.get("progressive"):
+        # A JPEG is decoded at a fraction of its size; a progressive one is held whole even so.
+        original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
     decoded_bytes = original.width * original.height * len(original.getbands())
     if decoded_bytes > MAX_DECODED_BYTES:
         raise ImageUnusable(f"it would take more than {MAX_DECODED_BYTES} bytes to decode")
     frames = getattr(original, "n_frames", 1)
     if frames > 1 and original.format in ANIMATED_FORMATS:
-        if frames > MAX_FRAMES or frames * decoded_bytes > 4 * MAX_DECODED_BYTES:
+        if frames > MAX_FRAMES or frames * decoded_bytes > MAX_DECODED_BYTES:
             return Optimised(content, ANIMATED_FORMATS[original.format], file_type)
         return Optimised(_encode_animation(original), "webp", file_type)
     encoded = io.BytesIO()
@@ -101,3 +95,26 @@ def _shrink(image: Image.Image) -> Image.Image:
 def _fit(size: tuple[int, int]) -> tuple[int, int]:
     scale = min(1.0, LONGEST_SIDE / max(size))
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
+
+
+def main() -> None:
+    """Answer each image on standard input with JSON and content on standard output, until it ends."""
+    resource.setrlimit(resource.RLIMIT_AS, (MAX_PROCESS_BYTES, MAX_PROCESS_BYTES))
+    while length := sys.stdin.buffer.read(LENGTH.size):
+        content = sys.stdin.buffer.read(LENGTH.unpack(length)[0])
+        try:
+            optimised = optimise(content)
+            told, content = (
+                {"extension": optimised.extension, "file_type": optimised.file_type},
+                (optimised.content),
+            )
+        except ImageUnusable as reason:
+            told, content = {"reason": str(reason)}, b""
+        header = json.dumps(told).encode()
+        for part in (header, content):
+            sys.stdout.buffer.write(LENGTH.pack(len(part)) + part)
+        sys.stdout.buffer.flush()
+
+
+if __name__ == "__main__":
+    main()

@@ -87,7 +87,7 @@ class Gateways(NamedTuple):
 
 def _encoded(path: str) -> str:
     """Percent-encode each segment: real file names hold spaces, number signs and brackets."""
-    segments = (unquote(segment) for segment in path.split("/"))
+    segments = unquote(path).split("/")
     # A gateway may be private, and the way out of its /ipfs/ is not for strangers.
     return "/".join(
         quote(part, safe="", errors="ignore") for part in segments if part not in (".", "..")

@@ -7,7 +7,8 @@ from typing import NamedTuple
 
 MAX_ATTRIBUTES = 200
 MAX_TEXT = 1000
-MAX_URI = 8_000_000  # images that the document itself holds
+MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
+MAX_ADDRESS = 2000
 
 
 class Description(NamedTuple):
@@ -27,7 +28,7 @@ def describe(document: dict) -> Description:
         name=text(fields.get("name")),
         file_type=_mime(fields.get("type")),
         attributes=stringify_attributes(_attributes(fields)),
-        image=text(image, MAX_URI) if isinstance(image, str) else None,
+        image=_uri(image),
     )
 
 
@@ -48,6 +49,8 @@ def stringify_attributes(attributes: object) -> str | None:
         for name, content in _pairs(attributes)
         if (trait_type := text(name)) is not None and (value := text(content)) is not None
     ][:MAX_ATTRIBUTES]
+    while len(json.dumps(pairs)) > MAX_ATTRIBUTES_TEXT:
+        pairs = pairs[: len(pairs) // 2]
     return json.dumps(pairs, separators=(",", ":"), ensure_ascii=False) if pairs else None
 
 
@@ -71,6 +74,15 @@ def text(value: object, limit: int = MAX_TEXT) -> str | None:
             return None
     clean = value.encode(errors="ignore").decode().replace("\0", "").strip()
     return clean[:limit] or None
+
+
+def _uri(value: object) -> str | None:
+    """An address, which is whole or none; one that holds the content itself may be long."""
+    if not isinstance(value, str):
+        return None
+    uri = text(value, limit=len(value))
+    is_short = uri is not None and (len(uri) <= MAX_ADDRESS or uri.startswith("data:"))
+    return uri if is_short else None
 
 
 def _mime(value: object) -> str | None:

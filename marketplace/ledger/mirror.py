@@ -82,6 +82,13 @@ class MirrorNode:
         rows = answer["items"] if answer else []
         return [row for row in rows if row.nonce == 0 and not row.scheduled]
 
+    def find_present(self, deadline: Deadline) -> int:
+        """How far the mirror node has come: the end of its last block, in nanoseconds."""
+        answer = self._get("/blocks?limit=1&order=desc", answers.BLOCKS, deadline)
+        if not answer or not answer["blocks"]:
+            raise LedgerAnswerInvalid("it has no blocks")
+        return answer["blocks"][0]["timestamp"]["to"]
+
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         answer = self._get(f"/topics/{topic}", answers.TOPIC, deadline)
         return answer and answer["memo"]
@@ -119,7 +126,7 @@ class MirrorNode:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
             raise LedgerAnswerInvalid(str(error)) from error
-        if answer.status == 404 or _is_impossible_id(answer):
+        if _says_not_there(answer):
             return None
         if answer.status != 200:
             raise LedgerAnswerInvalid(f"status {answer.status}")
@@ -151,9 +158,14 @@ class MirrorNode:
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
 
 
-def _is_impossible_id(answer: Answer) -> bool:
-    """Whether a mirror node refuses an id that is well-formed, but that no network can have."""
-    return answer.status == 400 and b'"Invalid parameter: ' in answer.content
+def _says_not_there(answer: Answer) -> bool:
+    """Whether it is the mirror node itself that says so, and not some other server at a wrong address.
+
+    A 400 about a parameter is for an id that is well-formed, but that no network can have.
+    """
+    is_own = b'"_status"' in answer.content
+    is_impossible = answer.status == 400 and b'"Invalid parameter: ' in answer.content
+    return is_own and (answer.status == 404 or is_impossible)
 
 
 def _retry_after(answer: Answer) -> int:

@@ -19,13 +19,12 @@ class Pace:
         self._gap = 1 / per_second
 
     def wait(self, deadline: Deadline) -> None:
-        """Wait for one's turn. Raises TimeIsUp where it would come too late."""
-        pause = self._take_turn() - time.time()
-        if pause > deadline.remaining():
-            raise TimeIsUp
+        """Wait for one's turn. Raises TimeIsUp where it would come too late: then it is not taken."""
+        pause = self._take_turn(deadline.remaining())
         time.sleep(max(pause, 0))
 
-    def _take_turn(self) -> float:
+    def _take_turn(self, patience: float) -> float:
+        """Take the next turn, and return in how many seconds it is."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
             fcntl.flock(file, fcntl.LOCK_EX)
@@ -34,7 +33,9 @@ class Pace:
             turn = max(now, NEXT_AT.unpack(stored)[0]) if len(stored) == NEXT_AT.size else now
             # A moment far ahead is not a queue but a clock that was set back.
             turn = turn if turn < now + 60 else now
+            if turn - now > patience:
+                raise TimeIsUp
             os.pwrite(file, NEXT_AT.pack(turn + self._gap), 0)
-            return turn
+            return turn - now
         finally:
             os.close(file)
