@@ -122,8 +122,8 @@ CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
 -- Serves queries.list_open_listings.
 CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id, prepared_at DESC) WHERE result IS NULL;
 
--- What processes of this service share, and nobody else knows: the key of the page tokens.
-CREATE TABLE IF NOT EXISTS secret (
+-- What holds for the whole database: the network it is of, and the key of its page tokens.
+CREATE TABLE IF NOT EXISTS property (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT;

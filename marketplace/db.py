@@ -12,6 +12,7 @@ from sqlite_utils.utils import (
     sqlite3,
 )  # the one import of the SQLite library (two would break its locks)
 
+from marketplace import queries
 from marketplace.errors import DatabaseBusy
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
@@ -51,7 +52,7 @@ class Database:
         try:
             self._apply(schema)
         except (OSError, sqlite3.Error) as error:
-            raise RuntimeError(f"{self.path} can't be used as a database: {error}") from error
+            raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
 
     def _apply(self, schema: Path) -> None:
         self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -89,6 +90,12 @@ class Database:
             # The parent's connection stays referenced: to close it here would drop the parent's locks.
             self._local.kept = (os.getpid(), self._connect(), kept)
         return self._local.kept[1]
+
+    def settle(self, name: str, value: bytes) -> bytes:
+        """What holds for the whole database under a name: what is settled already, or else this value."""
+        with closing(self._connect()) as connection:
+            queries.insert_property(connection, name, value)
+            return queries.get_property(connection, name)["value"]
 
     def version(self) -> int:
         """A number that is another one after each commit, by whatever thread or process.
@@ -190,7 +197,13 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 
 def init_app(app: Flask) -> None:
     schema = Path(__file__).parent.parent / "schema.sql"
-    app.extensions["database"] = Database(app.config["DATABASE_URL"], schema)
+    app.extensions["database"] = database = Database(app.config["DATABASE_URL"], schema)
+    network = database.settle("network", app.config["NETWORK"].encode()).decode()
+    if network != app.config["NETWORK"]:
+        raise DatabaseUnreadable(
+            f"{database.path} is an index of {network}, and MARKETPLACE_NETWORK is"
+            f" {app.config['NETWORK']}: name another MARKETPLACE_DATABASE_URL"
+        )
 
 
 def read() -> sqlite3.Connection:

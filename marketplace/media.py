@@ -11,6 +11,7 @@ from flask import Blueprint, Flask, Response, abort, current_app, request, send_
 from obstore.exceptions import GenericError
 from obstore.store import LocalStore, S3Store
 
+from config import SettingError
 from marketplace.errors import MediaUnreachable
 
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
@@ -38,7 +39,7 @@ class MediaStore:
         try:
             return LocalStore(self._folder, mkdir=True)
         except OSError as error:
-            raise RuntimeError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
+            raise SettingError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
 
     def put(self, content: bytes, extension: str) -> str:
         """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from flask import Flask, current_app, request, url_for
 
 from marketplace import queries
-from marketplace.db import read, write
+from marketplace.db import read
 from marketplace.errors import PageTokenInvalid
 
 MAC_BYTES = 12
@@ -90,11 +90,6 @@ def _sign(content: bytes, list_name: str) -> bytes:
 
 def init_app(app: Flask) -> None:
     """All processes of a database sign with the same key, made when it is first used."""
-    with app.app_context():
-        row = queries.get_secret(read(), "page_key")
-        if row is None:
-            with write() as db:
-                queries.insert_secret(db, "page_key", secrets.token_bytes(32))
-            row = queries.get_secret(read(), "page_key")
-    app.extensions["page_key"] = row["value"]
-    app.extensions["database"].close()
+    app.extensions["page_key"] = app.extensions["database"].settle(
+        "page_key", secrets.token_bytes(32)
+    )

@@ -361,18 +361,18 @@ def mark_job_finished(db, name, finished_at):
     return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
 
 
-# Secrets
+# Properties
 
 
-def insert_secret(db, name, value):
-    # The first process to start decides.
+def insert_property(db, name, value):
+    # The first process to start decides, for all.
     sql = """
-        INSERT INTO secret (name, value) VALUES (:name, :value)
+        INSERT INTO property (name, value) VALUES (:name, :value)
         ON CONFLICT (name) DO NOTHING
         RETURNING *
     """
     return db.execute(sql, {"name": name, "value": value}).fetchone()
 
 
-def get_secret(db, name):
-    return db.execute("SELECT * FROM secret WHERE name = :name", {"name": name}).fetchone()
+def get_property(db, name):
+    return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()

@@ -116,6 +116,14 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
     assert not Path(folders["SANDBOX_DATABASE_URL"].removeprefix("sqlite:///")).exists()
 
 
+def test_a_database_is_of_one_network_for_ever(tmp_path):
+    create_app(**settings(tmp_path))
+    with pytest.raises(
+        RuntimeError, match=r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"
+    ):
+        create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
+
+
 def test_every_setting_is_in_the_readme():
     readme = (Path(config.__file__).parent / "README.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \|", readme, re.MULTILINE)
