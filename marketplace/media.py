@@ -71,6 +71,7 @@ def show_media(key):
     """Serve an optimised image"""
     if key == PLACEHOLDER.name:
         response = send_file(PLACEHOLDER, max_age=MAX_AGE_SECONDS)
+        response.cache_control.immutable = True
     elif KEY.fullmatch(key):
         response = _serve(key)
     else:
