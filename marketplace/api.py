@@ -107,6 +107,7 @@ class Blueprint(flask_smorest.Blueprint):
     def records(self, schema, **documentation):
         """Answer with rows, written as the schema says: one, a list, or a list that is still being read."""
         document = self.response(200, schema, **documentation)
+        not_modified = self.doc(responses={304: "NotModified"})
 
         def decorator(view):
             @wraps(view)
@@ -118,7 +119,7 @@ class Blueprint(flask_smorest.Blueprint):
                 response.headers.extend(headers or {})
                 return response
 
-            return document(encoded)
+            return not_modified(document(encoded))
 
         return decorator
 
@@ -163,6 +164,10 @@ class Api(flask_smorest.Api):
     def _register_responses(self):
         super()._register_responses()
         self.spec.components.security_scheme("bearerToken", {"type": "http", "scheme": "bearer"})
+        not_modified = {
+            "description": "If-None-Match holds the ETag of this answer: nothing has changed"
+        }
+        self.spec.components.response("NotModified", not_modified, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():
             content = {"schema": ErrorSchema, "example": errors.body(status, description)}
             response = {
