@@ -55,7 +55,7 @@ def run(bench: throughput.Bench) -> dict:
     print("Single requests ...", flush=True)
     return {
         "depths": latency.depths(bench),
-        "sizes": latency.sizes(plan, bench.database.parent, bench),
+        "sizes": latency.sizes(bench),
         "collection": collection.measure(bench),
         "throughput": throughput.measure(bench),
     }

@@ -17,36 +17,25 @@ BIN = Path(sys.executable).parent
 PEERS = Path(__file__).parent / "peers"
 GUNICORN = [
     str(BIN / "gunicorn"),
-    "--bind",
-    "127.0.0.1:{port}",
-    "--workers",
-    "1",
-    "--log-level",
-    "warning",
+    *["--bind", "127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"],
 ]
 BARE_APP = "benchmarks.peers.bare:app"
 BARE = [*GUNICORN, "--config", str(PEERS / "bare_gunicorn.conf.py"), BARE_APP]
+# As many threads as gunicorn.conf.py gives a worker.
 GRANIAN = [
-    *(str(BIN / "granian"), "--interface", "wsgi", "--host", "127.0.0.1", "--port", "{port}"),
-    *(
-        "--workers",
-        "1",
-        "--blocking-threads",
-        "8",
-        "--http",
-        "1",
-        "--no-ws",
-        "--log-level",
-        "warning",
-    ),
+    str(BIN / "granian"),
+    *["--interface", "wsgi", "--host", "127.0.0.1", "--port", "{port}", "--http", "1", "--no-ws"],
+    *["--workers", "1", "--blocking-threads", "8", "--log-level", "warning"],
 ]
 UVICORN = [
-    *(str(BIN / "uvicorn"), "--host", "127.0.0.1", "--port", "{port}", "--log-level", "warning"),
-    *("--no-access-log", "--loop", "uvloop", "--http", "httptools"),
+    str(BIN / "uvicorn"),
+    *["--host", "127.0.0.1", "--port", "{port}", "--loop", "uvloop", "--http", "httptools"],
+    *["--no-access-log", "--log-level", "warning"],
 ]
 DATASETTE = [
-    *(str(BIN / "datasette"), "serve", "--host", "127.0.0.1", "--port", "{port}"),
-    *("--metadata", str(PEERS / "datasette.json")),
+    str(BIN / "datasette"),
+    *["serve", "--host", "127.0.0.1", "--port", "{port}", "--metadata"],
+    str(PEERS / "datasette.json"),
 ]
 
 # By name: title, command. A database's path follows where the command ends with None.
@@ -65,7 +54,7 @@ ORDERBOOK = {name: "/v1/orderbook" for name in COMMANDS} | {
 
 
 def title(name: str) -> str:
-    return COMMANDS[name][0]
+    return COMMANDS[name][0] if name in COMMANDS else name
 
 
 @contextmanager

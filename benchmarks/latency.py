@@ -3,9 +3,9 @@
 import re
 import time
 from collections.abc import Callable
-from contextlib import ExitStack
-from pathlib import Path
+from contextlib import ExitStack, closing
 from statistics import median
+from typing import Any
 
 from benchmarks import contenders, data, load
 from benchmarks.client import Client
@@ -17,6 +17,8 @@ from benchmarks.writer import Writer
 
 PAGE = 20
 MIN_SAMPLES = 5
+Ask = Callable[[int], float]  # seconds of the request of a turn
+Change = Callable[[], None]
 
 
 def depths(bench: Bench) -> dict:
@@ -25,23 +27,23 @@ def depths(bench: Bench) -> dict:
     "link" is a page of this service at the greatest depth, reached by following rel="next".
     """
     plan, points = bench.plan, {"service": {}, "fastapi": {}}
-    writer = Writer(bench.database, plan.nfts)
     with ExitStack() as stack:
-        stack.callback(writer.close)
-        clients = {
-            name: stack.enter_context(Client(bench.servers[name].port, bench.reader))
-            for name in points
-        }
-        for name, client in clients.items():
+        writer = stack.enter_context(closing(Writer(bench.database, plan.nfts)))
+        asks = {}
+        for name in points:
+            client = stack.enter_context(Client(bench.servers[name].port, bench.reader))
             for offset in plan.offsets:
-                # Beside the very same offset, too: it may have been kept although its page has changed.
-                ask = _page_at(client, offset)
-                points[name][offset] = _median(ask, writer.relist, plan)
-        follow = _Follower(clients["service"], plan.deep)
-        return points | {"link": _median(follow, writer.relist, plan)}
+                asks[name, offset] = _page_at(client, offset), writer.relist
+            if name == "service":
+                asks["link"] = _Follower(client, plan.deep), writer.relist
+        medians = _medians(asks, plan)
+    link = medians.pop("link")
+    for (name, offset), seconds in medians.items():
+        points[name][offset] = seconds
+    return points | {"link": link}
 
 
-def _page_at(client: Client, offset: int) -> Callable[[int], float]:
+def _page_at(client: Client, offset: int) -> Ask:
     def ask(turn: int) -> float:
         # Never the very same deep page again.
         return _seconds(
@@ -68,33 +70,28 @@ class _Follower:
         return answer.seconds
 
 
-def sizes(plan: Plan, folder: Path, measured: Bench) -> dict:
+def sizes(bench: Bench) -> dict:
     """Seconds of an NFT (another one each time) and of the order book's first page, by the table's rows."""
-    points = {"nft": {}, "orderbook": {}}
+    plan, points, asks = bench.plan, {"nft": {}, "orderbook": {}}, {}
     with ExitStack() as stack:
-        asked = {}
         for nfts in plan.sizes:
             if nfts == plan.nfts:
-                database, server, reader = (
-                    measured.database,
-                    measured.servers["service"],
-                    measured.reader,
-                )
+                database, server, reader = bench.database, bench.servers["service"], bench.reader
             else:
-                database = data.copy(nfts, folder)
+                database = data.copy(nfts, bench.database.parent)
                 reader, _ = create_access_tokens(database)
                 server = stack.enter_context(contenders.start("service", database))
-            writer = Writer(database, nfts)
-            stack.callback(writer.close)
-            asked[nfts] = stack.enter_context(Client(server.port, reader)), writer
-        for nfts, (client, writer) in asked.items():
+            writer = stack.enter_context(closing(Writer(database, nfts)))
+            client = stack.enter_context(Client(server.port, reader))
             walk = load.everywhere(nfts, start=nfts // 2)
-            points["nft"][nfts] = _median(_nft_on(client, walk), writer.relist, plan)
-            points["orderbook"][nfts] = _median(_page_at(client, 0), writer.relist, plan)
+            asks["nft", nfts] = _nft_on(client, walk), writer.relist
+            asks["orderbook", nfts] = _page_at(client, 0), writer.relist
+        for (what, nfts), seconds in _medians(asks, plan).items():
+            points[what][nfts] = seconds
     return points
 
 
-def _nft_on(client: Client, walk: load.Walk) -> Callable[[int], float]:
+def _nft_on(client: Client, walk: load.Walk) -> Ask:
     def ask(turn: int) -> float:
         token, serial_no = key(walk.number(turn))
         return _seconds(client, f"/v1/nft/{token}/{serial_no}")
@@ -102,13 +99,19 @@ def _nft_on(client: Client, walk: load.Walk) -> Callable[[int], float]:
     return ask
 
 
-def _median(ask: Callable[[int], float], change: Callable[[], None], plan: Plan) -> float:
-    """The median of as many samples as there is patience for; before each one something is committed."""
-    samples, until = [], time.monotonic() + plan.patience
-    while len(samples) < plan.samples and (len(samples) < MIN_SAMPLES or time.monotonic() < until):
-        change()
-        samples.append(ask(len(samples)))
-    return median(samples)
+def _medians(asks: dict[Any, tuple[Ask, Change]], plan: Plan) -> dict[Any, float]:
+    """Median seconds of each: all in turn, as often as there is patience for.
+
+    Before each request something is committed.
+    """
+    samples, until = {name: [] for name in asks}, time.monotonic() + plan.patience * len(asks)
+    for turn in range(plan.samples):
+        if turn >= MIN_SAMPLES and time.monotonic() > until:
+            break
+        for name, (ask, change) in asks.items():
+            change()
+            samples[name].append(ask(turn))
+    return {name: median(seconds) for name, seconds in samples.items()}
 
 
 def _seconds(client: Client, path: str) -> float:

@@ -12,6 +12,7 @@ from benchmarks import records, server
 CONNECTIONS = 8
 SCRIPT = Path(__file__).with_name("load.lua")
 HOT = 1_000
+LEAST_BYTES = {"page": 8_000, "nft": 400, "list": 200}  # of an answer: less is a redirect, or empty
 
 
 class Walk(NamedTuple):
@@ -71,4 +72,6 @@ def run(
     counted = json.loads(lines[0])
     if counted["not_2xx"] or counted["socket"] or counted["timeout"] or not counted["requests"]:
         raise SystemExit(f"Not every answer to {what} {path} was a good one: {counted}")
+    if counted["bytes"] < LEAST_BYTES[what] * counted["requests"]:
+        raise SystemExit(f"Answers to {what} {path} are too small: {counted}")
     return counted | {"per_second": counted["requests"] / counted["seconds"]}

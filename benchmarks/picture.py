@@ -32,8 +32,8 @@ STYLE = {
 COLORS = {"service": OURS, "granian": OURS, "bare": LIMIT, "bare_granian": LIMIT}
 BARS = {
     "orderbook": "Order book, first page: requests per second",
-    "hot": "One NFT of a thousand: requests per second",
-    "all": "Every time another NFT: requests per second",
+    "hot": "One of 1,000 NFTs: requests per second",
+    "all": "Another NFT each time: requests per second",
 }
 
 

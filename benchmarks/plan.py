@@ -36,5 +36,5 @@ def listed_of(nfts: int) -> int:
 
 
 USUAL = Plan("usual", 1_000_000, (10_000, 100_000, 1_000_000), 5, 3, 200, 8.0, True)
-QUICK = Plan("quick", 100_000, (10_000, 100_000), 2, 1, 40, 0.8, False)
+QUICK = Plan("quick", 100_000, (10_000, 100_000), 2, 1, 40, 0.5, False)
 FULL = USUAL._replace(name="full", sizes=(*USUAL.sizes, 10_000_000))

@@ -54,6 +54,10 @@ class Writer:
             row = queries.mark_listed(db, *records.key(number), owner, price, now, now)
         assert row, "nothing was written"
 
+    @property
+    def is_one_ended(self) -> bool:
+        return self._ended is not None
+
     def close(self) -> None:
         self._app.extensions["database"].close()
 
@@ -94,6 +98,8 @@ def main(database: str, nfts: str, per_second: str) -> None:
             break
         writer.end_or_relist()
         committed += 1
+    if writer.is_one_ended:
+        writer.end_or_relist()
     print(committed, time.monotonic() - started)
     writer.close()
 
