@@ -18,7 +18,7 @@ SORT = re.compile(r"^USE TEMP B-TREE FOR ORDER BY")
 
 def run(bench: Bench, rows: list[Row]) -> list[str]:
     """All problems, a sentence each."""
-    return [*_scans(bench), *_missing_304(bench), *_far_from_target(rows)]
+    return [*_scans(bench), *_missing_304(bench), *far_from_target(rows)]
 
 
 def _addresses(bench: Bench) -> list[str]:
@@ -53,13 +53,13 @@ def _scans(bench: Bench) -> list[str]:
             answer.get_data()
             if answer.status_code != 200:
                 problems.append(f"GET {address} is answered with {answer.status_code}")
-            problems += _explain(bench.database, connect, address, statements)
+            problems += explain(bench.database, connect, address, statements)
     finally:
         sqlite3.connect = connect
     return problems
 
 
-def _explain(database: Path, connect, address: str, statements: list[str]) -> list[str]:
+def explain(database: Path, connect, address: str, statements: list[str]) -> list[str]:
     problems = []
     with closing(connect(database)) as db:
         queries = [
@@ -98,7 +98,7 @@ def _missing_304(bench: Bench) -> list[str]:
     return problems
 
 
-def _far_from_target(rows: list[Row]) -> list[str]:
+def far_from_target(rows: list[Row]) -> list[str]:
     problems = []
     for row in rows:
         if row.target is None or not row.other:  # a figure of its own says much about the machine

@@ -49,30 +49,24 @@ class Client:
             self._sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
         started = time.perf_counter()
         self._sock.sendall(request)
-        received = self._receive()
+        received = bytearray(self._receive())
         while (end := received.find(b"\r\n\r\n")) < 0:
             received += self._receive()
-        head, chunks = received[:end].decode("latin-1"), [received[end + 4 :]]
-        status, headers = _parse(head)
-        is_empty = status in (204, 304)
-        while not chunks[-1] and not is_empty and headers.get("content-length") != "0":
-            chunks.append(self._receive())
+        status, headers = _parse(received[:end].decode("latin-1"))
+        body = received[end + 4 :]
+        is_chunked = "chunked" in headers.get("transfer-encoding", "")
+        length = 0 if status in (204, 304) else int(headers.get("content-length", -1))
+        if not body and length:
+            body += self._receive()
         first = time.perf_counter() - started
-        if "chunked" in headers.get("transfer-encoding", ""):
-            while not b"".join(chunks[-2:])[-7:].endswith(b"\r\n0\r\n\r\n") and chunks != [
-                b"0\r\n\r\n"
-            ]:
-                chunks.append(self._receive())
-            seconds = time.perf_counter() - started
-            return Answer(status, headers, _joined(b"".join(chunks)), seconds, first)
-        missing = 0 if is_empty else int(headers["content-length"]) - sum(map(len, chunks))
-        while missing > 0:
-            chunks.append(self._receive())
-            missing -= len(chunks[-1])
+        while not _ends_chunks(body) if is_chunked else len(body) < length:
+            body += self._receive()
+        if length < 0 and not is_chunked:
+            raise ValueError("The answer does not say where it ends")
         seconds = time.perf_counter() - started
         if headers.get("connection", "").lower() == "close":
             self.close()
-        return Answer(status, headers, b"".join(chunks), seconds, first)
+        return Answer(status, headers, _joined(body) if is_chunked else bytes(body), seconds, first)
 
     def _receive(self) -> bytes:
         received = self._sock.recv(262_144)
@@ -87,7 +81,11 @@ def _parse(head: str) -> tuple[int, dict[str, str]]:
     return int(line.split()[1]), {name.lower(): value.strip() for name, _, value in pairs}
 
 
-def _joined(chunked: bytes) -> bytes:
+def _ends_chunks(body: bytearray) -> bool:
+    return body.endswith(b"\r\n0\r\n\r\n") or body == b"0\r\n\r\n"
+
+
+def _joined(chunked: bytearray) -> bytes:
     """The body that came in chunks."""
     parts, at = [], 0
     while True:

@@ -25,12 +25,13 @@ def prepare(nfts: int) -> Path:
             old.unlink()
         print(f"Building a table of {nfts:,} NFTs ...", flush=True)
         building = kept.with_suffix(".building")
-        _build(building, nfts)
+        build(building, nfts)
         building.rename(kept)
     return kept
 
 
-def _build(path: Path, nfts: int) -> None:
+def build(path: Path, nfts: int) -> None:
+    """Write a new table of the service, with so many NFTs in it."""
     Database(str(path), SCHEMA).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
         db.execute("PRAGMA synchronous = OFF")  # a crash here costs a new start, and nothing else
