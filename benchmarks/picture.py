@@ -7,7 +7,7 @@ import matplotlib
 
 matplotlib.use("svg")
 from matplotlib import pyplot as plt
-from matplotlib.ticker import FuncFormatter, NullFormatter
+from matplotlib.ticker import FuncFormatter, MaxNLocator, NullFormatter
 
 from benchmarks import contenders
 from benchmarks.plan import Plan
@@ -31,9 +31,9 @@ STYLE = {
 }
 COLORS = {"service": OURS, "granian": OURS, "bare": LIMIT, "bare_granian": LIMIT}
 BARS = {
-    "orderbook": "Order book, first page: requests per second",
-    "hot": "One of 1,000 NFTs: requests per second",
-    "all": "Another NFT each time: requests per second",
+    "orderbook": "Order book, first page: requests/s",
+    "hot": "One of 1,000 NFTs: requests/s",
+    "all": "Another NFT each time: requests/s",
 }
 
 
@@ -87,6 +87,7 @@ def _bars(axes, runs: dict[str, list[float]], title: str) -> None:
         )
     axes.set_title(title)
     axes.set_xlim(0, max(map(sum, zip(values, spread[1], strict=True))) * 1.12)
+    axes.xaxis.set_major_locator(MaxNLocator(6))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:,.0f}"))
     axes.tick_params(axis="y", length=0)
     axes.spines["left"].set_visible(False)
@@ -108,7 +109,9 @@ def _depth(axes, depths: dict, plan: Plan) -> None:
     axes.set_title("A page of the order book, nothing kept: ms")
     axes.set_xlabel("listings before it")
     axes.set_xscale("symlog", linthresh=100, linscale=0.5)
-    axes.set_xticks(plan.offsets)
+    axes.set_xticks(
+        [offset for offset in plan.offsets if offset * 3 <= plan.deep or offset == plan.deep]
+    )
     _log(axes)
 
 
@@ -130,7 +133,7 @@ def _line(axes, points: dict[int, float], color: str, label: str) -> None:
 def _log(axes) -> None:
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    axes.set_ylim(min(low, 0.1), max(high, 10))
+    axes.set_ylim(min(low, 0.1), max(high * 4, 10))  # room for the legend
     axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: _short(value)))
     axes.xaxis.set_minor_formatter(NullFormatter())
