@@ -6,7 +6,6 @@ python -m benchmarks [quick | full | check]
 import json
 import signal
 import sys
-import tempfile
 import time
 from contextlib import contextmanager
 from pathlib import Path
@@ -34,13 +33,10 @@ PLANS = {"usual": USUAL, "quick": QUICK, "full": FULL, "check": QUICK}
 @contextmanager
 def setting(plan: Plan):
     """A table of the run's own, its tokens, and every contender serving it."""
-    data.FOLDER.mkdir(exist_ok=True)
-    for nfts in plan.sizes:
-        data.prepare(nfts)
-    with tempfile.TemporaryDirectory(dir=data.FOLDER, prefix="run-") as name:
-        folder = Path(name)
-        (folder / str(plan.nfts)).mkdir()
-        database = data.copy(plan.nfts, folder / str(plan.nfts)).rename(folder / "market.db")
+    with data.folder() as folder:
+        for nfts in plan.sizes:
+            data.prepare(nfts)
+        database = data.copy(plan.nfts, folder / "market.db")  # Datasette's address has its name
         reader, seller = service.create_access_tokens(database)
         print("Starting all contenders ...", flush=True)
         with contenders.start_all(database, plan.nfts, reader) as servers:

@@ -1,8 +1,11 @@
 """The tables that are measured: built once, kept while they would come out the same, copied for each run."""
 
 import hashlib
+import os
 import shutil
-from contextlib import closing
+import tempfile
+from collections.abc import Iterator
+from contextlib import closing, contextmanager
 from pathlib import Path
 
 from benchmarks import records
@@ -20,7 +23,6 @@ def prepare(nfts: int) -> Path:
     digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
     kept = FOLDER / f"{nfts}-{digest}.db"
     if not kept.exists():
-        FOLDER.mkdir(exist_ok=True)
         for old in FOLDER.glob(f"{nfts}-*"):
             old.unlink()
         print(f"Building a table of {nfts:,} NFTs ...", flush=True)
@@ -45,8 +47,18 @@ def build(path: Path, nfts: int) -> None:
     Path(f"{path}.lock").unlink(missing_ok=True)
 
 
-def copy(nfts: int, folder: Path) -> Path:
+@contextmanager
+def folder() -> Iterator[Path]:
+    """A run's own folder, gone after it; those of runs that were killed go, too."""
+    FOLDER.mkdir(exist_ok=True)
+    for old in FOLDER.glob("run-*-*"):
+        if not Path("/proc", old.name.split("-")[1]).exists():
+            shutil.rmtree(old, ignore_errors=True)
+    with tempfile.TemporaryDirectory(dir=FOLDER, prefix=f"run-{os.getpid()}-") as name:
+        yield Path(name)
+
+
+def copy(nfts: int, path: Path) -> Path:
     """A table of a run's own, to be written to."""
-    path = folder / f"market{nfts}.db"
     shutil.copyfile(prepare(nfts), path)
     return path

@@ -78,7 +78,7 @@ def sizes(bench: Bench) -> dict:
             if nfts == plan.nfts:
                 database, server, reader = bench.database, bench.servers["service"], bench.reader
             else:
-                database = data.copy(nfts, bench.database.parent)
+                database = data.copy(nfts, bench.database.with_name(f"{nfts}.db"))
                 reader, _ = create_access_tokens(database)
                 server = stack.enter_context(contenders.start("service", database))
             writer = stack.enter_context(closing(Writer(database, nfts)))
