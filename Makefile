@@ -1,4 +1,5 @@
-# make run: serve the marketplace in the sandbox. make test: run all tests. Each sets up what is missing.
+# make run: serve the marketplace in the sandbox. make test: run all tests. make bench: measure it against others.
+# Each sets up what is missing.
 
 PYTHON ?= python3
 PORT ?= 8000
@@ -6,7 +7,7 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: run test wallets clients browser lint format clean
+.PHONY: run test bench bench-check wallets clients browser lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -14,6 +15,14 @@ run: .venv/installed
 
 test: .venv/installed-dev lint
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest
+
+# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides.
+bench: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
+
+# What no noise explains: a scan, a missing 304, half of a target missed.
+bench-check: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
 # The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
 wallets:
@@ -40,7 +49,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf .venv instance
+	rm -rf .venv instance benchmarks/.venv benchmarks/.data
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
@@ -56,4 +65,16 @@ clean:
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	@echo "Installing what the tests need ..."
 	@$(PIP_INSTALL) -r requirements-dev.txt
+	@touch $@
+
+benchmarks/.venv/installed: requirements.txt benchmarks/requirements.txt constraints.txt | .venv/bin/python
+	@echo "Installing what the service is compared with ..."
+	@.venv/bin/python -m venv benchmarks/.venv
+	@benchmarks/.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
+	  -r requirements.txt -r benchmarks/requirements.txt
+	@touch $@
+
+benchmarks/peers/fastify/node_modules/.installed: benchmarks/peers/fastify/package-lock.json
+	@command -v npm > /dev/null || { echo "Fastify needs Node.js 20 or newer, with npm: https://nodejs.org"; exit 1; }
+	@npm ci --prefix benchmarks/peers/fastify --loglevel=error
 	@touch $@

@@ -1,0 +1,67 @@
+"""The machine a run was made on, and who may use which of its cores."""
+
+import json
+import os
+import platform
+import subprocess
+from datetime import UTC, datetime
+from importlib.metadata import version
+from pathlib import Path
+
+from benchmarks import server, service
+from marketplace.db import sqlite3
+
+PACKAGES = (
+    "gunicorn",
+    "granian",
+    "flask",
+    "flask-smorest",
+    "fastapi",
+    "uvicorn",
+    "pydantic",
+    "datasette",
+)
+FASTIFY = Path(__file__).parent / "peers" / "fastify" / "package.json"
+
+
+def pin() -> None:
+    """Leave the servers' core to the servers."""
+    servers, load = server.cores()
+    if servers == load:
+        print("There is only one core: load and servers share it, and figures say little.")
+    os.sched_setaffinity(0, {load})
+
+
+def describe() -> dict:
+    load = os.getloadavg()[0]
+    if load > 0.5:
+        print(f"The machine is busy (load {load:.1f}): expect rough figures.")
+    return {
+        "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
+        "commit": _say("git", "-C", str(service.ROOT), "describe", "--always", "--dirty"),
+        "processor": _processor(),
+        "cores": len(os.sched_getaffinity(0)),
+        "system": f"{platform.system()} {platform.release()}",
+        "load": round(load, 2),
+        "versions": {
+            "python": platform.python_version(),
+            "sqlite": sqlite3.sqlite_version,
+            "node": _say("node", "--version").removeprefix("v"),
+            **{package: version(package) for package in PACKAGES},
+            **json.loads(FASTIFY.read_text())["dependencies"],
+        },
+    }
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.machine()
+
+
+def _say(*words: str) -> str:
+    try:
+        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        return "unknown"

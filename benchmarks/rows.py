@@ -1,0 +1,114 @@
+"""The rows of the table: what is compared with what, the target of each, and whether it was met."""
+
+from collections.abc import Iterator
+from statistics import median
+from typing import NamedTuple
+
+from benchmarks.contenders import title
+from benchmarks.plan import Plan
+from benchmarks.throughput import Figures
+
+ORDERBOOK = "Order book, first page"
+NOTHING_KEPT = "Order book, nothing kept"
+COLLECTION = "10,000 listed of a collection"
+
+
+class Row(NamedTuple):
+    """``value`` is what the target is about: a ratio where there is another figure, else our figure."""
+
+    group: str
+    name: str
+    ours: str
+    other: str
+    value: float
+    shown: str
+    target: float | None
+    at_least: bool
+
+    @property
+    def is_met(self) -> bool | None:
+        if self.target is None:
+            return None
+        return self.value >= self.target if self.at_least else self.value <= self.target
+
+
+def make(results: dict, plan: Plan) -> list[Row]:
+    return [
+        *_orderbook(results["throughput"]),
+        *_nothing_kept(results["depths"], results["sizes"]["orderbook"], plan),
+        *_nft(results["throughput"], results["sizes"]["nft"], plan),
+        *_collection(results["collection"]),
+        _listings(results["throughput"]["list"]["service"]),
+    ]
+
+
+def _orderbook(figures: Figures) -> Iterator[Row]:
+    runs = figures["orderbook"]
+    yield _throughput(ORDERBOOK, runs, "service", "bare", 0.8)
+    yield _throughput(ORDERBOOK, runs, "service", "fastapi", 1.6)
+    yield _throughput(ORDERBOOK, runs, "granian", "fastify", 1.3)
+    yield _throughput(ORDERBOOK, runs, "service", "fastify")
+    yield _throughput(ORDERBOOK, runs, "service", "datasette")
+    yield _throughput(ORDERBOOK, runs, "granian", "bare_granian")
+    row = _throughput(ORDERBOOK, figures["writes"], "written", "quiet", 0.7)
+    yield row._replace(name="with 20 writes a second / with none")
+
+
+def _nothing_kept(depths: dict, sizes: dict, plan: Plan) -> Iterator[Row]:
+    first, deep, depth = depths["service"][0], depths["service"][plan.deep], f"{plan.deep:,}"
+    yield _time(NOTHING_KEPT, f"page at offset {depth} / first page", deep, first, 3)
+    yield _time(
+        NOTHING_KEPT, f'page by rel="next" at {depth} / first page', depths["link"], first, 1.5
+    )
+    other = depths["fastapi"][plan.deep]
+    yield _time(NOTHING_KEPT, f"page at offset {depth} / FastAPI's", deep, other)
+    yield _time(NOTHING_KEPT, _tables(plan), sizes[plan.nfts], sizes[min(plan.sizes)], 1.5)
+
+
+def _nft(figures: Figures, sizes: dict, plan: Plan) -> Iterator[Row]:
+    hot, everywhere = "One of 1,000 NFTs, again and again", "Every time another NFT"
+    for group, runs, ours, other, target in (
+        (hot, figures["hot"], "service", "bare", 0.75),
+        (hot, figures["hot"], "service", "fastapi", None),
+        (hot, figures["hot"], "granian", "fastify", None),
+        (everywhere, figures["all"], "service", "fastapi", 0.6),
+        (everywhere, figures["all"], "service", "fastify", None),
+        (everywhere, figures["all"], "granian", "fastify", None),
+    ):
+        if {ours, other} <= runs.keys():
+            yield _throughput(group, runs, ours, other, target)
+    yield _time(everywhere, _tables(plan), sizes[plan.nfts], sizes[min(plan.sizes)], 1.5)
+
+
+def _collection(collection: dict) -> Iterator[Row]:
+    milliseconds, megabytes = collection["first_byte_seconds"] * 1000, collection["peak_mb"]
+    shown = _ms(milliseconds / 1000)
+    yield Row(COLLECTION, "time to first byte", shown, "", milliseconds, "", 50, False)
+    name = f"peak memory over idle, for {collection['body_mb']:.1f} MB"
+    yield Row(COLLECTION, name, f"{megabytes:.1f} MB", "", megabytes, "", 40, False)
+
+
+def _listings(runs: list[float]) -> Row:
+    group, per_second = "POST /v1/list/extwallet", median(runs)
+    return Row(group, "durably committed", f"{per_second:,.0f}/s", "", per_second, "", 500, True)
+
+
+def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None = None) -> Row:
+    # Of runs of the same round: what slows the machine for a while slows both.
+    ratio = median(mine / its for mine, its in zip(runs[ours], runs[other], strict=True))
+    shown = [f"{median(runs[name]):,.0f}/s" for name in (ours, other)]
+    names = [title(name) for name in (ours, other)]
+    return Row(group, " / ".join(names), *shown, ratio, f"{ratio:.2f}", target, True)
+
+
+def _time(group: str, name: str, ours: float, other: float, target: float | None = None) -> Row:
+    ratio = ours / other
+    return Row(group, name, _ms(ours), _ms(other), ratio, f"{ratio:.2f}", target, False)
+
+
+def _tables(plan: Plan) -> str:
+    return f"in a table of {plan.nfts:,} / of {min(plan.sizes):,}"
+
+
+def _ms(seconds: float) -> str:
+    return f"{seconds * 1000:,.2f} ms"

@@ -1,0 +1,86 @@
+"""Requests per second: contenders take turns, round after round."""
+
+from contextlib import closing, nullcontext
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import contenders, load
+from benchmarks.plan import Plan
+from benchmarks.server import Server
+from benchmarks.writer import writing
+from marketplace.db import sqlite3
+
+WRITES_PER_SECOND = 20
+Figures = dict[str, dict[str, list[float]]]
+
+
+class Measure(NamedTuple):
+    """One question, and who is asked it: those a target is about, and those besides for the picture."""
+
+    what: str  # load.lua's name of it
+    names: tuple[str, ...]
+    others: tuple[str, ...] = ()
+
+
+# "quiet" and "written" are this service, asked in turn without and with another process that writes.
+MEASURES = {
+    "orderbook": Measure("page", tuple(contenders.COMMANDS)),
+    "hot": Measure("nft", ("service", "bare"), ("fastapi", "fastify", "granian")),
+    "all": Measure("nft", ("service", "fastapi"), ("fastify", "granian")),
+    "writes": Measure("page", ("quiet", "written")),
+    "list": Measure("list", ("service",)),
+}
+
+
+class Bench(NamedTuple):
+    """What every measurement needs to know of a run."""
+
+    plan: Plan
+    database: Path
+    servers: dict[str, Server]
+    reader: str
+    seller: str
+
+
+def measure(bench: Bench) -> Figures:
+    """Requests per second of each run, by measure and contender."""
+    figures: Figures = {}
+    for turn in range(bench.plan.rounds):
+        print(f"Round {turn + 1} of {bench.plan.rounds} ...", flush=True)
+        for key, (what, names, others) in MEASURES.items():
+            names = names + others if bench.plan.everyone else names
+            for name in names[::-1] if turn % 2 else names:  # nobody is always the first
+                counted = _run(bench, key, what, name, turn)
+                figures.setdefault(key, {}).setdefault(name, []).append(counted["per_second"])
+    return figures
+
+
+def warm_up(bench: Bench) -> None:
+    """What is compiled, opened or read on first use is so before it counts."""
+    for name in bench.servers:
+        load.run(bench.servers[name].port, bench.reader, contenders.ORDERBOOK[name], 1)
+
+
+def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
+    plan = bench.plan
+    server = bench.servers["service" if name in ("quiet", "written") else name]
+    writes = nullcontext()
+    if name == "written":
+        writes = writing(bench.database, plan.nfts, WRITES_PER_SECOND)
+    if key == "hot":
+        walk = load.hot(plan.nfts)
+    else:  # each round begins elsewhere, so that it meets NFTs that no round before it met
+        walk = load.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)
+    path = contenders.ORDERBOOK.get(name, "/v1/orderbook") if what == "page" else "/"
+    token = bench.seller if what == "list" else bench.reader
+    before = _count_prepared(bench.database)
+    with writes:
+        counted = load.run(server.port, token, path, plan.seconds, what, walk)
+    if what == "list" and _count_prepared(bench.database) - before < counted["requests"]:
+        raise SystemExit("Listings were answered that were not committed")
+    return counted
+
+
+def _count_prepared(database: Path) -> int:
+    with closing(sqlite3.connect(database)) as db:
+        return db.execute("SELECT COUNT(*) FROM prepared_listing").fetchone()[0]
