@@ -59,6 +59,9 @@ def warm_up(bench: Bench) -> None:
     """What is compiled, opened or read on first use is so before it counts."""
     for name in bench.servers:
         load.run(bench.servers[name].port, bench.reader, contenders.ORDERBOOK[name], 1)
+    for name in MEASURES["hot"].names:
+        walk = load.hot(bench.plan.nfts)
+        load.run(bench.servers[name].port, bench.reader, "/", 2, "nft", walk)
 
 
 def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:

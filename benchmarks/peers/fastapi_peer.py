@@ -22,7 +22,7 @@ NFT_SQL = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
 ORDERBOOK_SQL = """
     SELECT * FROM nft
     WHERE is_for_sale = 1
-    ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
+    ORDER BY listed_order DESC, token, serial_no
     LIMIT :limit OFFSET :offset
 """
 

@@ -11,7 +11,7 @@ const findNft = db.prepare("SELECT * FROM nft WHERE token = :token AND serial_no
 const listOrderbook = db.prepare(`
   SELECT * FROM nft
   WHERE is_for_sale = 1
-  ORDER BY last_listed_at DESC NULLS LAST, token, serial_no
+  ORDER BY listed_order DESC, token, serial_no
   LIMIT :limit OFFSET :offset
 `);
 
