@@ -71,7 +71,7 @@ def report(plan: Plan, results: dict, about: dict) -> list[rows.Row]:
 
 
 def main(what: str = "usual") -> int:
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended"))
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("Ended by SIGTERM"))
     if what not in PLANS:
         sys.exit(__doc__)
     load.require_wrk()
