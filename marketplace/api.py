@@ -57,8 +57,25 @@ def _refuse_constant(name):
     raise ValueError(f"{name} is not a JSON number")
 
 
+def _only_documenting(decorate):
+    """Take a decorator's documentation, and leave out the call it would add to every request."""
+
+    def decorator(view):
+        view._apidoc = decorate(view)._apidoc
+        return view
+
+    return decorator
+
+
 class Blueprint(flask_smorest.Blueprint):
     ARGUMENTS_PARSER = Parser()
+
+    @staticmethod
+    def doc(**documentation):
+        return _only_documenting(flask_smorest.Blueprint.doc(**documentation))
+
+    def alt_response(self, *args, **documentation):
+        return _only_documenting(super().alt_response(*args, **documentation))
 
     def path(self, schema):
         """Validate the path's own parameters, after authentication, and pass them on by inside name."""
@@ -106,7 +123,7 @@ class Blueprint(flask_smorest.Blueprint):
 
     def records(self, schema, **documentation):
         """Answer with rows, written as the schema says: one, a list, or a list that is still being read."""
-        document = self.response(200, schema, **documentation)
+        document = _only_documenting(self.response(200, schema, **documentation))
         not_modified = self.doc(responses={304: "NotModified"})
 
         def decorator(view):

@@ -44,7 +44,7 @@ class Database:
             )
         self.path = Path(path)
         self._local = threading.local()
-        self._observer: tuple[int, sqlite3.Connection] | None = None
+        self._observer: tuple[int, sqlite3.Cursor] | None = None
         self._observing = threading.Lock()
         self._create(schema)
 
@@ -104,7 +104,9 @@ class Database:
         """
         with self._observing:
             if self._observer is None or self._observer[0] != os.getpid():
-                self._observer = (os.getpid(), self._connect(check_same_thread=False))
+                connection = self._connect(check_same_thread=False)
+                connection.row_factory = None
+                self._observer = (os.getpid(), connection.cursor())
             return self._observer[1].execute("PRAGMA data_version").fetchone()[0]
 
     def close(self) -> None:
