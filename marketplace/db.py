@@ -94,7 +94,10 @@ class Database:
     def settle(self, name: str, value: bytes) -> bytes:
         """What holds for the whole database under a name: what is settled already, or else this value."""
         with closing(self._connect()) as connection:
-            queries.insert_property(connection, name, value)
+            if queries.get_property(connection, name) is None:
+                queries.insert_property(
+                    connection, name, value
+                )  # the first one to get here decides
             return queries.get_property(connection, name)["value"]
 
     def version(self) -> int:

@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+import weakref
 from pathlib import Path
 
 from marketplace.ledger.deadline import Deadline
@@ -48,10 +49,12 @@ class Decoder:
 
     def _started(self) -> subprocess.Popen:
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
+            self.close()
             self._process = subprocess.Popen(  # noqa: S603 (our own program)
                 [sys.executable, "-I", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE
             )
             self._owner = os.getpid()
+            self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
         return self._process
 
     def _ask(self, process: subprocess.Popen, content: bytes) -> Optimised:
@@ -65,13 +68,15 @@ class Decoder:
 
     def close(self) -> None:
         """End the process, where it is ours."""
-        if self._process is not None and self._owner == os.getpid():
-            self._process.kill()
-            self._process.communicate()
+        if self._process is not None:
+            self._finalizer()
             self._process = None
 
-    def __del__(self) -> None:
-        self.close()
+
+def _end(process: subprocess.Popen, owner: int) -> None:
+    if owner == os.getpid():
+        process.kill()
+        process.communicate()
 
 
 def _read(process: subprocess.Popen) -> bytes:
