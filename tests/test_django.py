@@ -23,7 +23,7 @@ def shop(tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("SHOP_DATABASE", f"{folder}/shop.db")
         patch.setenv("DJANGO_SETTINGS_MODULE", "shop.settings")
-        # Playwright, in the tests before, leaves an event loop in this thread, which Django takes for its own.
+        # The browser tests leave an event loop in this thread, which Django takes for its own.
         patch.setenv("DJANGO_ALLOW_ASYNC_UNSAFE", "true")
         for name, value in settings(folder).items():
             patch.setenv(f"MARKETPLACE_{name}", value)
