@@ -100,8 +100,9 @@ class _Version:
 
     def keep(self, key: tuple, answer: Answer) -> None:
         with self._lock:
+            replaced = self.answers.pop(key, None)
             self.answers[key] = answer
-            self._size += answer.size
+            self._size += answer.size - (replaced.size if replaced else 0)
             while self._size > MAX_KEPT_BYTES:
                 oldest = next(iter(self.answers))
                 self._size -= self.answers.pop(oldest).size

@@ -170,6 +170,17 @@ def test_what_is_kept_is_bounded(app, client, nft, monkeypatch):
     assert 0 < len(layer._version.answers) < 50
 
 
+def test_an_answer_kept_again_counts_once(app, client, nft, monkeypatch):
+    """Many tokens ask for the same: each is a miss of its own, and none of them a 500."""
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
+    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
+    assert client.get("/v1/orderbook").status_code == 200
+    for _ in range(100):
+        layer._version.tokens.clear()
+        assert client.get("/v1/orderbook").status_code == 200
+    assert len(layer._version.answers) == 1
+
+
 def layers(app):
     layer = app.wsgi_app
     while layer is not None:
