@@ -50,23 +50,19 @@ class Database:
 
     def _create(self, schema: Path) -> None:
         try:
-            self._apply(schema)
-        except (OSError, sqlite3.Error) as error:
-            raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
-
-    def _apply(self, schema: Path) -> None:
-        self.path.parent.mkdir(parents=True, exist_ok=True)
-        # Workers that start at once take turns: switching to WAL does not wait for a lock by itself.
-        with open(f"{self.path}.lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
-            try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            # Workers that start at once take turns: switching to WAL does not wait for a lock by itself.
+            with open(f"{self.path}.lock", "w") as lock:
+                fcntl.flock(lock, fcntl.LOCK_EX)
                 with closing(self._connect()) as connection:
                     connection.executescript(schema.read_text())
-            except sqlite3.DatabaseError as error:
-                raise DatabaseUnreadable(
-                    f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
-                    " -shm files away, and restore a backup: flask --app wsgi restore FILE"
-                ) from error
+        except OSError as error:
+            raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise DatabaseUnreadable(
+                f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
+                " -shm files away, and restore a backup: flask --app wsgi restore FILE"
+            ) from error
 
     def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
         connection = sqlite3.connect(
@@ -95,9 +91,7 @@ class Database:
         """What holds for the whole database under a name: what is settled already, or else this value."""
         with closing(self._connect()) as connection:
             if queries.get_property(connection, name) is None:
-                queries.insert_property(
-                    connection, name, value
-                )  # the first one to get here decides
+                queries.insert_property(connection, name, value)
             return queries.get_property(connection, name)["value"]
 
     def version(self) -> int:
