@@ -12,8 +12,10 @@ import gzip
 import hashlib
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
+from typing import NamedTuple
 
 from flask import Flask
 
@@ -23,53 +25,57 @@ MAX_KEPT_BYTES = 64 * 1024 * 1024
 MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: no ETag, not kept
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
-CACHE_CONTROL = "private, no-cache"
-VARY = "Authorization, Accept-Encoding, Origin"
+CACHING = (
+    ("Cache-Control", "private, no-cache"),
+    ("Vary", "Authorization, Accept-Encoding, Origin"),
+)
 
 # In the WSGI environment, Unix time: until when the request's token may read. Set by tokens.authenticate, or
 # here before it is asked, where it said so about this version of the database.
 EXPIRES_AT = "marketplace.expires_at"
 
 
+class Form(NamedTuple):
+    """An answer as it goes over the wire: plain, or compressed."""
+
+    etag: str
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
 class Answer:
-    """A whole 200: its body, its headers, and its compressed body once somebody asked for it."""
+    """A whole 200, and its compressed form once somebody asked for it."""
+
+    __slots__ = ("_gzipped", "_plain")
 
     def __init__(self, headers: list[tuple[str, str]], body: bytes) -> None:
+        own = [(name, value) for name, value in headers if name not in ("Content-Length", "Vary")]
         tag = hashlib.blake2b(body, digest_size=16).hexdigest()
-        kept = [(name, value) for name, value in headers if name not in ("Content-Length", "Vary")]
-        self._headers = [*kept, ("Cache-Control", CACHE_CONTROL), ("Vary", VARY)]
-        self._body = body
-        self._plain = self._variant(body, f'"{tag}"')
+        self._plain = Form(f'"{tag}"', (*own, *CACHING), body)
         self._gzipped = None
-        self._tag = tag
 
     @property
     def size(self) -> int:
-        return 2 * len(self._body) + 1000
-
-    def _variant(self, body: bytes, etag: str, *more: tuple[str, str]) -> tuple:
-        headers = [*self._headers, ("ETag", etag), *more]
-        return etag, body, [*headers, ("Content-Length", str(len(body)))], headers
+        return 2 * len(self._plain.body) + 1000
 
     def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        variant = self._plain
-        if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", "") and len(self._body) >= MIN_GZIP_BYTES:
-            variant = self._compressed(environ["HTTP_ACCEPT_ENCODING"]) or variant
-        etag, body, headers, headers_without_body = variant
+        etag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING", ""))
         wanted = environ.get("HTTP_IF_NONE_MATCH")
+        # A list of its own each time: a layer in front may add to it.
         if wanted is not None and _matches(wanted, etag):
-            start_response("304 NOT MODIFIED", headers_without_body)
+            start_response("304 NOT MODIFIED", [*headers, ("ETag", etag)])
             return []
-        start_response("200 OK", headers)
+        start_response("200 OK", [*headers, ("ETag", etag), ("Content-Length", str(len(body)))])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
-    def _compressed(self, accepted: str) -> tuple | None:
-        if not _accepts_gzip(accepted):
-            return None
+    def _choose(self, accepted: str) -> Form:
+        plain = self._plain
+        if len(plain.body) < MIN_GZIP_BYTES or not _accepts_gzip(accepted):
+            return plain
         if self._gzipped is None:
-            body = gzip.compress(self._body, GZIP_LEVEL, mtime=0)
-            encoding = ("Content-Encoding", "gzip")
-            self._gzipped = self._variant(body, f'"{self._tag}-gzip"', encoding)
+            body = gzip.compress(plain.body, GZIP_LEVEL, mtime=0)
+            headers = (*plain.headers, ("Content-Encoding", "gzip"))
+            self._gzipped = Form(f'{plain.etag[:-1]}-gzip"', headers, body)
         return self._gzipped
 
 
@@ -93,7 +99,7 @@ class _Version:
 
     def __init__(self, number: int | None) -> None:
         self.number = number
-        self.answers: dict[tuple, Answer] = {}
+        self.answers: OrderedDict[tuple, Answer] = OrderedDict()
         self.tokens: dict[str, float] = {}
         self._size = 0
         self._lock = threading.Lock()
@@ -104,8 +110,8 @@ class _Version:
             self.answers[key] = answer
             self._size += answer.size - (replaced.size if replaced else 0)
             while self._size > MAX_KEPT_BYTES:
-                oldest = next(iter(self.answers))
-                self._size -= self.answers.pop(oldest).size
+                _, oldest = self.answers.popitem(last=False)
+                self._size -= oldest.size
 
 
 class KeptAnswers:
@@ -152,8 +158,7 @@ class KeptAnswers:
             return _without_body(chunks) if environ["REQUEST_METHOD"] == "HEAD" else chunks
         body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
         if rest is not None:
-            passed = [*headers, ("Cache-Control", CACHE_CONTROL), ("Vary", VARY)]
-            start_response(status, passed)
+            start_response(status, [*headers, *CACHING])
             return _without_body(rest) if environ["REQUEST_METHOD"] == "HEAD" else rest
         answer = Answer(headers, body)
         expires_at = asked.get(EXPIRES_AT)

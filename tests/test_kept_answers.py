@@ -181,6 +181,21 @@ def test_an_answer_kept_again_counts_once(app, client, nft, monkeypatch):
     assert len(layer._version.answers) == 1
 
 
+def test_a_layer_in_front_may_add_headers(app, client, nft):
+    service = app.wsgi_app
+
+    def in_front(environ, start_response):
+        def add(status, headers, exc_info=None):
+            headers.append(("X-Host", "1"))
+            return start_response(status, headers, exc_info)
+
+        return service(environ, add)
+
+    app.wsgi_app = in_front
+    for _ in range(3):
+        assert client.get("/v1/orderbook").headers.getlist("X-Host") == ["1"]
+
+
 def layers(app):
     layer = app.wsgi_app
     while layer is not None:
