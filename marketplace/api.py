@@ -86,7 +86,7 @@ class Blueprint(flask_smorest.Blueprint):
             @wraps(view)
             def with_inside_names(**raw):
                 try:
-                    path = schema.load(request.view_args)
+                    path = schema.load(raw)
                 except ValidationError as error:
                     self.ARGUMENTS_PARSER.handle_error(
                         ValidationError({"path": error.messages}),
@@ -95,8 +95,7 @@ class Blueprint(flask_smorest.Blueprint):
                         error_status_code=None,
                         error_headers=None,
                     )
-                others = {name: raw[name] for name in raw.keys() - request.view_args.keys()}
-                return view(**others, **path)
+                return view(**path)
 
             with_inside_names._apidoc = document(view)._apidoc
             return with_inside_names

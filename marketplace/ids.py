@@ -14,11 +14,12 @@ MAX_HBAR = 50_000_000_000  # the whole supply
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
+_match_entity_id = re.compile(ENTITY_ID).fullmatch
 
 
 def is_entity_id(value: str) -> bool:
     """Tell whether the text is a token or account id: 0.0.1234, each number within 63 bits."""
-    return bool(re.fullmatch(ENTITY_ID, value)) and max(map(int, value.split("."))) <= MAX_INT64
+    return bool(_match_entity_id(value)) and max(map(int, value.split("."))) <= MAX_INT64
 
 
 class TransactionId(NamedTuple):

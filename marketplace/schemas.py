@@ -20,6 +20,7 @@ from marketplace.ids import (
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
+DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 
 
 def _example(description, example, **more):
@@ -83,7 +84,7 @@ class Digits(WholeNumber):
     """A whole number within bounds, written in a path or a query: ASCII digits, no leading zero."""
 
     def _deserialize(self, value, attr, data, **kwargs):
-        if not re.fullmatch("0|[1-9][0-9]{0,18}", value):
+        if not DIGITS.fullmatch(value):
             self.refuse(value)
         return super()._deserialize(int(value), attr, data, **kwargs)
 
