@@ -1,5 +1,6 @@
 """How the service is served; every line can be overridden on gunicorn's own command line."""
 
+import gc
 import logging
 import os
 import socket
@@ -59,6 +60,9 @@ def when_ready(server):
     print(startup.describe(app, addresses), flush=True)  # or each worker would print it, too
 
     app.extensions["database"].close()  # no connection may cross the fork
+    # What lives as long as the workers is looked through once, and never again by a collection of theirs.
+    gc.collect()
+    gc.freeze()
 
 
 def drop_silent_clients(sock):
