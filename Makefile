@@ -7,7 +7,13 @@ BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
-.PHONY: run test bench bench-check wallets clients browser lint format clean
+# Have a command, from Debian's packages where it is missing: $(call debian,command,packages)
+debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
+  elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
+    apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
+  else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
+
+.PHONY: run test bench bench-check wallets clients browser load lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -17,11 +23,11 @@ test: .venv/installed-dev lint
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest
 
 # QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides.
-bench: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
 
 # What no noise explains: a scan, a missing 304, half of a target missed.
-bench-check: benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
+bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
 # The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
@@ -30,10 +36,11 @@ wallets:
 
 # Debian's chromium, for tests/browser; without it, make test skips these.
 browser:
-	@if command -v chromium > /dev/null; then echo "chromium is installed"; \
-	elif command -v apt-get > /dev/null && [ "$$(id -u)" = 0 ]; then \
-	  apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends chromium fonts-liberation; \
-	else echo "Install chromium first, on Debian as root: apt-get install chromium"; exit 1; fi
+	@$(call debian,chromium,chromium fonts-liberation)
+
+# Debian's wrk, which makes the load of a benchmark.
+load:
+	@$(call debian,wrk,wrk)
 
 # The generators of API clients, for tests/test_clients.py; without them, make test skips these.
 clients: .venv/installed-dev

@@ -40,9 +40,9 @@ CREATE INDEX IF NOT EXISTS nft_listed_in_collection
 -- Serves queries.list_incomplete.
 CREATE INDEX IF NOT EXISTS nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
 
--- How many listings there are in each day, hour and minute, so that a page far down the order book is found
--- without passing over all that is above it. Periods are beginnings of dates: 2026-11-20, 2026-11-20T12,
--- 2026-11-20T12:34; a parent is the next longer period, '' for a day.
+-- How many listings there are in each month, day, hour and minute, so that a page far down the order book is
+-- found without passing over all that is above it. Periods are beginnings of dates: 2026-11, 2026-11-20,
+-- 2026-11-20T12, 2026-11-20T12:34; a parent is the next longer period, '' for a month.
 CREATE TABLE IF NOT EXISTS listing_count (
     parent TEXT NOT NULL,
     period TEXT NOT NULL,
@@ -56,7 +56,8 @@ WHEN NEW.is_for_sale = 1 AND NEW.last_listed_at IS NOT NULL
 BEGIN
     INSERT INTO listing_count (parent, period, listings)
     VALUES
-        ('', SUBSTR(NEW.last_listed_at, 1, 10), 1),
+        ('', SUBSTR(NEW.last_listed_at, 1, 7), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 7), SUBSTR(NEW.last_listed_at, 1, 10), 1),
         (SUBSTR(NEW.last_listed_at, 1, 10), SUBSTR(NEW.last_listed_at, 1, 13), 1),
         (SUBSTR(NEW.last_listed_at, 1, 13), SUBSTR(NEW.last_listed_at, 1, 16), 1)
     ON CONFLICT (parent, period) DO UPDATE SET listings = listings + 1;
@@ -69,7 +70,8 @@ BEGIN
     UPDATE listing_count SET listings = listings - 1
     WHERE (parent, period) IN (
         VALUES
-            ('', SUBSTR(OLD.last_listed_at, 1, 10)),
+            ('', SUBSTR(OLD.last_listed_at, 1, 7)),
+            (SUBSTR(OLD.last_listed_at, 1, 7), SUBSTR(OLD.last_listed_at, 1, 10)),
             (SUBSTR(OLD.last_listed_at, 1, 10), SUBSTR(OLD.last_listed_at, 1, 13)),
             (SUBSTR(OLD.last_listed_at, 1, 13), SUBSTR(OLD.last_listed_at, 1, 16))
     );
@@ -81,7 +83,8 @@ WHEN NEW.is_for_sale = 1 AND NEW.last_listed_at IS NOT NULL
 BEGIN
     INSERT INTO listing_count (parent, period, listings)
     VALUES
-        ('', SUBSTR(NEW.last_listed_at, 1, 10), 1),
+        ('', SUBSTR(NEW.last_listed_at, 1, 7), 1),
+        (SUBSTR(NEW.last_listed_at, 1, 7), SUBSTR(NEW.last_listed_at, 1, 10), 1),
         (SUBSTR(NEW.last_listed_at, 1, 10), SUBSTR(NEW.last_listed_at, 1, 13), 1),
         (SUBSTR(NEW.last_listed_at, 1, 13), SUBSTR(NEW.last_listed_at, 1, 16), 1)
     ON CONFLICT (parent, period) DO UPDATE SET listings = listings + 1;
@@ -93,7 +96,8 @@ BEGIN
     UPDATE listing_count SET listings = listings - 1
     WHERE (parent, period) IN (
         VALUES
-            ('', SUBSTR(OLD.last_listed_at, 1, 10)),
+            ('', SUBSTR(OLD.last_listed_at, 1, 7)),
+            (SUBSTR(OLD.last_listed_at, 1, 7), SUBSTR(OLD.last_listed_at, 1, 10)),
             (SUBSTR(OLD.last_listed_at, 1, 10), SUBSTR(OLD.last_listed_at, 1, 13)),
             (SUBSTR(OLD.last_listed_at, 1, 13), SUBSTR(OLD.last_listed_at, 1, 16))
     );

@@ -43,15 +43,24 @@ def make(results: dict, plan: Plan) -> list[Row]:
 
 
 def _orderbook(figures: Figures) -> Iterator[Row]:
-    runs = figures["orderbook"]
-    yield _throughput(ORDERBOOK, runs, "service", "bare", 0.8)
-    yield _throughput(ORDERBOOK, runs, "service", "fastapi", 1.6)
-    yield _throughput(ORDERBOOK, runs, "granian", "fastify", 1.3)
-    yield _throughput(ORDERBOOK, runs, "service", "fastify")
-    yield _throughput(ORDERBOOK, runs, "service", "datasette")
-    yield _throughput(ORDERBOOK, runs, "granian", "bare_granian")
+    yield from _pairs(
+        figures["orderbook"],
+        (ORDERBOOK, "service", "bare", 0.8),
+        (ORDERBOOK, "service", "fastapi", 1.6),
+        (ORDERBOOK, "granian", "fastify", 1.3),
+        (ORDERBOOK, "service", "fastify", None),
+        (ORDERBOOK, "service", "datasette", None),
+        (ORDERBOOK, "granian", "bare_granian", None),
+    )
     row = _throughput(ORDERBOOK, figures["writes"], "written", "quiet", 0.7)
     yield row._replace(name="with 20 writes a second / with none")
+
+
+def _pairs(runs: dict, *pairs: tuple[str, str, str, float | None]) -> Iterator[Row]:
+    """Who is compared with whom, where both were asked."""
+    for group, ours, other, target in pairs:
+        if {ours, other} <= runs.keys():
+            yield _throughput(group, runs, ours, other, target)
 
 
 def _nothing_kept(depths: dict, sizes: dict, plan: Plan) -> Iterator[Row]:
@@ -67,16 +76,18 @@ def _nothing_kept(depths: dict, sizes: dict, plan: Plan) -> Iterator[Row]:
 
 def _nft(figures: Figures, sizes: dict, plan: Plan) -> Iterator[Row]:
     hot, everywhere = "One of 1,000 NFTs, again and again", "Every time another NFT"
-    for group, runs, ours, other, target in (
-        (hot, figures["hot"], "service", "bare", 0.75),
-        (hot, figures["hot"], "service", "fastapi", None),
-        (hot, figures["hot"], "granian", "fastify", None),
-        (everywhere, figures["all"], "service", "fastapi", 0.6),
-        (everywhere, figures["all"], "service", "fastify", None),
-        (everywhere, figures["all"], "granian", "fastify", None),
-    ):
-        if {ours, other} <= runs.keys():
-            yield _throughput(group, runs, ours, other, target)
+    yield from _pairs(
+        figures["hot"],
+        (hot, "service", "bare", 0.75),
+        (hot, "service", "fastapi", None),
+        (hot, "granian", "fastify", None),
+    )
+    yield from _pairs(
+        figures["all"],
+        (everywhere, "service", "fastapi", 0.6),
+        (everywhere, "service", "fastify", None),
+        (everywhere, "granian", "fastify", None),
+    )
     yield _time(everywhere, _tables(plan), sizes[plan.nfts], sizes[min(plan.sizes)], 1.5)
 
 
@@ -93,7 +104,7 @@ def _listings(runs: list[float]) -> Row:
     return Row(group, "durably committed", f"{per_second:,.0f}/s", "", per_second, "", 500, True)
 
 
-def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None = None) -> Row:
+def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None) -> Row:
     # Of runs of the same round: what slows the machine for a while slows both.
     ratio = median(mine / its for mine, its in zip(runs[ours], runs[other], strict=True))
     shown = [f"{median(runs[name]):,.0f}/s" for name in (ours, other)]

@@ -24,7 +24,9 @@ class Measure(NamedTuple):
 
 # "quiet" and "written" are this service, asked in turn without and with another process that writes.
 MEASURES = {
-    "orderbook": Measure("page", tuple(contenders.COMMANDS)),
+    "orderbook": Measure(
+        "page", ("service", "bare", "fastapi", "granian", "fastify"), ("datasette", "bare_granian")
+    ),
     "hot": Measure("nft", ("service", "bare"), ("fastapi", "fastify", "granian")),
     "all": Measure("nft", ("service", "fastapi"), ("fastify", "granian")),
     "writes": Measure("page", ("quiet", "written")),

@@ -53,15 +53,9 @@ def find_start(offset: int) -> tuple[str, int]:
     if offset < FAR:
         return LAST, offset
     parent, before = "", LAST
-    for _ in ("day", "hour", "minute"):
-        period = queries.get_listing_period(read(), parent, offset)
-        if period is None:
-            break
-        parent, before, offset = (
-            period["period"],
-            period["period"] + LAST,
-            offset - period["passed"],
-        )
+    while (found := queries.get_listing_period(read(), parent, offset))["period"]:
+        parent, before = found["period"], found["period"] + LAST
+        offset -= found["passed"]
     return before, offset
 
 

@@ -42,17 +42,16 @@ def list_orderbook_after(db, limit, listed_order, token, serial_no):
 
 
 def get_listing_period(db, parent, offset):
-    # The period, of those within a longer one, in which the listing at this offset lies, newest first.
+    # The period, of those within a longer one, in which the listing at this offset lies, newest first; and
+    # how many are passed over before it. Both null where nothing is counted.
     sql = """
-        SELECT period, listings, passed
+        SELECT MIN(period) AS period, MAX(passed) AS passed
         FROM (
-            SELECT period, listings, SUM(listings) OVER (ORDER BY period DESC) - listings AS passed
+            SELECT period, SUM(listings) OVER (ORDER BY period DESC) - listings AS passed
             FROM listing_count
             WHERE parent = :parent AND listings > 0
         ) AS periods
         WHERE passed <= :offset
-        ORDER BY period
-        LIMIT 1
     """
     return db.execute(sql, {"parent": parent, "offset": offset}).fetchone()
 

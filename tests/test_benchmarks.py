@@ -60,6 +60,11 @@ def test_writes_leave_as_much_listed_as_there_was(table):
         ("SELECT * FROM nft AS n WHERE name = 'x'", 1),
         ("SELECT * FROM nft ORDER BY image", 2),
         ("SELECT * FROM job", 0),
+        (
+            "SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM nft WHERE token = '0.0.1' GROUP BY serial_no)",
+            0,
+        ),
+        ("SELECT MAX(n) FROM (SELECT COUNT(*) AS n FROM nft GROUP BY name)", 1),
     ],
 )
 def test_a_scan_is_seen(table, monkeypatch, query, problems):

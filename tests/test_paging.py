@@ -105,7 +105,7 @@ def test_the_counts_follow_every_change(app, listings):
                 ]
             )
             db.execute(f"{change} WHERE serial_no = ?", (serial_no,))
-        for length in (10, 13, 16):
+        for length in (7, 10, 13, 16):
             counted = db.execute(
                 "SELECT period, listings FROM listing_count WHERE LENGTH(period) = ? AND listings > 0",
                 (length,),
