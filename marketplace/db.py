@@ -94,17 +94,18 @@ class Database:
                 queries.insert_property(connection, name, value)
             return queries.get_property(connection, name)["value"]
 
-    def version(self) -> int:
-        """A number that is another one after each commit, by whatever thread or process.
+    def version(self) -> tuple[int, int]:
+        """Another value after each commit, by whatever thread or process; and in each process another one.
 
         SQLite counts for a connection the commits of all others; so one that never writes sees them all.
         """
+        pid = os.getpid()
         with self._observing:
-            if self._observer is None or self._observer[0] != os.getpid():
+            if self._observer is None or self._observer[0] != pid:
                 connection = self._connect(check_same_thread=False)
                 connection.row_factory = None
-                self._observer = (os.getpid(), connection.cursor())
-            return self._observer[1].execute("PRAGMA data_version").fetchone()[0]
+                self._observer = (pid, connection.cursor())
+            return pid, self._observer[1].execute("PRAGMA data_version").fetchone()[0]
 
     def close(self) -> None:
         """Close the calling thread's own connection; it opens another one when it needs to."""

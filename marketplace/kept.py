@@ -97,8 +97,8 @@ def _accepts_gzip(accepted: str) -> bool:
 class _Version:
     """What is kept about one version of the database: answers, and tokens with their expiry."""
 
-    def __init__(self, number: int | None) -> None:
-        self.number = number
+    def __init__(self, stamp: tuple[int, int] | None) -> None:
+        self.stamp = stamp
         self.answers: OrderedDict[tuple, Answer] = OrderedDict()
         self.tokens: dict[str, float] = {}
         self._size = 0
@@ -131,10 +131,10 @@ class KeptAnswers:
             return self._application(environ, start_response)
         if not self._may_keep:
             return self._ask(environ, start_response, None, ())
-        number = self._database.version()
+        stamp = self._database.version()
         version = self._version
-        if version.number != number:
-            version = self._version = _Version(number)
+        if version.stamp != stamp:
+            version = self._version = _Version(stamp)
         key = (
             environ["PATH_INFO"],
             environ["QUERY_STRING"],

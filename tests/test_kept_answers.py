@@ -1,6 +1,7 @@
 """An answer is kept only while it is true, for whom it is meant, and within a bound."""
 
 import json
+import os
 import subprocess
 import sys
 import threading
@@ -27,6 +28,15 @@ for number in range(1, 100_000):
         db.execute("UPDATE nft SET name = ? WHERE serial_no = 7", (f"version {number}",))
     print(number, flush=True)
     time.sleep(0.002)
+"""
+
+COMMIT = """
+import sys
+from pathlib import Path
+from marketplace.db import Database
+
+with Database(sys.argv[1], Path("schema.sql")).write() as db:
+    db.execute(sys.argv[2])
 """
 
 
@@ -70,6 +80,21 @@ def test_an_answer_is_kept_while_nothing_changes(client, nft, monkeypatch):
     first = client.get(url)
     monkeypatch.setattr(queries, "get_nft", None)  # a second look would fail
     assert client.get(url).data == first.data
+
+
+def test_nothing_is_kept_across_a_fork(client, nft, tmp_path):
+    """A new process begins to count commits anew: its number may be the one of what the old one kept."""
+    url = f"/v1/nft/{TOKEN}/7"
+    assert client.get(url).json["name"] != "changed"
+    command = "UPDATE nft SET name = 'changed'"
+    subprocess.run(
+        [sys.executable, "-c", COMMIT, f"{tmp_path}/marketplace.db", command], cwd=ROOT, check=True
+    )
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if client.get(url).json["name"] == "changed" else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    assert client.get(url).json["name"] == "changed"
 
 
 def test_a_write_of_this_process_ends_it(client, nft, lister):
