@@ -31,7 +31,7 @@ from sqlite_utils.utils import sqlite3
 
 from app import create_app
 from marketplace import sales, times, tokens
-from marketplace.sandbox import consensus, wallet
+from marketplace.sandbox import consensus, envelopes, wallet
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
@@ -112,8 +112,8 @@ class Ledger:
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
-        [transaction] = consensus.read_list(base64.b64decode(byte_array))
-        body = consensus.open_transaction(transaction).body
+        [transaction] = envelopes.read_list(base64.b64decode(byte_array))
+        body = envelopes.open_transaction(transaction).body
         if memo is not None:
             body.memo = memo
         if transfer_to is not None:

@@ -4,37 +4,22 @@ Result codes are HAPI's ResponseCodeEnum. What a node refuses before consensus (
 expired or repeated id) leaves no record, as on the network; what fails at consensus is recorded as failed.
 """
 
-import base64
-import hashlib
-import json
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from google.protobuf.message import DecodeError, Message
+from google.protobuf.message import Message
 from hiero_sdk_python.crypto.public_key import PublicKey
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
 from marketplace import times
 from marketplace.db import write
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox import queries
+from marketplace.sandbox import history, queries
+from marketplace.sandbox.envelopes import Signed, number_of, open_transaction, read_list, write_id
 
-FEE_TINYBARS = 50_000_000  # $0.05, at ten cents an HBAR
 MAX_TRANSACTION_BYTES = 6144
 MAX_APPROVALS = 20
 MEMO_BYTES = 100
-NAMES = {
-    "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",
-    "cryptoDeleteAllowance": "CRYPTODELETEALLOWANCE",
-    "cryptoTransfer": "CRYPTOTRANSFER",
-}
-
-
-class Unreadable(ValueError):
-    """The bytes are not those of a transaction."""
 
 
 class Refused(Exception):
@@ -44,57 +29,6 @@ class Refused(Exception):
 class Receipt(NamedTuple):
     transaction_id: str
     result: str
-
-
-class Signed(NamedTuple):
-    """One signed transaction, taken out of its envelopes."""
-
-    body: TransactionBody
-    body_bytes: bytes
-    pairs: list
-    size: int
-    hash: bytes
-
-    @property
-    def id(self) -> TransactionId:
-        account, start = (
-            self.body.transactionID.accountID,
-            self.body.transactionID.transactionValidStart,
-        )
-        account_id = f"{account.shardNum}.{account.realmNum}.{account.accountNum}"
-        return TransactionId(account_id, start.seconds, start.nanos)
-
-
-def read_list(content: bytes) -> list[Transaction]:
-    """Read an SDK's bytes: a TransactionList, or a single Transaction. Raises Unreadable."""
-    try:
-        transactions = list(TransactionList.FromString(content).transaction_list)
-        if not transactions or not transactions[0].signedTransactionBytes:
-            transactions = [Transaction.FromString(content)]
-    except DecodeError:
-        raise Unreadable("is not the bytes of a Hedera transaction") from None
-    if not all(transaction.signedTransactionBytes for transaction in transactions):
-        raise Unreadable("holds no signed transaction")
-    return transactions
-
-
-def open_transaction(transaction: Transaction) -> Signed:
-    """Take a transaction out of its envelopes. Raises Unreadable."""
-    content = transaction.signedTransactionBytes
-    try:
-        signed = SignedTransaction.FromString(content)
-        body = TransactionBody.FromString(signed.bodyBytes)
-    except DecodeError:
-        raise Unreadable("holds no transaction body") from None
-    if not body.HasField("transactionID"):
-        raise Unreadable("has no transaction id")
-    return Signed(
-        body,
-        signed.bodyBytes,
-        list(signed.sigMap.sigPair),
-        transaction.ByteSize(),
-        hashlib.sha384(content).digest(),
-    )
 
 
 def submit(content: bytes, now: int) -> Receipt:
@@ -109,7 +43,7 @@ def submit(content: bytes, now: int) -> Receipt:
                 raise Refused("DUPLICATE_TRANSACTION")
             consensus_at = max(now, queries.get_last_consensus(db) + 1)
             result = _handle(db, signed, transaction_id, consensus_at)
-            _record(db, signed, transaction_id, result, consensus_at)
+            history.write_signed(db, signed, transaction_id, result, consensus_at)
         return Receipt(str(transaction_id), result)
     except Refused as refusal:
         return Receipt(str(transaction_id), str(refusal))
@@ -117,8 +51,8 @@ def submit(content: bytes, now: int) -> Receipt:
 
 def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
-    entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
-    entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+    _entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
+    _entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
     if body.transactionID.scheduled or body.transactionID.nonce:
         raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
     duration = body.transactionValidDuration.seconds
@@ -128,7 +62,7 @@ def _precheck(signed: Signed, now: int) -> None:
     starts_at = start.seconds * times.SECOND + start.nanos
     if signed.size > MAX_TRANSACTION_BYTES:
         raise Refused("TRANSACTION_OVERSIZE")
-    if body.WhichOneof("data") not in NAMES:
+    if body.WhichOneof("data") not in history.NAMES:
         raise Refused("NOT_SUPPORTED")
     if len(body.memo.encode()) > MEMO_BYTES:
         raise Refused("MEMO_TOO_LONG")
@@ -140,7 +74,7 @@ def _precheck(signed: Signed, now: int) -> None:
         raise Refused("INVALID_TRANSACTION_START")
     if starts_at + duration * times.SECOND < now:
         raise Refused("TRANSACTION_EXPIRED")
-    if body.transactionFee < FEE_TINYBARS:
+    if body.transactionFee < history.FEE_TINYBARS:
         raise Refused("INSUFFICIENT_TX_FEE")
 
 
@@ -206,12 +140,12 @@ def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: 
     _require_few(approvals.nftAllowances)
     for approval in approvals.nftAllowances:
         owner = _owner_of(db, signed, approval, transaction_id, now)
-        token = entity(approval.tokenId, "INVALID_TOKEN_ID")
+        token = _entity(approval.tokenId, "INVALID_TOKEN_ID")
         if not approval.HasField("spender"):
             raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
         if approval.HasField("delegating_spender"):
             raise Refused("NOT_SUPPORTED")
-        spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
+        spender = _entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
         if spender == owner:
             raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
         if approval.HasField("approved_for_all"):
@@ -224,7 +158,9 @@ def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: 
         for serial_no in approval.serial_numbers:
             _require_owner(db, token, serial_no, owner)
             queries.mark_spender(db, token, serial_no, spender, now)
-            _remember(db, token, serial_no, transaction_id, now, "CRYPTOAPPROVEALLOWANCE")
+            history.write_nft_transaction(
+                db, token, serial_no, transaction_id, now, "CRYPTOAPPROVEALLOWANCE"
+            )
 
 
 def _delete_approvals(db, signed: Signed, approvals, transaction_id: TransactionId, now) -> None:
@@ -233,13 +169,15 @@ def _delete_approvals(db, signed: Signed, approvals, transaction_id: Transaction
     _require_few(approvals.nftAllowances)
     for approval in approvals.nftAllowances:
         owner = _owner_of(db, signed, approval, transaction_id, now)
-        token = entity(approval.token_id, "INVALID_TOKEN_ID")
+        token = _entity(approval.token_id, "INVALID_TOKEN_ID")
         if not approval.serial_numbers:
             raise Refused("EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
             _require_owner(db, token, serial_no, owner)
             queries.mark_spender(db, token, serial_no, None, now)
-            _remember(db, token, serial_no, transaction_id, now, "CRYPTODELETEALLOWANCE")
+            history.write_nft_transaction(
+                db, token, serial_no, transaction_id, now, "CRYPTODELETEALLOWANCE"
+            )
 
 
 def _transfer(db, signed: Signed, transfers, transaction_id: TransactionId, now: int) -> None:
@@ -250,19 +188,19 @@ def _transfer(db, signed: Signed, transfers, transaction_id: TransactionId, now:
         if amount.amount < 0 and amount.is_approval:
             raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")  # there are none of HBAR here
         if amount.amount < 0:
-            account_id = entity(amount.accountID, "INVALID_ACCOUNT_ID")
+            account_id = _entity(amount.accountID, "INVALID_ACCOUNT_ID")
             _require_signature(db, signed, account_id, now)
     moved_already = set()
     for moved in transfers.tokenTransfers:
         if moved.transfers:
             raise Refused("NOT_SUPPORTED")
-        token = entity(moved.token, "INVALID_TOKEN_ID")
+        token = _entity(moved.token, "INVALID_TOKEN_ID")
         for transfer in moved.nftTransfers:
             if (token, transfer.serialNumber) in moved_already:
                 raise Refused("INVALID_ACCOUNT_AMOUNTS")
             moved_already.add((token, transfer.serialNumber))
-            sender = entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID")
-            receiver = entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID")
+            sender = _entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID")
+            receiver = _entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID")
             if sender == receiver:
                 raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
             nft = _require_owner(db, token, transfer.serialNumber, sender)
@@ -282,7 +220,7 @@ def _owner_of(db, signed: Signed, approval, transaction_id: TransactionId, now: 
     """Whose approval it is: the payer's, or that of an owner who has signed too."""
     if not approval.HasField("owner"):
         return transaction_id.account_id
-    owner = entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
+    owner = _entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
     if owner != transaction_id.account_id:
         _require_signature(db, signed, owner, now)
     return owner
@@ -306,7 +244,7 @@ def _require_approval(db, nft, spender: str) -> None:
 
 def _move(db, nft, receiver: str, transaction_id: TransactionId, now: int, is_approval: bool):
     queries.mark_owner(db, nft["token"], nft["serial_no"], receiver, now)
-    _remember(
+    history.write_nft_transaction(
         db,
         nft["token"],
         nft["serial_no"],
@@ -319,107 +257,12 @@ def _move(db, nft, receiver: str, transaction_id: TransactionId, now: int, is_ap
     )
 
 
-def entity(proto: Message, code: str) -> str:
+def _entity(proto: Message, code: str) -> str:
     """Write a protobuf id as text. Refuses, with the code, what the sandbox has no account for."""
-    number = proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum
+    number = number_of(proto)
     if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
         raise Refused(code)
-    return f"{proto.shardNum}.{proto.realmNum}.{number}"
-
-
-# What the mirror node will show
-
-
-def _record(db, signed: Signed, transaction_id: TransactionId, result: str, now: int) -> None:
-    body = signed.body
-    name = NAMES[body.WhichOneof("data")]
-    node = entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
-    moved = body.cryptoTransfer.tokenTransfers if result == "SUCCESS" else []
-    nft_transfers = [
-        _nft_transfer(
-            entity(transfers.token, "INVALID_TOKEN_ID"),
-            transfer.serialNumber,
-            entity(transfer.senderAccountID, "INVALID_ACCOUNT_ID"),
-            entity(transfer.receiverAccountID, "INVALID_ACCOUNT_ID"),
-            bool(transfer.is_approval),
-        )
-        for transfers in moved
-        for transfer in transfers.nftTransfers
-    ]
-    fields = {
-        "max_fee": str(body.transactionFee),
-        "memo_base64": base64.b64encode(body.memo.encode()).decode(),
-        "nft_transfers": nft_transfers,
-        "node": node,
-        "result": result,
-        "transaction_hash": base64.b64encode(signed.hash).decode(),
-        "transfers": [
-            {"account": transaction_id.account_id, "amount": -FEE_TINYBARS, "is_approval": False},
-            {"account": node, "amount": FEE_TINYBARS, "is_approval": False},
-        ],
-        "valid_duration_seconds": str(body.transactionValidDuration.seconds),
-    }
-    _insert_record(db, transaction_id, name, now, fields)
-
-
-def _insert_record(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
-    document = {
-        "charged_tx_fee": FEE_TINYBARS,
-        "consensus_timestamp": times.to_consensus(now),
-        "entity_id": None,
-        "max_fee": str(FEE_TINYBARS),
-        "memo_base64": "",
-        "name": name,
-        "nft_transfers": [],
-        "node": "0.0.3",
-        "nonce": 0,
-        "parent_consensus_timestamp": None,
-        "result": "SUCCESS",
-        "scheduled": False,
-        "token_transfers": [],
-        "transaction_hash": "",
-        "transaction_id": transaction_id.dashed,
-        "transfers": [],
-        "valid_duration_seconds": "120",
-        "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
-    }
-    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
-
-
-def _nft_transfer(
-    token: str, serial_no: int, sender: str, receiver: str, is_approval: bool
-) -> dict:
-    return {
-        "is_approval": is_approval,
-        "receiver_account_id": receiver,
-        "sender_account_id": sender,
-        "serial_number": serial_no,
-        "token_id": token,
-    }
-
-
-def _remember(
-    db,
-    token: str,
-    serial_no: int,
-    transaction_id: TransactionId,
-    now: int,
-    name: str,
-    *,
-    sender_account_id: str | None = None,
-    receiver_account_id: str | None = None,
-    is_approval: bool = False,
-) -> None:
-    document = {
-        "consensus_timestamp": times.to_consensus(now),
-        "is_approval": is_approval,
-        "nonce": 0,
-        "receiver_account_id": receiver_account_id,
-        "sender_account_id": sender_account_id,
-        "transaction_id": transaction_id.dashed,
-        "type": name,
-    }
-    queries.insert_nft_transaction(db, token, serial_no, now, json.dumps(document))
+    return write_id(proto)
 
 
 # What needs no signature
@@ -430,7 +273,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
     with write() as db:
         if queries.insert_nft(db, token, serial_no, owner, now):
             transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-            _remember(
+            history.write_nft_transaction(
                 db, token, serial_no, transaction_id, now, "TOKENMINT", receiver_account_id=owner
             )
 
@@ -443,6 +286,8 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
         transaction_id = TransactionId(nft["owner"], *divmod(now, times.SECOND))
         _move(db, nft, receiver, transaction_id, now, is_approval=False)
-        moved = _nft_transfer(token, serial_no, nft["owner"], receiver, is_approval=False)
-        _insert_record(db, transaction_id, "CRYPTOTRANSFER", now, {"nft_transfers": [moved]})
+        moved = history.nft_transfer(token, serial_no, nft["owner"], receiver, is_approval=False)
+        history.write_transaction(
+            db, transaction_id, "CRYPTOTRANSFER", now, {"nft_transfers": [moved]}
+        )
     return Receipt(str(transaction_id), "SUCCESS")

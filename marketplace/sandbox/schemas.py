@@ -5,8 +5,7 @@ import binascii
 
 from marshmallow import Schema, fields
 
-from marketplace.sandbox import consensus
-from marketplace.sandbox.consensus import Unreadable
+from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
 from marketplace.schemas import (
     RequestSchema,
     Strict,
@@ -24,8 +23,8 @@ class SignedBytes(Strict, fields.String):
     def _deserialize(self, value, attr, data, **kwargs):
         try:
             content = base64.b64decode(value, validate=True)
-            for transaction in consensus.read_list(content):
-                consensus.open_transaction(transaction)
+            for transaction in read_list(content):
+                open_transaction(transaction)
         except (TypeError, ValueError, binascii.Error, Unreadable):
             self.refuse(value)
         return content

@@ -6,7 +6,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
-from marketplace.sandbox.consensus import open_transaction, read_list
+from marketplace.sandbox.envelopes import open_transaction, read_list
 
 
 def private_key(account_id: str) -> PrivateKey:
@@ -16,7 +16,7 @@ def private_key(account_id: str) -> PrivateKey:
 
 
 def sign(account_id: str, content: bytes) -> bytes:
-    """Add the account's signature to each transaction of a list. Raises consensus.Unreadable."""
+    """Add the account's signature to each transaction of a list. Raises Unreadable."""
     key = private_key(account_id)
     prefix = key.public_key().to_bytes_raw()
     transactions = read_list(content)

@@ -1,0 +1,72 @@
+"""Transactions taken out of their envelopes: the SDKs' lists, signed bytes, bodies. HAPI Transaction."""
+
+import hashlib
+from typing import NamedTuple
+
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+
+from marketplace.ids import TransactionId
+
+
+class Unreadable(ValueError):
+    """The bytes are not those of a transaction."""
+
+
+class Signed(NamedTuple):
+    """One signed transaction, taken out of its envelopes."""
+
+    body: TransactionBody
+    body_bytes: bytes
+    pairs: list
+    size: int
+    hash: bytes
+
+    @property
+    def id(self) -> TransactionId:
+        start = self.body.transactionID.transactionValidStart
+        payer = write_id(self.body.transactionID.accountID)
+        return TransactionId(payer, start.seconds, start.nanos)
+
+
+def read_list(content: bytes) -> list[Transaction]:
+    """Read an SDK's bytes: a TransactionList, or a single Transaction. Raises Unreadable."""
+    try:
+        transactions = list(TransactionList.FromString(content).transaction_list)
+        if not transactions or not transactions[0].signedTransactionBytes:
+            transactions = [Transaction.FromString(content)]
+    except DecodeError:
+        raise Unreadable("is not the bytes of a Hedera transaction") from None
+    if not all(transaction.signedTransactionBytes for transaction in transactions):
+        raise Unreadable("holds no signed transaction")
+    return transactions
+
+
+def open_transaction(transaction: Transaction) -> Signed:
+    """Take a transaction out of its envelopes. Raises Unreadable."""
+    content = transaction.signedTransactionBytes
+    try:
+        signed = SignedTransaction.FromString(content)
+        body = TransactionBody.FromString(signed.bodyBytes)
+    except DecodeError:
+        raise Unreadable("holds no transaction body") from None
+    if not body.HasField("transactionID"):
+        raise Unreadable("has no transaction id")
+    return Signed(
+        body,
+        signed.bodyBytes,
+        list(signed.sigMap.sigPair),
+        transaction.ByteSize(),
+        hashlib.sha384(content).digest(),
+    )
+
+
+def write_id(proto: Message) -> str:
+    """Write a protobuf TokenID or AccountID as text."""
+    return f"{proto.shardNum}.{proto.realmNum}.{number_of(proto)}"
+
+
+def number_of(proto: Message) -> int:
+    return proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum
