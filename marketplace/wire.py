@@ -6,7 +6,8 @@ from json.encoder import encode_basestring_ascii as quote
 from flask import Flask, Response
 from marshmallow import Schema, fields
 
-from marketplace.schemas import Flag, MediaUrl, Milliseconds, NftSchema
+from marketplace.fields import Flag, MediaUrl, Milliseconds
+from marketplace.schemas import NftSchema
 
 ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
 

@@ -34,6 +34,7 @@ FORBIDDEN = {
     ),
     "marketplace/queries.py": ("marketplace", "flask"),
     "marketplace/schemas.py": ("marketplace.queries", "marketplace.db", "marketplace.sales"),
+    "marketplace/fields.py": ("marketplace.queries", "marketplace.db", "marketplace.schemas"),
     "marketplace/errors.py": ("marketplace",),
 }
 

@@ -5,10 +5,10 @@ import binascii
 
 from marshmallow import Schema, fields
 
+from marketplace.fields import Strict
 from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
 from marketplace.schemas import (
     RequestSchema,
-    Strict,
     account_id_field,
     serial_no_field,
     token_field,
