@@ -35,7 +35,8 @@ def collection_of(token: str) -> Collection:
     for collection in SAMPLE:
         if collection.token == token:
             return collection
-    style = artwork.STYLES[hashlib.sha256(token.encode()).digest()[0] % len(artwork.STYLES)]
+    styles = list(artwork.STYLES)
+    style = styles[hashlib.sha256(token.encode()).digest()[0] % len(styles)]
     return Collection(token, f"Sandbox {token}", "SAND", style, "Minted for whoever asks first.")
 
 

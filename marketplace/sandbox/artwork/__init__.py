@@ -1,0 +1,33 @@
+"""Generated artwork: the same picture for the same collection style and seed, on every machine."""
+
+import io
+from random import Random
+from typing import Any
+
+from marketplace.sandbox.artwork import orbits, peaks, tides, truchet
+
+# Each has TRAITS, the values of a trait and how often each turns up, and paint(), which draws the chosen.
+STYLES = {"tides": tides, "orbits": orbits, "truchet": truchet, "peaks": peaks}
+
+
+def draw(style: str, seed: str) -> bytes:
+    """The PNG (RGB, 800 x 800) of one artwork, deterministic in style and seed."""
+    dice = Random(f"{style}/{seed}")
+    picture = STYLES[style].paint(chosen(style, dice), dice)
+    png = io.BytesIO()
+    # A higher level would take longer than the drawing and save little.
+    picture.save(png, "PNG", compress_level=2)
+    return png.getvalue()
+
+
+def traits(style: str, seed: str) -> list[tuple[str, str | int]]:
+    """What the picture shows, as (trait_type, value) pairs: always true of what draw() draws."""
+    return list(chosen(style, Random(f"{style}/{seed}")).items())
+
+
+def chosen(style: str, dice: Random) -> dict[str, Any]:
+    """Choose a value for each trait, before anything is drawn."""
+    return {
+        trait: dice.choices(list(weights), list(weights.values()))[0]
+        for trait, weights in STYLES[style].TRAITS.items()
+    }

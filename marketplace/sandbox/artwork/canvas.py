@@ -1,0 +1,79 @@
+"""What all styles draw with: colours, sheets, masks, lights."""
+
+from random import Random
+
+from PIL import Image, ImageDraw
+
+SIZE = 800
+# Pillow does not smooth edges: what has edges is drawn this many times too large, then reduced.
+FINE = 2
+MIDDLE = 400 + 400j
+
+Colour = tuple[int, ...]
+# A point is a complex number, x + yi, because turning it is then a multiplication.
+Path = list[complex]
+
+WHITE = (255, 255, 255)
+GOLD = [(255, 242, 196), (232, 184, 92), (196, 138, 52)]
+
+
+def hues(text: str) -> list[Colour]:
+    """Read colours written as hexadecimal words."""
+    return [tuple(bytes.fromhex(word)) for word in text.split()]
+
+
+def mix(first: Colour, second: Colour, share: float) -> Colour:
+    """Blend two colours: share 0 is the first, share 1 the second."""
+    return tuple(round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
+
+
+def wash(colours: list[Colour], width: int = SIZE, height: int = SIZE) -> Image.Image:
+    """Fill a sheet with colours that run into each other from top to bottom."""
+    line = Image.new("RGB", (1, len(colours)))
+    line.putdata(colours)
+    smooth = line.resize((1, height), Image.Resampling.BILINEAR)
+    return smooth.resize((width, height), Image.Resampling.NEAREST)
+
+
+def shape(*paths: Path, line: float = 0) -> Image.Image:
+    """Make the mask of some polygons, or of lines of the given width."""
+    mask = Image.new("L", (SIZE * FINE, SIZE * FINE))
+    pen = ImageDraw.Draw(mask)
+    for path in paths:
+        points = [(point.real * FINE, point.imag * FINE) for point in path]
+        if line:
+            pen.line(points, 255, round(line * FINE), "curve")
+        else:
+            pen.polygon(points, 255)
+    return mask.reduce(FINE)
+
+
+def disc(radius: int) -> Image.Image:
+    """Make the mask of a disc."""
+    mask = Image.new("L", (radius * 8, radius * 8))
+    ImageDraw.Draw(mask).ellipse((0, 0, radius * 8 - 1, radius * 8 - 1), 255)
+    return mask.reduce(4)
+
+
+def paste(
+    canvas: Image.Image, fill: Colour | Image.Image, mask: Image.Image, at: complex = MIDDLE
+) -> None:
+    """Put a colour or a picture on the canvas through a mask, centred on a point."""
+    sheet = fill if isinstance(fill, Image.Image) else Image.new("RGB", mask.size, fill)
+    canvas.paste(sheet, (round(at.real - mask.width / 2), round(at.imag - mask.height / 2)), mask)
+
+
+def glow(canvas: Image.Image, colour: Colour, at: complex, radius: int, strength: float) -> None:
+    """Light up the surroundings of a point."""
+    # Pillow's radial gradient is 180 at the middle of its sides.
+    fade = [max(0, 1 - far / 180) ** 2 * 255 * strength for far in range(256)]
+    mask = Image.radial_gradient("L").point(fade)
+    paste(canvas, colour, mask.resize((radius * 2, radius * 2), Image.Resampling.BILINEAR), at)
+
+
+def stars(canvas: Image.Image, dice: Random) -> None:
+    """Scatter stars, faint and bright."""
+    sky = canvas.getpixel((0, 0))
+    for _ in range(140):
+        at = complex(dice.uniform(0, SIZE), dice.uniform(0, SIZE))
+        paste(canvas, mix(sky, WHITE, dice.uniform(0.3, 1)), disc(dice.choice((1, 1, 1, 2))), at)
