@@ -13,7 +13,7 @@ from sqlite_utils.utils import (
 )  # the one import of the SQLite library (two would break its locks)
 
 from marketplace import queries
-from marketplace.errors import DatabaseBusy
+from marketplace.errors import DatabaseBusy, answer_marketplace_error
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
@@ -94,18 +94,22 @@ class Database:
                 queries.insert_property(connection, name, value)
             return queries.get_property(connection, name)["value"]
 
-    def version(self) -> tuple[int, int]:
+    def version(self) -> tuple[int, int] | None:
         """Another value after each commit, by whatever thread or process; and in each process another one.
 
-        SQLite counts for a connection the commits of all others; so one that never writes sees them all.
+        None while it can not be read. SQLite counts for a connection the commits of all others; so one that
+        never writes sees them all.
         """
         pid = os.getpid()
-        with self._observing:
-            if self._observer is None or self._observer[0] != pid:
-                connection = self._connect(check_same_thread=False)
-                connection.row_factory = None
-                self._observer = (pid, connection.cursor())
-            return pid, self._observer[1].execute("PRAGMA data_version").fetchone()[0]
+        try:
+            with self._observing:
+                if self._observer is None or self._observer[0] != pid:
+                    connection = self._connect(check_same_thread=False)
+                    connection.row_factory = None
+                    self._observer = (pid, connection.cursor())
+                return pid, self._observer[1].execute("PRAGMA data_version").fetchone()[0]
+        except sqlite3.Error:
+            return None
 
     def close(self) -> None:
         """Close the calling thread's own connection; it opens another one when it needs to."""
@@ -204,6 +208,14 @@ def init_app(app: Flask) -> None:
             f"{database.path} is an index of {network}, and MARKETPLACE_NETWORK is"
             f" {app.config['NETWORK']}: name another MARKETPLACE_DATABASE_URL"
         )
+    app.register_error_handler(sqlite3.OperationalError, answer_locked)
+
+
+def answer_locked(error: sqlite3.OperationalError):
+    """Tell a caller that somebody else kept the database locked; anything else is a fault of ours."""
+    if "locked" not in str(error):
+        raise error
+    return answer_marketplace_error(DatabaseBusy(BUSY_TIMEOUT_SECONDS))
 
 
 def read() -> sqlite3.Connection:

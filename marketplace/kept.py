@@ -125,22 +125,17 @@ class KeptAnswers:
         self._version = _Version(None)
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not environ["PATH_INFO"].startswith(
-            self._prefix
-        ):
+        path = environ.get("PATH_INFO", "")
+        if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        if not self._may_keep:
+        stamp = self._database.version() if self._may_keep else None
+        if stamp is None:
             return self._ask(environ, start_response, None, ())
-        stamp = self._database.version()
         version = self._version
         if version.stamp != stamp:
             version = self._version = _Version(stamp)
-        key = (
-            environ["PATH_INFO"],
-            environ["QUERY_STRING"],
-            environ.get("SCRIPT_NAME"),
-            environ.get("HTTP_ORIGIN"),
-        )
+        query, mount = environ.get("QUERY_STRING"), environ.get("SCRIPT_NAME")
+        key = (path, query, mount, environ.get("HTTP_ORIGIN"))
         expires_at = version.tokens.get(environ.get("HTTP_AUTHORIZATION"))
         if expires_at is not None and time.time() < expires_at:
             answer = version.answers.get(key)

@@ -6,7 +6,7 @@ import logging
 
 import pytest
 
-from marketplace import errors
+from marketplace import db, errors
 from tests.conftest import ALICE, TOKEN, assert_error
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -104,8 +104,6 @@ def test_every_domain_error_has_its_own_status():
 
 
 def test_the_database_being_locked_is_said(app, client):
-    from marketplace import db
-
     blocker = app.extensions["database"]._connect()
     blocker.execute("BEGIN IMMEDIATE")
     app.extensions["database"].connection.execute("PRAGMA busy_timeout = 50")
@@ -116,3 +114,23 @@ def test_the_database_being_locked_is_said(app, client):
     finally:
         blocker.close()
     assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
+def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
+    monkeypatch.setattr(db, "BUSY_TIMEOUT_SECONDS", 0.05)
+    app.extensions["database"].close()
+    blocker = app.extensions["database"]._connect()
+    blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
+    blocker.execute("BEGIN EXCLUSIVE")
+    try:
+        assert_error(client.get(path), 503, "stayed locked for 0.05 s")
+    finally:
+        blocker.close()
+    assert client.get(path).status_code in (200, 404)
+
+
+def test_another_fault_of_the_database_is_ours(app, client):
+    with app.app_context(), db.write() as connection:
+        connection.execute("DROP TABLE listing_count")
+    assert_error(client.get("/v1/orderbook?offset=1000"), 500, "has been logged")

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from app import create_app
 from marketplace import kept, queries, times, tokens
@@ -219,6 +220,15 @@ def test_a_layer_in_front_may_add_headers(app, client, nft):
     app.wsgi_app = in_front
     for _ in range(3):
         assert client.get("/v1/orderbook").headers.getlist("X-Host") == ["1"]
+
+
+def test_a_server_may_leave_out_an_empty_query(app, client, nft):
+    """PEP 3333: QUERY_STRING may be absent."""
+    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+    environ = EnvironBuilder("/v1/orderbook", headers=header).get_environ()
+    del environ["QUERY_STRING"]
+    for _ in range(2):
+        assert run_wsgi_app(app, dict(environ))[1] == "200 OK"
 
 
 def layers(app):
