@@ -30,7 +30,7 @@ from marketplace import (
     watcher,
     wire,
 )
-from marketplace.api import Api
+from marketplace.api import Api, Service
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -52,7 +52,7 @@ def create_app(
     call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
     werkzeug. Raises config.SettingError for a setting that makes no sense.
     """
-    app = Flask("marketplace")
+    app = Service("marketplace")
     app.config.update(config.load(settings, os.environ))
     app.config.update(
         MAX_CONTENT_LENGTH=MAX_BODY_BYTES,

@@ -120,3 +120,16 @@ def test_errors_are_left_as_they_are(client):
     r = client.get("/v1/orderbook?limit=99", headers={"Accept-Encoding": "gzip"})
     assert r.status_code == 422
     assert "ETag" not in r.headers
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])
+def test_a_double_slash_leads_to_the_address_without_it(client, method):
+    mount = "https://shop.example:8443/nft/market"
+    r = client.open("/v1//orderbook?limit=1&name=%C3%A4", base_url=mount, method=method)
+    assert r.status_code == 308
+    assert r.headers["Location"] == f"{mount}/v1/orderbook?limit=1&name=%C3%A4"
+
+
+@pytest.mark.parametrize("host", ["a..b", "a" * 80, "bad host", "[::1]:80", "xn--a"])
+def test_what_the_client_calls_the_host_does_not_matter(client, host):
+    assert client.get("/v1/orderbook", headers={"Host": host}).json == []
