@@ -146,15 +146,16 @@ class KeptAnswers:
 
     def _ask(self, environ, start_response, version: _Version | None, key: tuple):
         """Let the application answer, and keep a whole 200."""
-        asked = environ | {"REQUEST_METHOD": "GET"}
+        is_head = environ["REQUEST_METHOD"] == "HEAD"
+        asked = environ | {"REQUEST_METHOD": "GET"} if is_head else environ
         status, headers, chunks = _run(self._application, asked)
         if not status.startswith("200 "):
             start_response(status, headers)
-            return _without_body(chunks) if environ["REQUEST_METHOD"] == "HEAD" else chunks
+            return _without_body(chunks) if is_head else chunks
         body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
         if rest is not None:
             start_response(status, [*headers, *CACHING])
-            return _without_body(rest) if environ["REQUEST_METHOD"] == "HEAD" else rest
+            return _without_body(rest) if is_head else rest
         answer = Answer(headers, body)
         expires_at = asked.get(EXPIRES_AT)
         if version is not None and expires_at is not None:
