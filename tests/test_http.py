@@ -130,6 +130,6 @@ def test_a_double_slash_leads_to_the_address_without_it(client, method):
     assert r.headers["Location"] == f"{mount}/v1/orderbook?limit=1&name=%C3%A4"
 
 
-@pytest.mark.parametrize("host", ["a..b", "a" * 80, "bad host", "[::1]:80", "xn--a"])
+@pytest.mark.parametrize("host", ["a..b", "a" * 80, "bad host", "[::1]:80"])
 def test_what_the_client_calls_the_host_does_not_matter(client, host):
     assert client.get("/v1/orderbook", headers={"Host": host}).json == []
