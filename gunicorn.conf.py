@@ -59,7 +59,6 @@ def when_ready(server):
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
     print(startup.describe(app, addresses), flush=True)  # or each worker would print it, too
 
-    app.extensions["database"].close()  # no connection may cross the fork
     # What lives as long as the workers is looked through once, and never again by a collection of theirs.
     gc.collect()
     gc.freeze()

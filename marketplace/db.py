@@ -3,6 +3,7 @@
 import fcntl
 import os
 import threading
+import weakref
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
@@ -21,6 +22,9 @@ SAFE_VERSION = (3, 51, 3)
 BUSY_TIMEOUT_SECONDS = 5
 
 
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+
+
 class DatabaseUnreadable(RuntimeError):
     """A file that is no database, or not one of ours. The message names it, and the way out."""
 
@@ -32,8 +36,10 @@ class DatabaseInUse(RuntimeError):
 class Database:
     """One SQLite file, with one kept connection per thread and process.
 
-    Opening and closing a connection per request would checkpoint the WAL each time; a connection that
-    crosses a fork corrupts the file. So each thread of each process opens its own and keeps it.
+    Opening and closing a connection per request would checkpoint the WAL each time, so each thread opens
+    its own and keeps it. None may be open at a fork: the child would believe that it holds the parent's
+    locks. The forking thread's are closed before it, and opened again when they are needed. So a host that
+    forks does it before other threads of it have used the database.
     """
 
     def __init__(self, path: str, schema: Path) -> None:
@@ -44,9 +50,11 @@ class Database:
             )
         self.path = Path(path)
         self._local = threading.local()
-        self._observer: tuple[int, sqlite3.Cursor] | None = None
+        self._observer: sqlite3.Cursor | None = None
+        self._observers = 0  # opened until now: each counts commits anew
         self._observing = threading.Lock()
         self._create(schema)
+        _databases.add(self)
 
     def _create(self, schema: Path) -> None:
         try:
@@ -64,13 +72,9 @@ class Database:
                 " -shm files away, and restore a backup: flask --app wsgi restore FILE"
             ) from error
 
-    def _connect(self, *, check_same_thread: bool = True) -> sqlite3.Connection:
-        connection = sqlite3.connect(
-            self.path,
-            timeout=BUSY_TIMEOUT_SECONDS,
-            isolation_level=None,
-            check_same_thread=check_same_thread,
-        )
+    def _connect(self, **options) -> sqlite3.Connection:
+        options = {"timeout": BUSY_TIMEOUT_SECONDS} | options
+        connection = sqlite3.connect(self.path, isolation_level=None, **options)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -81,11 +85,9 @@ class Database:
     @property
     def connection(self) -> sqlite3.Connection:
         """The calling thread's own connection, in autocommit mode."""
-        kept = getattr(self._local, "kept", None)
-        if kept is None or kept[0] != os.getpid():
-            # The parent's connection stays referenced: to close it here would drop the parent's locks.
-            self._local.kept = (os.getpid(), self._connect(), kept)
-        return self._local.kept[1]
+        if getattr(self._local, "connection", None) is None:
+            self._local.connection = self._connect()
+        return self._local.connection
 
     def settle(self, name: str, value: bytes) -> bytes:
         """What holds for the whole database under a name: what is settled already, or else this value."""
@@ -95,27 +97,29 @@ class Database:
             return queries.get_property(connection, name)["value"]
 
     def version(self) -> tuple[int, int] | None:
-        """Another value after each commit, by whatever thread or process; and in each process another one.
+        """Another value after each commit, by whatever thread or process; None while it can not be read.
 
-        None while it can not be read. SQLite counts for a connection the commits of all others; so one that
-        never writes sees them all.
+        SQLite counts for a connection the commits of all others; so one that never writes sees them all.
         """
-        pid = os.getpid()
         try:
             with self._observing:
-                if self._observer is None or self._observer[0] != pid:
-                    connection = self._connect(check_same_thread=False)
-                    connection.row_factory = None
-                    self._observer = (pid, connection.cursor())
-                return pid, self._observer[1].execute("PRAGMA data_version").fetchone()[0]
+                if self._observer is None:
+                    # Any thread may ask it, and nobody waits for it.
+                    self._observer = self._connect(timeout=0, check_same_thread=False).cursor()
+                    self._observers += 1
+                return self._observers, self._observer.execute("PRAGMA data_version").fetchone()[0]
         except sqlite3.Error:
             return None
 
     def close(self) -> None:
-        """Close the calling thread's own connection; it opens another one when it needs to."""
-        kept, self._local.kept = getattr(self._local, "kept", None), None
-        if kept and kept[0] == os.getpid():
-            kept[1].close()
+        """Close the calling thread's own connection and the observer; they are opened again when needed."""
+        connection, self._local.connection = getattr(self._local, "connection", None), None
+        if connection:
+            connection.close()
+        with self._observing:
+            observer, self._observer = self._observer, None
+            if observer:
+                observer.connection.close()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:
@@ -168,6 +172,14 @@ class Database:
                 new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
+
+
+def _close_all() -> None:
+    for database in list(_databases):
+        database.close()
+
+
+os.register_at_fork(before=_close_all)
 
 
 def check(path: Path) -> None:

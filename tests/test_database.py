@@ -54,14 +54,59 @@ def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
         assert pool.submit(lambda: database.connection).result() is not database.connection
 
 
-def test_a_connection_never_crosses_a_fork(app):
+WRITE_ONE = """
+import sys
+from marketplace.db import Database
+from tests.test_database import SCHEMA, insert_token
+
+with Database(sys.argv[1], SCHEMA).write() as connection:
+    insert_token(connection, sys.argv[2])
+"""
+READ_ALL = """
+import sys
+from marketplace.db import Database
+from tests.test_database import SCHEMA, names
+
+print(*sorted(names(Database(sys.argv[1], SCHEMA).connection)))
+"""
+FORKING = """
+import os, subprocess, sys, time
+from marketplace.db import Database
+from tests.test_database import READ_ALL, SCHEMA, WRITE_ONE, insert_token, names
+
+database = Database(sys.argv[1], SCHEMA)
+with database.write() as connection:
+    insert_token(connection, "parent")
+database.version()
+parent = os.getpid()
+if os.fork():
+    os._exit(0)
+names(database.connection)
+while os.getppid() == parent:
+    time.sleep(0.01)
+subprocess.run([sys.executable, "-c", WRITE_ONE, sys.argv[1], "other"], check=True)
+with database.write() as connection:
+    insert_token(connection, "child")
+subprocess.run([sys.executable, "-c", READ_ALL, sys.argv[1]], check=True)
+"""
+
+
+def test_a_child_writes_where_others_read_though_its_parent_had_the_database_open(tmp_path):
+    command = [sys.executable, "-c", FORKING, tmp_path / "market.db"]
+    seen = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert seen == "child other parent\n"
+
+
+def test_no_connection_is_open_at_a_fork(app):
     database = app.extensions["database"]
     inherited = database.connection
     pid = os.fork()
     if pid == 0:
         os._exit(0 if database.connection is not inherited else 1)
     assert os.waitpid(pid, 0)[1] == 0
-    assert database.connection is inherited
+    with pytest.raises(sqlite3.ProgrammingError):
+        inherited.execute("SELECT 1")
+    assert database.connection.execute("SELECT 1").fetchone()[0] == 1
 
 
 def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):
