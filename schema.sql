@@ -78,6 +78,7 @@ BEGIN
 END;
 
 -- An NFT is stored unlisted, and listed by an UPDATE: what is inserted or deleted while listed is counted too.
+-- Not so what INSERT OR REPLACE replaces, for which SQLite fires no trigger.
 CREATE TRIGGER IF NOT EXISTS listing_inserted AFTER INSERT ON nft
 WHEN NEW.is_for_sale = 1 AND NEW.last_listed_at IS NOT NULL
 BEGIN

@@ -11,6 +11,7 @@ from marshmallow import ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import RequestEntityTooLarge
 from werkzeug.routing import MapAdapter
+from werkzeug.wsgi import get_path_info
 
 from marketplace import errors, wire
 from marketplace.schemas import ErrorSchema, RequestSchema
@@ -180,7 +181,7 @@ class Service(Flask):
             script_name=request.root_path,
             subdomain="",
             url_scheme=request.scheme,
-            path_info=request.path,
+            path_info=get_path_info(request.environ),
             default_method=request.method,
             query_args=request.query_string.decode("latin-1"),
         )

@@ -20,7 +20,7 @@ def init_app(app: Flask) -> None:
         resources=[re.compile(rf"{prefix}/v1/|{prefix}/openapi\.json\Z|/status\Z")],
         origins="*" if origins == ("*",) else [re.compile(rf"{re.escape(o)}\Z") for o in origins],
         methods=["GET", "HEAD", "POST"],
-        allow_headers=["Authorization", "Content-Type"],
+        allow_headers=["Authorization", "Content-Type", "If-None-Match"],
         expose_headers=["Link", "Retry-After", "WWW-Authenticate", "ETag"],
         max_age=PREFLIGHT_SECONDS,
         send_wildcard=True,

@@ -10,6 +10,7 @@ The same layer speaks HTTP's own means for all of these answers, kept or not: ET
 
 import gzip
 import hashlib
+import re
 import threading
 import time
 from collections import OrderedDict
@@ -22,6 +23,8 @@ from flask import Flask
 from marketplace.db import Database
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
+MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
+MAX_TOKENS = 10_000
 MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: no ETag, not kept
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
@@ -49,14 +52,16 @@ class Answer:
     __slots__ = ("_gzipped", "_plain")
 
     def __init__(self, headers: list[tuple[str, str]], body: bytes) -> None:
-        own = [(name, value) for name, value in headers if name not in ("Content-Length", "Vary")]
-        tag = hashlib.blake2b(body, digest_size=16).hexdigest()
-        self._plain = Form(f'"{tag}"', (*own, *CACHING), body)
+        own = [(name, value) for name, value in headers if name != "Content-Length"]
+        tag = hashlib.blake2b(body, digest_size=16)
+        tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
+        self._plain = Form(f'"{tag.hexdigest()}"', tuple(own), body)
         self._gzipped = None
 
     @property
     def size(self) -> int:
-        return 2 * len(self._plain.body) + 1000
+        """Bytes, generously: with the compressed body, the headers and the key."""
+        return 2 * len(self._plain.body) + 2 * MAX_KEY_LENGTH
 
     def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
         etag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING", ""))
@@ -87,10 +92,9 @@ def _matches(wanted: str, etag: str) -> bool:
 def _accepts_gzip(accepted: str) -> bool:
     """Whether Accept-Encoding lets gzip through, and not at a quality of zero. RFC 9110, 12.5.3."""
     for part in accepted.split(","):
-        coding, _, parameters = part.strip().partition(";")
-        if coding.strip().lower() == "gzip":
-            quality = parameters.strip().lower().removeprefix("q=").strip()
-            return quality not in ("0", "0.0", "0.00", "0.000")
+        coding, *parameters = (word.strip().lower() for word in part.split(";"))
+        if coding == "gzip":
+            return not any(re.fullmatch(r"q *= *0(\.0*)?", word) for word in parameters)
     return False
 
 
@@ -99,18 +103,31 @@ class _Version:
 
     def __init__(self, stamp: tuple[int, int] | None) -> None:
         self.stamp = stamp
-        self.answers: OrderedDict[tuple, Answer] = OrderedDict()
-        self.tokens: dict[str, float] = {}
+        self._answers: OrderedDict[tuple, Answer] = OrderedDict()
+        self._tokens: dict[str, float] = {}
         self._size = 0
         self._lock = threading.Lock()
 
-    def keep(self, key: tuple, answer: Answer) -> None:
+    def find(self, key: tuple) -> Answer | None:
+        return self._answers.get(key)
+
+    def expiry(self, authorization: str | None) -> float | None:
+        """Until when this header may read; None where that is not known, or over."""
+        expires_at = self._tokens.get(authorization)
+        return expires_at if expires_at is not None and time.time() < expires_at else None
+
+    def keep(self, authorization: str, expires_at: float, key: tuple, answer: Answer) -> None:
+        if len(authorization) > MAX_KEY_LENGTH or sum(map(len, key)) > MAX_KEY_LENGTH:
+            return
         with self._lock:
-            replaced = self.answers.pop(key, None)
-            self.answers[key] = answer
+            if len(self._tokens) >= MAX_TOKENS:
+                self._tokens.clear()
+            self._tokens[authorization] = expires_at
+            replaced = self._answers.pop(key, None)
+            self._answers[key] = answer
             self._size += answer.size - (replaced.size if replaced else 0)
             while self._size > MAX_KEPT_BYTES:
-                _, oldest = self.answers.popitem(last=False)
+                _, oldest = self._answers.popitem(last=False)
                 self._size -= oldest.size
 
 
@@ -128,41 +145,55 @@ class KeptAnswers:
         path = environ.get("PATH_INFO", "")
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
+        environ.pop(EXPIRES_AT, None)  # what another service of the same host may have found
         stamp = self._database.version() if self._may_keep else None
         if stamp is None:
-            return self._ask(environ, start_response, None, ())
+            return self._ask(environ).send(environ, start_response)
         version = self._version
         if version.stamp != stamp:
             version = self._version = _Version(stamp)
-        query, mount = environ.get("QUERY_STRING"), environ.get("SCRIPT_NAME")
-        key = (path, query, mount, environ.get("HTTP_ORIGIN"))
-        expires_at = version.tokens.get(environ.get("HTTP_AUTHORIZATION"))
-        if expires_at is not None and time.time() < expires_at:
-            answer = version.answers.get(key)
+        variables = ("QUERY_STRING", "SCRIPT_NAME", "HTTP_ORIGIN")
+        key = (path, *[environ.get(name, "") for name in variables])
+        authorization = environ.get("HTTP_AUTHORIZATION")
+        expires_at = version.expiry(authorization)
+        if expires_at is not None:
+            answer = version.find(key)
             if answer is not None:
                 return answer.send(environ, start_response)
             environ[EXPIRES_AT] = expires_at
-        return self._ask(environ, start_response, version, key)
-
-    def _ask(self, environ, start_response, version: _Version | None, key: tuple):
-        """Let the application answer, and keep a whole 200."""
-        is_head = environ["REQUEST_METHOD"] == "HEAD"
-        asked = environ | {"REQUEST_METHOD": "GET"} if is_head else environ
-        status, headers, chunks = _run(self._application, asked)
-        if not status.startswith("200 "):
-            start_response(status, headers)
-            return _without_body(chunks) if is_head else chunks
-        body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
-        if rest is not None:
-            start_response(status, [*headers, *CACHING])
-            return _without_body(rest) if is_head else rest
-        answer = Answer(headers, body)
-        expires_at = asked.get(EXPIRES_AT)
-        if version is not None and expires_at is not None:
-            version.keep(key, answer)
-            if len(version.tokens) < 10_000:
-                version.tokens[environ["HTTP_AUTHORIZATION"]] = expires_at
+        answer = self._ask(environ)
+        if isinstance(answer, Answer) and EXPIRES_AT in environ:
+            version.keep(authorization, environ[EXPIRES_AT], key, answer)
         return answer.send(environ, start_response)
+
+    def _ask(self, environ: dict) -> "Answer | _Passed":
+        """Let the application answer."""
+        method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
+        try:
+            status, headers, chunks = _run(self._application, environ)
+        finally:
+            environ["REQUEST_METHOD"] = method
+        headers = [(name, value) for name, value in headers if name != "Vary"] + [*CACHING]
+        if status.startswith("200 "):
+            body, chunks = _read_up_to(chunks, MAX_WHOLE_BYTES)
+            if chunks is None:
+                return Answer(headers, body)
+        return _Passed(status, headers, chunks)
+
+
+class _Passed(NamedTuple):
+    """What is passed on as the application made it: an error, or a list that is too long to hold."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    chunks: "_Chunks"
+
+    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        start_response(self.status, self.headers)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            self.chunks.close()
+            return []
+        return self.chunks
 
 
 class _Chunks:
@@ -176,7 +207,7 @@ class _Chunks:
 
 
 def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunks]:
-    """Call a WSGI application up to its first byte: its status is known then."""
+    """Call a WSGI application, up to its first byte if its status is not known before."""
     started: list = []
 
     def start_response(status, headers, exc_info=None):
@@ -184,10 +215,10 @@ def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunk
 
     body = application(environ, start_response)
     chunks = iter(body)
-    first = next(chunks, b"") if not started else None
-    status, headers = started[:2]
-    whole = chunks if first is None else chain((first,), chunks)
-    return status, headers, _Chunks(whole, getattr(body, "close", lambda: None))
+    if not started:
+        chunks = chain([next(chunks, b"")], chunks)
+    status, headers = started
+    return status, headers, _Chunks(chunks, getattr(body, "close", lambda: None))
 
 
 def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:
@@ -200,11 +231,6 @@ def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:
             return b"", _Chunks(chain(read, chunks), chunks.close)
     chunks.close()
     return b"".join(read), None
-
-
-def _without_body(chunks: _Chunks) -> Iterable[bytes]:
-    chunks.close()
-    return []
 
 
 def init_app(app: Flask, *, may_keep: bool) -> None:

@@ -11,6 +11,7 @@ import secrets
 from typing import NamedTuple
 
 from flask import Flask, current_app, request, url_for
+from werkzeug.urls import iri_to_uri
 
 from marketplace import queries
 from marketplace.db import read
@@ -45,7 +46,8 @@ def page(rows: list, limit: int, list_name: str):
     url = url_for(
         request.endpoint, **request.view_args, limit=limit, page=write_token(last, list_name)
     )
-    return rows, {"Link": f'<{url}>; rel="next"'}
+    # url_for() leaves the mount as it is, and a proxy may say what it likes of it.
+    return rows, {"Link": f'<{iri_to_uri(url)}>; rel="next"'}
 
 
 def find_start(offset: int) -> tuple[str, int]:
@@ -62,7 +64,7 @@ def find_start(offset: int) -> tuple[str, int]:
 def write_token(position: Position, list_name: str) -> str:
     """Write a position in a list as an opaque token, signed, and of use for that list only."""
     content = json.dumps(position, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(_sign(content, list_name) + content).decode().rstrip("=")
+    return _encode(_sign(content, list_name) + content)
 
 
 def read_token(token: str, list_name: str) -> Position:
@@ -72,9 +74,14 @@ def read_token(token: str, list_name: str) -> Position:
         mac, content = signed[:MAC_BYTES], signed[MAC_BYTES:]
     except ValueError:
         raise PageTokenInvalid(token) from None
-    if not hmac.compare_digest(mac, _sign(content, list_name)):
+    # base64 has several spellings of the same bytes: only one is ours.
+    if not hmac.compare_digest(mac, _sign(content, list_name)) or token != _encode(signed):
         raise PageTokenInvalid(token)
     return Position(*json.loads(content))
+
+
+def _encode(signed: bytes) -> str:
+    return base64.urlsafe_b64encode(signed).decode().rstrip("=")
 
 
 def _sign(content: bytes, list_name: str) -> bytes:

@@ -44,9 +44,9 @@ def authenticate(request: Request, scope: str) -> bool:
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
-    request.environ[EXPIRES_AT] = (
-        times.from_iso(row["expires_at"]) if row["expires_at"] else math.inf
-    )
+    if scope == "read":
+        expires_at = row["expires_at"]
+        request.environ[EXPIRES_AT] = times.from_iso(expires_at) if expires_at else math.inf
     return True
 
 

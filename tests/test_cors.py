@@ -9,7 +9,7 @@ DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"
 PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
-    "Access-Control-Request-Headers": "authorization, content-type",
+    "Access-Control-Request-Headers": "authorization, content-type, if-none-match",
 }
 
 
@@ -36,7 +36,7 @@ def test_a_preflight_asks_for_no_token(app):
         assert r.status_code == 200
         assert granted(r) == {
             "Allow-Origin": DAPP,
-            "Allow-Headers": "authorization, content-type",
+            "Allow-Headers": "authorization, content-type, if-none-match",
             "Allow-Methods": "GET, HEAD, POST",
             "Expose-Headers": "ETag, Link, Retry-After, WWW-Authenticate",
             "Max-Age": "3600",

@@ -104,7 +104,10 @@ def test_it_is_compressed_when_asked_for(client, listed):
     assert client.get("/v1/orderbook").data == plain.data
 
 
-@pytest.mark.parametrize("accepted", ["identity", "gzip;q=0", "GZIP;q=0.0", "br", "gzipped", ""])
+@pytest.mark.parametrize(
+    "accepted",
+    ["identity", "gzip;q=0", "GZIP;q=0.0", "gzip; q=0.", "gzip;x=1;q=0.000", "br", "gzipped", ""],
+)
 def test_it_is_not_compressed_when_not_asked_for(client, listed, accepted):
     r = client.get("/v1/orderbook", headers={"Accept-Encoding": accepted})
     assert "Content-Encoding" not in r.headers
@@ -120,6 +123,18 @@ def test_errors_are_left_as_they_are(client):
     r = client.get("/v1/orderbook?limit=99", headers={"Accept-Encoding": "gzip"})
     assert r.status_code == 422
     assert "ETag" not in r.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [(f"/v1/nft/{TOKEN}/99", 404), ("/v1//orderbook", 308)]
+)
+def test_no_cache_on_the_way_keeps_an_error_or_a_redirect(client, path, status):
+    """RFC 9111 lets them keep both, by a guess of their own."""
+    for method in ("GET", "HEAD"):
+        r = client.open(path, method=method)
+        assert r.status_code == status
+        assert r.headers["Cache-Control"] == "private, no-cache"
+        assert "Authorization" in r.headers["Vary"]
 
 
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS"])

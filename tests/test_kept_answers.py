@@ -71,6 +71,7 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
         for thread in threads[1:]:
             thread.join()
         writer.kill()
+        threads[0].join()
     assert stale == []
     assert answers[0] > 500
     assert committed[0] > 100
@@ -193,7 +194,49 @@ def test_what_is_kept_is_bounded(app, client, nft, monkeypatch):
     for offset in range(200):
         client.get(f"/v1/orderbook?offset={offset}")
     [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
-    assert 0 < len(layer._version.answers) < 50
+    assert 0 < len(layer._version._answers) < 50
+
+
+def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
+    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
+    token = client.environ_base["HTTP_AUTHORIZATION"]
+    assert client.get("/v1/orderbook?limit=1").status_code == 200
+    for url, more in (
+        (f"/v1/orderbook?x={'y' * 1000}", {}),
+        ("/v1/orderbook?limit=2", {"Origin": "o" * 1000}),
+        ("/v1/orderbook?limit=3", {"Authorization": token.replace(" ", " " * 1000)}),
+    ):
+        assert client.get(url, headers=more).status_code == 200
+    assert len(layer._version._answers) == len(layer._version._tokens) == 1
+
+
+def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
+    monkeypatch.setattr(kept, "MAX_TOKENS", 3)
+    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
+    token = client.environ_base["HTTP_AUTHORIZATION"]
+    for spaces in range(1, 9):
+        header = {"Authorization": token.replace(" ", " " * spaces)}
+        assert client.get("/v1/orderbook", headers=header).status_code == 200
+        assert len(layer._version._tokens) <= 3
+
+
+def test_what_may_write_only_may_not_read_after_it_wrote(tmp_path):
+    """A host may ask for both scopes of one request."""
+
+    def authenticate(request, scope):
+        return tokens.authenticate(request, "write") and tokens.authenticate(request, scope)
+
+    app = create_app(authenticate=authenticate, **settings(tmp_path))
+    assert_error(authorized_client(app, "write").get("/v1/orderbook"), 403)
+
+
+def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
+    """A host may pass one request to two of them, one after the other."""
+    other = create_app(**settings(tmp_path / "other"))
+    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+    environ = EnvironBuilder("/v1/orderbook", headers=header).get_environ()
+    assert run_wsgi_app(app, environ)[1] == "200 OK"
+    assert run_wsgi_app(other, environ)[1] == "401 UNAUTHORIZED"
 
 
 def test_an_answer_kept_again_counts_once(app, client, nft, monkeypatch):
@@ -202,9 +245,9 @@ def test_an_answer_kept_again_counts_once(app, client, nft, monkeypatch):
     [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
     assert client.get("/v1/orderbook").status_code == 200
     for _ in range(100):
-        layer._version.tokens.clear()
+        layer._version._tokens.clear()
         assert client.get("/v1/orderbook").status_code == 200
-    assert len(layer._version.answers) == 1
+    assert len(layer._version._answers) == 1
 
 
 def test_a_layer_in_front_may_add_headers(app, client, nft):

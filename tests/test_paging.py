@@ -1,6 +1,7 @@
 """Pages by key: every listing once, whatever is listed and sold meanwhile; far pages as near as the first."""
 
 import random
+import re
 
 import pytest
 
@@ -154,8 +155,33 @@ def test_forged_and_truncated_tokens_are_refused(client, listings):
         "\0",
         "%",
         "A" * 3000,
+        # Other spellings of the same bytes.
+        f"{token}=",
+        f"{token}===AAAA",
+        f"{token[:5]}!*\n{token[5:]}",
     ):
         assert_error(client.get("/v1/orderbook", query_string={"page": bad}), 422, "page must be")
+
+
+def test_the_last_page_has_another_etag_once_one_more_follows(app, client, listings):
+    """Whoever keeps the link with the ETag would else never see what came after it."""
+    url = "/v1/orderbook?limit=5&offset=695"
+    last = client.get(url)
+    assert "Link" not in last.headers
+    with app.app_context(), write() as db:
+        db.execute(INSERT, ("0.0.9999", 1, BOB, None))
+    r = client.get(url, headers={"If-None-Match": last.headers["ETag"]})
+    assert r.status_code == 200
+    assert r.data == last.data
+    assert "Link" in r.headers
+
+
+@pytest.mark.parametrize("mount", ["/市", "/a>;rel=x", '/a"b c', "/é"])
+def test_a_link_survives_any_mount(client, listings, mount):
+    environ = {"SCRIPT_NAME": mount.encode().decode("latin-1")}
+    link = client.get("/v1/orderbook?limit=1", environ_overrides=environ).headers["Link"]
+    assert link.isascii()
+    assert re.fullmatch(r'<[^<>" ]+/v1/orderbook\?[^<>" ]+>; rel="next"', link)
 
 
 def test_a_token_holds_for_every_process_of_the_database(app, client, listings):
