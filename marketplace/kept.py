@@ -84,6 +84,31 @@ class Answer:
         return self._gzipped
 
 
+class _Chunks:
+    """A body that is still being made: iterated once, and closed as WSGI asks."""
+
+    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
+        self._chunks, self.close = chunks, close
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+
+class _Passed(NamedTuple):
+    """What is passed on as the application made it: an error, or a list that is too long to hold."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    chunks: _Chunks
+
+    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        start_response(self.status, self.headers)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            self.chunks.close()
+            return []
+        return self.chunks
+
+
 def _matches(wanted: str, etag: str) -> bool:
     """Compare strongly with If-None-Match: * or a list; weak and malformed tags match nothing."""
     return wanted.strip() == "*" or etag in (part.strip() for part in wanted.split(","))
@@ -166,7 +191,7 @@ class KeptAnswers:
             version.keep(authorization, environ[EXPIRES_AT], key, answer)
         return answer.send(environ, start_response)
 
-    def _ask(self, environ: dict) -> "Answer | _Passed":
+    def _ask(self, environ: dict) -> Answer | _Passed:
         """Let the application answer."""
         method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
         try:
@@ -179,31 +204,6 @@ class KeptAnswers:
             if chunks is None:
                 return Answer(headers, body)
         return _Passed(status, headers, chunks)
-
-
-class _Passed(NamedTuple):
-    """What is passed on as the application made it: an error, or a list that is too long to hold."""
-
-    status: str
-    headers: list[tuple[str, str]]
-    chunks: "_Chunks"
-
-    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        start_response(self.status, self.headers)
-        if environ["REQUEST_METHOD"] == "HEAD":
-            self.chunks.close()
-            return []
-        return self.chunks
-
-
-class _Chunks:
-    """A body that is still being made: iterated once, and closed as WSGI asks."""
-
-    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
-        self._chunks, self.close = chunks, close
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._chunks
 
 
 def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunks]:
