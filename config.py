@@ -1,6 +1,7 @@
 """Every setting: read once, from MARKETPLACE_* or create_app(), and refused when it makes no sense."""
 
 import difflib
+import os
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
@@ -110,6 +111,8 @@ def _mirror_node_url(value: str) -> str:
 
 
 def _gateways(value: str) -> tuple[str, ...]:
+    if not _words(value):
+        raise ValueError("is not a list of gateways: it names none")
     return tuple(_url(word) + "/" for word in _words(value))
 
 
@@ -226,7 +229,10 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_known_nodes(settings)
-    if settings["DATABASE_URL"] == settings["SANDBOX_DATABASE_URL"]:
+    databases = {
+        os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
+    }
+    if len(databases) == 1:
         raise SettingError(f"{PREFIX}SANDBOX_DATABASE_URL is the same file as DATABASE_URL")
     return settings
 

@@ -64,6 +64,11 @@ def when_ready(server):
     gc.freeze()
 
 
+def on_reload(server):
+    """After SIGHUP, which made the access log's handlers anew."""
+    requestlog.init_server(server.app.wsgi().config["ACCESS_LOG"])
+
+
 def drop_silent_clients(sock):
     """A client that stops in the middle must not keep a thread."""
     patience = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)

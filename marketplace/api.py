@@ -40,7 +40,9 @@ class Parser(FlaskParser):
         if not req.is_json:
             raise errors.ContentTypeNotJson(req.content_type)
         try:
-            return json.loads(_read_whole(req), parse_constant=_refuse_constant)
+            return json.loads(
+                _read_whole(req), parse_constant=_refuse_constant, parse_int=_read_integer
+            )
         except RecursionError:
             raise errors.RequestNotJson("it is nested too deeply") from None
         except ValueError as error:
@@ -53,6 +55,11 @@ def _read_whole(req):
     if req.content_length is None and len(content) >= req.max_content_length:
         raise RequestEntityTooLarge
     return content
+
+
+def _read_integer(digits):
+    """The number; what is far too long for any field stays text, which the field refuses."""
+    return int(digits) if len(digits) < 100 else digits
 
 
 def _refuse_constant(name):

@@ -2,6 +2,7 @@
 
 import fcntl
 import os
+import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -14,12 +15,14 @@ from sqlite_utils.utils import (
 )  # the one import of the SQLite library (two would break its locks)
 
 from marketplace import queries
-from marketplace.errors import DatabaseBusy, answer_marketplace_error
+from marketplace.errors import DatabaseBusy, DatabaseUnusable, answer_marketplace_error
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
 BUSY_TIMEOUT_SECONDS = 5
+# What SQLite says of a full or failing disk, of permissions, and of a file that was overwritten.
+UNUSABLE = re.compile("full|disk I/O|readonly|unable to open|malformed|not a database")
 
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
@@ -154,9 +157,12 @@ class Database:
         """Take over all of another file, in one transaction, and keep the old content in ``aside``.
 
         Raises DatabaseInUse while another process has the database open, DatabaseUnreadable for a source
-        that check() refuses, OSError where there is no room. Then nothing was changed.
+        that check() refuses, or of another network, OSError where there is no room. Then nothing was changed.
         """
         check(source)
+        theirs, ours = _network_of(source), _network_of(self.path)
+        if theirs != ours:
+            raise DatabaseUnreadable(f"{source} is an index of {theirs}, {self.path} one of {ours}")
         connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
         with closing(connection), closing(_open_to_read(source)) as new:
             # Nobody else may have it open, not even to read; from the first statement to the last.
@@ -193,8 +199,14 @@ def check(path: Path) -> None:
     if problem != "ok":
         reason = " ".join(problem.split())
         raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    if not tables >= {"nft", "access_token"}:
+    if not tables >= {"nft", "access_token", "property"}:
         raise DatabaseUnreadable(f"{path} is not a database of this service")
+
+
+def _network_of(path: Path) -> str:
+    with closing(_open_to_read(path)) as connection:
+        row = queries.get_property(connection, "network")
+    return row[1].decode() if row else "no network"
 
 
 def _open_to_read(path: Path) -> sqlite3.Connection:
@@ -214,20 +226,26 @@ def _writing(path: Path) -> Iterator[sqlite3.Connection]:
 def init_app(app: Flask) -> None:
     schema = Path(__file__).parent.parent / "schema.sql"
     app.extensions["database"] = database = Database(app.config["DATABASE_URL"], schema)
-    network = database.settle("network", app.config["NETWORK"].encode()).decode()
-    if network != app.config["NETWORK"]:
-        raise DatabaseUnreadable(
-            f"{database.path} is an index of {network}, and MARKETPLACE_NETWORK is"
-            f" {app.config['NETWORK']}: name another MARKETPLACE_DATABASE_URL"
-        )
-    app.register_error_handler(sqlite3.OperationalError, answer_locked)
+    # What is listed was approved for this account: for another one, a sync would take all of it off.
+    for setting in ("NETWORK", "ACCOUNT_ID"):
+        settled = database.settle(setting.lower(), app.config[setting].encode()).decode()
+        if settled != app.config[setting]:
+            raise DatabaseUnreadable(
+                f"{database.path} is an index of {settled}, and MARKETPLACE_{setting} is"
+                f" {app.config[setting]}: name another MARKETPLACE_DATABASE_URL"
+            )
+    app.register_error_handler(sqlite3.DatabaseError, answer_database_error)
 
 
-def answer_locked(error: sqlite3.OperationalError):
-    """Tell a caller that somebody else kept the database locked; anything else is a fault of ours."""
-    if "locked" not in str(error):
+def answer_database_error(error: sqlite3.DatabaseError):
+    """Tell a caller that the file can not be used just now; any other error is a fault of ours."""
+    reason = str(error)
+    if "locked" in reason:
+        return answer_marketplace_error(DatabaseBusy(BUSY_TIMEOUT_SECONDS))
+    if not UNUSABLE.search(reason):
         raise error
-    return answer_marketplace_error(DatabaseBusy(BUSY_TIMEOUT_SECONDS))
+    current_app.logger.error("The database can not be used: %s", reason)
+    return answer_marketplace_error(DatabaseUnusable(reason))
 
 
 def read() -> sqlite3.Connection:

@@ -7,7 +7,7 @@ MarketplaceError
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── PageTokenInvalid 422
 ├── LedgerAnswerInvalid 502
-└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503
+└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -194,6 +194,16 @@ class DatabaseBusy(MarketplaceError):
         super().__init__(
             f"The database stayed locked for {seconds} s. Nothing was changed; try again",
             headers={"Retry-After": "1"},
+        )
+
+
+class DatabaseUnusable(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            f"The database can not be used: {reason}. Nothing was changed; the operator must mend it",
+            headers={"Retry-After": "60"},
         )
 
 

@@ -49,6 +49,7 @@ class MediaStore:
             if self._folder:
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
         except (OSError, GenericError) as error:
+            current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error
         return key
 
@@ -59,6 +60,7 @@ class MediaStore:
         except FileNotFoundError:
             return None
         except (OSError, GenericError) as error:
+            current_app.logger.warning("An image can not be read: %s", error)
             raise MediaUnreachable from error
 
     def url(self, key: str | None) -> str:

@@ -101,6 +101,9 @@ def rebuild_command(tokens):
             raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
         listed = 0
         try:
+            described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
+            if described is None or not described.is_nft:
+                raise click.ClickException(f"{token} is not an NFT collection on the ledger")
             for outcome in rebuild(token):
                 if outcome.reason:
                     click.echo(f"{token} #{outcome.serial_no} is undecided: {outcome.reason}")

@@ -15,7 +15,7 @@ from flask.cli import AppGroup
 from marketplace import queries, times
 from marketplace.api import Blueprint
 from marketplace.db import read, write
-from marketplace.errors import NotAuthenticated, ScopeMissing, shown
+from marketplace.errors import DatabaseBusy, NotAuthenticated, ScopeMissing, shown
 from marketplace.kept import EXPIRES_AT
 
 SCOPES = ("read", "write")
@@ -126,7 +126,10 @@ def create_command(name, scopes, seconds):
     """Make an access token and print it, this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
-    token = create(name, scopes, seconds)
+    try:
+        token = create(name, scopes, seconds)
+    except DatabaseBusy as error:
+        raise click.ClickException(error.message) from None
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
     click.echo(token)
@@ -154,8 +157,11 @@ def list_command():
 @click.argument("name")
 def revoke_command(name):
     """Revoke an access token: it stops working at once."""
-    with write() as db:
-        row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+    try:
+        with write() as db:
+            row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+    except DatabaseBusy as error:
+        raise click.ClickException(error.message) from None
     if row is None:
         raise click.ClickException(f"There is no living token named {name}")
     click.echo(f"Revoked {name}")

@@ -130,6 +130,24 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
+def test_a_full_disk_is_said_and_passes(app, client):
+    connection = app.extensions["database"].connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    most = connection.execute("PRAGMA max_page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    statuses = set()
+    for serial_no in range(1, 60):
+        r = client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
+        statuses.add(r.status_code)
+        if r.status_code != 200:
+            assert_error(r, 503, "database or disk is full", "Nothing was changed")
+            assert client.get(f"/v1/nft/{TOKEN}/{serial_no}").status_code == 404
+    assert 503 in statuses
+    assert statuses <= {200, 503}
+    connection.execute(f"PRAGMA max_page_count = {most}")
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
 def test_another_fault_of_the_database_is_ours(app, client):
     with app.app_context(), db.write() as connection:
         connection.execute("DROP TABLE listing_count")

@@ -2,6 +2,7 @@
 
 import json
 import re
+import signal
 import socket
 import time
 from urllib.error import HTTPError
@@ -148,6 +149,15 @@ def test_the_access_log_keeps_secrets(tmp_path, form):
     assert fields["path"] == "/v1/orderbook"
     assert fields["agent"] == 'a "b" \\ c'
     assert '"path": "/sandbox/openapi.json"' in service.output
+
+
+def test_the_access_log_keeps_secrets_after_a_reload_too(tmp_path):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json") as service:
+        service.process.send_signal(signal.SIGHUP)
+        time.sleep(2)
+        service.get("/sandbox/openapi.json?secret=1").close()
+    [line] = [line for line in service.output.splitlines() if "/sandbox/openapi.json" in line]
+    assert json.loads(line)["path"] == "/sandbox/openapi.json"
 
 
 def test_no_header_of_a_stranger_is_believed(tmp_path):

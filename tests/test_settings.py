@@ -69,6 +69,7 @@ def test_a_real_network_needs_an_account(network):
         ("API_PREFIX", "/market/"),
         ("MIRROR_NODE_URL", "not a url"),
         ("IPFS_GATEWAYS", "ipfs.io"),
+        ("ARWEAVE_GATEWAYS", " , "),
         ("DATABASE_URL", "postgresql://localhost/market"),
         ("DATABASE_URL", "sqlite://"),
         ("MEDIA_URL", "instance/media"),
@@ -77,6 +78,11 @@ def test_a_real_network_needs_an_account(network):
 def test_nonsense_stops_the_start_and_is_named(name, value):
     with pytest.raises(SettingError, match=re.escape(f"MARKETPLACE_{name}={value!r} is not")):
         load({name: value}, {})
+
+
+def test_two_databases_in_one_file_stop_the_start():
+    with pytest.raises(SettingError, match="is the same file as DATABASE_URL"):
+        load({"DATABASE_URL": "sqlite:///x.db", "SANDBOX_DATABASE_URL": "sqlite:///./x.db"}, {})
 
 
 def test_an_unknown_setting_stops_the_start():
@@ -122,6 +128,15 @@ def test_a_database_is_of_one_network_for_ever(tmp_path):
         RuntimeError, match=r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"
     ):
         create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
+
+
+def test_a_database_is_of_one_account_for_ever(tmp_path):
+    """What it lists was approved for that account: a sync for another would take all of it off."""
+    create_app(**settings(tmp_path))
+    with pytest.raises(
+        RuntimeError, match=r"of 0\.0\.\d+, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"
+    ):
+        create_app(ACCOUNT_ID="0.0.900", **settings(tmp_path))
 
 
 def test_every_setting_is_in_the_readme():

@@ -96,6 +96,7 @@ def test_an_error_is_the_sentence_of_the_api(visit, size):
     visitor = visit("/?collection=Tides", size=size, refusals=[422])
     sentence = 'tokenId must be three integers joined by dots, such as 0.0.1234, not "Tides"'
     expect(visitor.page.get_by_role("alert")).to_contain_text(sentence)
+    expect(visitor.page.get_by_role("button", name="Try again")).to_have_count(0)
     visitor.look("gallery-error")
 
 

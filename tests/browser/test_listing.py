@@ -83,7 +83,7 @@ def test_it_works_from_the_gallery_to_the_sale(visit, size, scheme):
         "Serial number": str(serial_no),
         "Owner": "0.0.2002",
         "Spender": "0.0.9001",
-        "Whole collection": "Left as it is",
+        "Whole collection": "Approval unchanged",
         "Memo": f"Listing NFT with 0.0.7007 and Serial Number {serial_no} for 250 HBAR on NFT Marketplace",
         "Fee, at most": "5 HBAR",
         "Nodes": "0.0.3",

@@ -73,8 +73,10 @@ function tell(next) {
 
 function showError(answer, url) {
   count.textContent = "";
-  const again = element("button", { class: "button quiet", type: "button" }, "Try again");
-  again.addEventListener("click", () => show(url));
+  // What was refused is refused again.
+  const mayPass = !(answer.status >= 400 && answer.status < 500);
+  const again = mayPass && element("button", { class: "button quiet", type: "button" }, "Try again");
+  if (again) again.addEventListener("click", () => show(url));
   const box = element("div", { class: "empty", role: "alert" }, notice("bad", answer.message), again);
   more.append(box);
 }

@@ -10,7 +10,7 @@ const TYPES = {
   CRYPTODELETEALLOWANCE: "Allowance taken back (AccountAllowanceDelete)",
   CRYPTOTRANSFER: "Transfer",
 };
-const FOR_ALL = { true: "Approved", false: "Revoked", null: "Left as it is" };
+const FOR_ALL = { true: "Approved", false: "Revoked", null: "Approval unchanged" };
 
 /** Show what /sandbox/decode said, and the bytes themselves. */
 export function showTransaction(shown, decoded, base64) {
