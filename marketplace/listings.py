@@ -59,7 +59,7 @@ def prepare_listing(wallet, **listing):
 )
 @blp.refuses(404, "No listing was prepared here for 0.0.1001 and 0.0.5001 #7")
 @blp.refuses(
-    409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says TRANSACTION_EXPIRED"
+    409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says INVALID_TOKEN_ID"
 )
 def report_listing(**report):
     """Report that a listing was signed
