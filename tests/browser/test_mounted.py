@@ -44,6 +44,7 @@ class Host:
 
 @pytest.fixture
 def host(browser, tmp_path):
+    """A test names it before visit: pages are closed first, and what they still load is not cut off."""
     host = Host()
     host.mount(tmp_path)
     thread = Thread(target=host.server.serve_forever)
@@ -54,7 +55,7 @@ def host(browser, tmp_path):
     host.server.server_close()
 
 
-def test_it_works_under_a_prefix(visit, host):
+def test_it_works_under_a_prefix(host, visit):
     visitor = visit("/market/demo/list", at=host.url)
     page = visitor.page
     for name in (
@@ -73,7 +74,7 @@ def test_it_works_under_a_prefix(visit, host):
     expect(page.locator("#gallery h2")).to_have_count(1)
 
 
-def test_the_hosts_refusal_is_shown(visit, host):
+def test_the_hosts_refusal_is_shown(host, visit):
     host.is_open = False
     page = visit("/market/", at=host.url, refusals=[401]).page
     expect(page.get_by_role("alert")).to_contain_text("Log in to the shop first")
