@@ -17,7 +17,7 @@ from marketplace.db import read, write
 from marketplace.errors import MarketplaceError
 from marketplace.ids import is_entity_id
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Nft
+from marketplace.ledger.answers import Nft, Token
 
 AT_ONCE = 16  # NFTs whose metadata and image are fetched at the same time
 BATCH = 200  # NFTs held in memory, and written in one transaction
@@ -109,13 +109,9 @@ def import_command(tokens, images):
     """
     failed = False
     for token in tokens:
-        if not is_entity_id(token):
-            raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
         counts = Counter()
         try:
-            described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
-            if described is None or not described.is_nft:
-                raise click.ClickException(f"{token} is not an NFT collection on the ledger")
+            described = require_collection(token)
             progress = Progress(f"{token} {described.name}", described.total_supply)
             for batch in import_collection(token, described.name, with_images=images):
                 counts += batch
@@ -130,6 +126,16 @@ def import_command(tokens, images):
         _tell(token, counts)
     if failed:
         raise click.ClickException("Not everything was imported: run it again to go on")
+
+
+def require_collection(token: str) -> Token:
+    """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
+    if not is_entity_id(token):
+        raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
+    described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
+    if described is None or not described.is_nft:
+        raise click.ClickException(f"{token} is not an NFT collection on the ledger")
+    return described
 
 
 def _tell(token: str, counts: Counter) -> None:

@@ -11,7 +11,7 @@ from marketplace import queries, records, times
 from marketplace.confirmation import APPROVAL
 from marketplace.db import read, write
 from marketplace.errors import MarketplaceError
-from marketplace.ids import is_entity_id
+from marketplace.importer import require_collection
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft
 from marketplace.transactions import read_listing_memo
@@ -97,13 +97,9 @@ def rebuild_command(tokens):
     For when the database was lost. What is stored already is kept; a newer listing is never overwritten.
     """
     for token in tokens:
-        if not is_entity_id(token):
-            raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
         listed = 0
         try:
-            described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
-            if described is None or not described.is_nft:
-                raise click.ClickException(f"{token} is not an NFT collection on the ledger")
+            require_collection(token)
             for outcome in rebuild(token):
                 if outcome.reason:
                     click.echo(f"{token} #{outcome.serial_no} is undecided: {outcome.reason}")

@@ -21,7 +21,16 @@ from marketplace.kept import EXPIRES_AT
 SCOPES = ("read", "write")
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 
-cli = AppGroup("token", help="Make, list and revoke access tokens.")
+
+class Commands(AppGroup):
+    def invoke(self, context):
+        try:
+            return super().invoke(context)
+        except DatabaseBusy as error:
+            raise click.ClickException(error.message) from None
+
+
+cli = Commands("token", help="Make, list and revoke access tokens.")
 
 
 def authenticate(request: Request, scope: str) -> bool:
@@ -126,10 +135,7 @@ def create_command(name, scopes, seconds):
     """Make an access token and print it, this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
-    try:
-        token = create(name, scopes, seconds)
-    except DatabaseBusy as error:
-        raise click.ClickException(error.message) from None
+    token = create(name, scopes, seconds)
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
     click.echo(token)
@@ -157,11 +163,8 @@ def list_command():
 @click.argument("name")
 def revoke_command(name):
     """Revoke an access token: it stops working at once."""
-    try:
-        with write() as db:
-            row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
-    except DatabaseBusy as error:
-        raise click.ClickException(error.message) from None
+    with write() as db:
+        row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
     if row is None:
         raise click.ClickException(f"There is no living token named {name}")
     click.echo(f"Revoked {name}")

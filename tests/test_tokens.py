@@ -152,3 +152,15 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     assert_error(call(client, "/v1/orderbook", **{"X-User": "bob"}), 401, "not allowed")
     assert_error(call(client, "/v1/add", **{"X-User": "charlie"}), 403, "write")
     assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
+
+
+@pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
+def test_a_command_says_that_the_database_is_locked(app, command):
+    database = app.extensions["database"]
+    blocker = database._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    database.connection.execute("PRAGMA busy_timeout = 50")
+    result = app.test_cli_runner().invoke(args=["token", *command])
+    blocker.close()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: The database stayed locked for")
