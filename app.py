@@ -21,7 +21,6 @@ from marketplace import (
     nfts,
     orderbook,
     paging,
-    rebuilder,
     reference,
     sandbox,
     status,
@@ -73,7 +72,7 @@ def create_app(
     paging.init_app(app)
     ledger.init_app(app, adapters)
     tokens.init_app(app, authenticate)
-    for module in (importer, watcher, rebuilder):
+    for module in (importer, watcher):
         module.init_app(app)
 
     api = Api(app)

@@ -14,7 +14,9 @@ CREATE TABLE IF NOT EXISTS nft (
     is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
     listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
     last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
-    ledger_at TEXT NOT NULL, -- the ledger's own date of the state seen here: an older one never wins
+    -- The ledger's own date of the state seen here: an older one never wins. 1970-01-01T00:00:00.000000000Z where
+    -- nothing could be decided yet; in the year 9999 once it was burned or its token was deleted: nothing follows.
+    ledger_at TEXT NOT NULL,
     metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
     missing TEXT, -- why metadata or image could not be had, null when both are here
     attempts INTEGER NOT NULL DEFAULT 0, -- how often they were tried for
@@ -36,6 +38,9 @@ CREATE INDEX IF NOT EXISTS nft_by_owner_and_listing_date
 -- Serves queries.iterate_listed_in_collection.
 CREATE INDEX IF NOT EXISTS nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.list_preparers.
+CREATE INDEX IF NOT EXISTS nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
 -- Serves queries.list_incomplete.
 CREATE INDEX IF NOT EXISTS nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
@@ -104,7 +109,8 @@ BEGIN
     );
 END;
 
--- One listing transaction handed out to be signed, and what the ledger made of it.
+-- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
+-- to a report.
 CREATE TABLE IF NOT EXISTS prepared_listing (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
     token TEXT NOT NULL,
@@ -115,17 +121,21 @@ CREATE TABLE IF NOT EXISTS prepared_listing (
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
-    result TEXT, -- the ledger's result code, null until it is known
-    consensus_at TEXT,
+    result TEXT, -- the ledger's result code that a report was told of it, null while none was
+    consensus_at TEXT, -- not used any more
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT;
 
--- Serves queries.list_prepared_listings.
+-- Serves queries.list_prepared_listings and delete_prepared_listings_beyond.
 CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
     ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
 
--- Serves queries.list_open_listings.
-CREATE INDEX IF NOT EXISTS prepared_listing_open ON prepared_listing (account_id, prepared_at DESC) WHERE result IS NULL;
+-- Serves queries.list_preparers.
+CREATE INDEX IF NOT EXISTS prepared_listing_by_account ON prepared_listing (account_id);
+DROP INDEX IF EXISTS prepared_listing_open;
+
+-- Serves queries.delete_expired_listings.
+CREATE INDEX IF NOT EXISTS prepared_listing_by_expiry ON prepared_listing (expires_at);
 
 -- What holds for the whole database: the network it is of, and the key of its page tokens.
 CREATE TABLE IF NOT EXISTS property (

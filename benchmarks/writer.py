@@ -44,14 +44,29 @@ class Writer:
         now = times.to_iso(times.now())
         owner = records.owner(self._ended)
         with self._app.app_context(), write() as db:
-            row = queries.mark_not_listed(db, *records.key(self._ended), owner, now)
+            row = queries.mark_in_line(
+                db,
+                *records.key(self._ended),
+                is_for_sale=0,
+                listing_price=0,
+                owner=owner,
+                ledger_at=now,
+            )
         assert row, "nothing was written"
 
     def _list(self, number: int) -> None:
         now = times.to_iso(times.now())
         price, owner = self._dice.randrange(1, 50_000), records.owner(number)
         with self._app.app_context(), write() as db:
-            row = queries.mark_listed(db, *records.key(number), owner, price, now, now)
+            row = queries.mark_in_line(
+                db,
+                *records.key(number),
+                is_for_sale=1,
+                listing_price=price,
+                owner=owner,
+                ledger_at=now,
+                last_listed_at=now,
+            )
         assert row, "nothing was written"
 
     @property

@@ -3,7 +3,7 @@
 MarketplaceError
 ├── RequestNotJson 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403
-├── NotFound 404: NftNotStored, NftNotOnLedger, WalletUnknown, ListingNotPrepared
+├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── PageTokenInvalid 422
 ├── LedgerAnswerInvalid 502
@@ -94,8 +94,13 @@ class NftNotStored(NotFound):
 
 
 class NftNotOnLedger(NotFound):
-    def __init__(self, token: str, serial_no: int, reason: str = "is not an NFT") -> None:
-        super().__init__(f"{token} #{serial_no} {reason} on the ledger")
+    def __init__(self, token: str, serial_no: int) -> None:
+        super().__init__(f"{token} #{serial_no} is not an NFT on the ledger")
+
+
+class NftGone(NotFound):
+    def __init__(self, token: str, serial_no: int) -> None:
+        super().__init__(f"{token} #{serial_no} was burned on the ledger, or its token was deleted")
 
 
 class WalletUnknown(NotFound):

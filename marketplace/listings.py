@@ -4,7 +4,7 @@ import base64
 
 from flask import current_app
 
-from marketplace import confirmation, sales
+from marketplace import reports, sales
 from marketplace.api import Blueprint
 from marketplace.errors import WalletUnknown
 from marketplace.schemas import (
@@ -64,9 +64,11 @@ def prepare_listing(wallet, **listing):
 def report_listing(**report):
     """Report that a listing was signed
 
-    The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that was
-    prepared. May be repeated. A refusal carries the ledger's own result code.
+    The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
+    owner signed, whichever id the wallet gave the transaction. May be repeated. A refusal carries the
+    ledger's own result code. Without transactionId, 200 says that the NFT is listed; once it did, and after
+    another listing was prepared, that this one is.
     """
-    if confirmation.confirm(**report):
+    if reports.answer(**report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}

@@ -98,7 +98,7 @@ def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no)
 
 def list_serial_numbers(db, token, low, high):
     sql = """
-        SELECT serial_no FROM nft
+        SELECT serial_no, is_for_sale FROM nft
         WHERE token = :token AND serial_no BETWEEN :low AND :high
     """
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
@@ -113,11 +113,16 @@ def list_listed_by_seller(db, owner):
 
 
 def list_sellers(db):
-    # Who has something listed, or may have listed something that nobody has reported.
+    sql = "SELECT DISTINCT owner AS account_id FROM nft WHERE is_for_sale = 1"
+    return db.execute(sql).fetchall()
+
+
+def list_preparers(db):
+    # Who may have listed something that nobody has reported, or owns what could not be decided yet.
     sql = """
-        SELECT owner AS account_id FROM nft WHERE is_for_sale = 1
+        SELECT account_id FROM prepared_listing
         UNION
-        SELECT account_id FROM prepared_listing WHERE result IS NULL
+        SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
     """
     return db.execute(sql).fetchall()
 
@@ -149,7 +154,8 @@ def insert_nft(db, nft):
     return db.execute(sql, nft).fetchone()
 
 
-def mark_described(db, nft):
+def mark_described(db, nft, attempts_before):
+    # An attempt that began before another one ended knows nothing of what that one completed.
     sql = """
         UPDATE nft
         SET name = :name,
@@ -161,68 +167,35 @@ def mark_described(db, nft):
             attempts = :attempts,
             retry_at = :retry_at
         WHERE token = :token AND serial_no = :serial_no
+          AND missing IS NOT NULL AND attempts = :attempts_before
         RETURNING *
     """
-    return db.execute(sql, nft).fetchone()
+    return db.execute(sql, nft | {"attempts_before": attempts_before}).fetchone()
 
 
-def mark_listed(db, token, serial_no, owner, listing_price, listed_at, ledger_at):
-    # The last listing by consensus time wins, and a listing never undoes what the ledger did after it. One
-    # that was taken off by mistake may come back.
+def mark_in_line(
+    db, token, serial_no, *, is_for_sale, listing_price, owner, ledger_at, last_listed_at=None
+):
+    # What rests on an older state of the ledger never wins.
     sql = """
         UPDATE nft
-        SET is_for_sale = 1,
-            owner = :owner,
+        SET is_for_sale = :is_for_sale,
             listing_price = :listing_price,
-            last_listed_at = :listed_at,
+            owner = :owner,
+            last_listed_at = COALESCE(:last_listed_at, last_listed_at),
             ledger_at = :ledger_at
-        WHERE token = :token AND serial_no = :serial_no
-          AND ledger_at <= :ledger_at
-          AND (
-              last_listed_at IS NULL
-              OR last_listed_at < :listed_at
-              OR (last_listed_at = :listed_at AND is_for_sale = 0)
-          )
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :ledger_at
         RETURNING *
     """
     parameters = {
         "token": token,
         "serial_no": serial_no,
-        "owner": owner,
+        "is_for_sale": is_for_sale,
         "listing_price": listing_price,
-        "listed_at": listed_at,
+        "owner": owner,
+        "last_listed_at": last_listed_at,
         "ledger_at": ledger_at,
     }
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_listing_date_unknown(db, token, serial_no):
-    sql = """
-        UPDATE nft SET last_listed_at = NULL
-        WHERE token = :token AND serial_no = :serial_no
-        RETURNING *
-    """
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
-
-
-def mark_seen(db, token, serial_no, ledger_at):
-    sql = """
-        UPDATE nft SET ledger_at = :ledger_at
-        WHERE token = :token AND serial_no = :serial_no AND ledger_at < :ledger_at
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_not_listed(db, token, serial_no, owner, ledger_at):
-    sql = """
-        UPDATE nft
-        SET is_for_sale = 0, listing_price = 0, owner = :owner, ledger_at = :ledger_at
-        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :ledger_at
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "ledger_at": ledger_at}
     return db.execute(sql, parameters).fetchone()
 
 
@@ -245,19 +218,9 @@ def insert_prepared_listing(db, prepared):
     return db.execute(sql, prepared).fetchone()
 
 
-def get_prepared_listing(db, transaction_id, token, serial_no, account_id):
-    sql = """
-        SELECT * FROM prepared_listing
-        WHERE transaction_id = :transaction_id
-          AND token = :token AND serial_no = :serial_no AND account_id = :account_id
-    """
-    parameters = {
-        "transaction_id": transaction_id,
-        "token": token,
-        "serial_no": serial_no,
-        "account_id": account_id,
-    }
-    return db.execute(sql, parameters).fetchone()
+def get_prepared_listing(db, transaction_id):
+    sql = "SELECT * FROM prepared_listing WHERE transaction_id = :transaction_id"
+    return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
 def list_prepared_listings(db, token, serial_no, account_id, limit):
@@ -276,39 +239,46 @@ def list_prepared_listings(db, token, serial_no, account_id, limit):
     return db.execute(sql, parameters).fetchall()
 
 
-def list_open_listings(db, account_id, limit):
+def mark_told(db, transaction_id, result):
     sql = """
-        SELECT * FROM prepared_listing
-        WHERE account_id = :account_id AND result IS NULL
-        ORDER BY prepared_at DESC
-        LIMIT :limit
-    """
-    return db.execute(sql, {"account_id": account_id, "limit": limit}).fetchall()
-
-
-def delete_dead_listings(db, before):
-    # Those that reached consensus are kept.
-    sql = """
-        DELETE FROM prepared_listing
-        WHERE result = 'TRANSACTION_EXPIRED' AND expires_at < :before
-        RETURNING transaction_id
-    """
-    return db.execute(sql, {"before": before}).fetchall()
-
-
-def mark_result(db, transaction_id, result, consensus_at):
-    sql = """
-        UPDATE prepared_listing
-        SET result = :result, consensus_at = :consensus_at
-        WHERE transaction_id = :transaction_id AND (result IS NULL OR result <> 'SUCCESS')
+        UPDATE prepared_listing SET result = :result
+        WHERE transaction_id = :transaction_id AND result IS NULL
         RETURNING *
     """
+    return db.execute(sql, {"transaction_id": transaction_id, "result": result}).fetchone()
+
+
+def delete_prepared_listings_beyond(db, token, serial_no, account_id, kept):
+    # Keeps the newest ones of an NFT and account.
+    sql = """
+        DELETE FROM prepared_listing
+        WHERE transaction_id IN (
+            SELECT transaction_id FROM prepared_listing
+            WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+            ORDER BY prepared_at DESC
+            LIMIT 100 OFFSET :kept
+        )
+    """
     parameters = {
-        "transaction_id": transaction_id,
-        "result": result,
-        "consensus_at": consensus_at,
+        "token": token,
+        "serial_no": serial_no,
+        "account_id": account_id,
+        "kept": kept,
     }
-    return db.execute(sql, parameters).fetchone()
+    db.execute(sql, parameters)
+
+
+def delete_expired_listings(db, before, limit):
+    sql = """
+        DELETE FROM prepared_listing
+        WHERE transaction_id IN (
+            SELECT transaction_id FROM prepared_listing
+            WHERE expires_at < :before
+            ORDER BY expires_at
+            LIMIT :limit
+        )
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
 # Access tokens

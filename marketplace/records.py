@@ -21,13 +21,30 @@ MAX_ATTEMPTS = 20
 
 def build(on_ledger: Nft, *, with_image: bool = True) -> dict:
     """Build the record of an NFT that is to be stored. Its name is None where metadata gives none."""
+    return _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image)
+
+
+def build_bare(on_ledger: Nft) -> dict:
+    """Build it without asking any stranger's host: metadata and image are to be completed, at once."""
+    return _identify(on_ledger) | {
+        "name": None,
+        "file_type": UNKNOWN_FILE_TYPE,
+        "attributes": None,
+        "image": None,
+        "original_image_url": None,
+        "missing": "it was not tried for yet",
+        "attempts": 0,
+        "retry_at": times.to_iso(times.now()),
+    }
+
+
+def _identify(on_ledger: Nft) -> dict:
     return {
         "token": on_ledger.token,
         "serial_no": on_ledger.serial_no,
         "owner": on_ledger.owner,
         "ledger_at": times.to_iso(on_ledger.modified_at),
         "metadata": text(on_ledger.pointer, limit=10_000),
-        **_describe(on_ledger.pointer, 0, with_image),
     }
 
 

@@ -38,11 +38,17 @@ def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> s
 
 
 def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
-    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT."""
-    named = re.escape(f"Listing NFT with {token} and Serial Number {serial_no} for ".encode())
-    short = re.escape(f"Listing NFT with Serial Number {serial_no} for ".encode())
-    match = re.fullmatch(b"(?:%b|%b)([1-9][0-9]{0,10}) HBAR(?: on .*)?" % (named, short), memo)
-    return int(match[1]) if match and int(match[1]) <= MAX_HBAR else None
+    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT.
+
+    It is one that listing_memo() writes, with the name of any marketplace or none.
+    """
+    match = re.search(rb" for ([1-9][0-9]{0,10}) HBAR", memo)
+    if not match or int(match[1]) > MAX_HBAR:
+        return None
+    price = int(match[1])
+    unnamed = listing_memo(token, serial_no, price, name="").encode()
+    is_listing = memo == unnamed or memo.startswith(unnamed + b" on ")
+    return price if is_listing else None
 
 
 def build_listing(

@@ -1,137 +1,186 @@
 """Keeps the index true without being asked: what ``flask watch`` and ``flask sync`` do."""
 
+import enum
 import fcntl
+import random
 import signal
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from itertools import chain, zip_longest
+from typing import Any
 
 import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
-from marketplace import confirmation, queries, records, sales, times
+from marketplace import queries, reconciler, records, times
 from marketplace.db import read, write
-from marketplace.errors import (
-    Conflict,
-    LedgerAnswerInvalid,
-    LedgerUnreachable,
-    MarketplaceError,
-    NotFound,
-)
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
 from marketplace.ledger import mirror_node
 from marketplace.ledger.answers import Nft
 
-AT_ONCE = 8  # sellers asked about at the same time
-COMPLETED_AT_ONCE = 200  # NFTs tried to complete, in one round
-COMPLETING_SECONDS = 20  # of one round
-OPEN_LISTINGS_AT_ONCE = 50  # of one seller, looked up in one round, newest first
-KEPT_DEAD_DAYS = 30  # how long a listing that expired can be told from one never prepared
-
-UNREMARKABLE = {
-    "sellers checked",
-    "NFTs still listed",
-    "NFTs still incomplete",
-    "listings not decided yet",
-}
+AT_ONCE = 8  # requests under way
+# What a round may cost, in seconds. Who is left out has the same chance in the next one.
+PREPARERS_SECONDS = (
+    20  # asking about accounts that have nothing listed, but have prepared something
+)
+LOOKING_SECONDS = 60  # looking at NFTs that differ
+COMPLETING_SECONDS = 20
+COMPLETED_AT_ONCE = 200  # NFTs tried to complete
+KEPT_SECONDS = 3 * 3600  # past its end; until then, a prepared listing tells where to look
+FORGOTTEN_AT_ONCE = 10_000  # prepared listings, in one transaction, for which other writers wait
 
 
-def sync(stop: threading.Event | None = None) -> Counter:
+class Done(enum.Enum):
+    """What a round did, in its operator's words."""
+
+    SELLERS = "sellers checked"
+    LISTED = "NFTs listed"
+    TAKEN_OFF = "NFTs taken off the order book"
+    UNCHANGED = "NFTs found unchanged"
+    UNDECIDED = "NFTs not decided yet"
+    NOT_CHECKED = "not checked"
+    COMPLETED = "NFTs completed"
+    INCOMPLETE = "NFTs still incomplete"
+
+
+UNFINISHED = {Done.UNDECIDED, Done.NOT_CHECKED}
+UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
+
+
+def sync(stop: threading.Event | None = None) -> Counter[Done]:
     """Bring everything in line with the ledger, once. Returns how often what was done."""
     stop = stop or threading.Event()
-    sellers = [row["account_id"] for row in queries.list_sellers(read())]
-    counts = sum(_for_each(lambda seller: check_seller(seller, stop), sellers, stop), Counter())
+    differing = _find_all_differing(stop)
+    checked = [found for found in differing if isinstance(found, list)]
+    looked = _for_each(look, _in_turns(checked), stop, LOOKING_SECONDS)
+    counts = Counter(done or Done.NOT_CHECKED for done in looked)
+    counts[Done.SELLERS] = len(checked)
+    counts[Done.NOT_CHECKED] += len(differing) - len(checked)
     now = times.now()
     incomplete = queries.list_incomplete(read(), times.to_iso(now), COMPLETED_AT_ONCE)
-    enough = time.monotonic() + COMPLETING_SECONDS
-    completed = _for_each(complete, incomplete, stop, lambda: time.monotonic() > enough)
-    counts = sum(completed, counts)
-    with write() as db:
-        queries.delete_dead_listings(db, times.to_iso(now - KEPT_DEAD_DAYS * records.DAY))
-        if not stop.is_set() and not counts["sellers not checked"]:
+    completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS)
+    counts.update(filter(None, completed))
+    _forget_prepared(times.to_iso(now - KEPT_SECONDS * times.SECOND))
+    if stop.is_set():
+        del counts[Done.NOT_CHECKED]  # nobody expects it
+    counts = +counts  # without the zeros
+    if not stop.is_set() and not UNFINISHED & counts.keys():
+        with write() as db:
             queries.mark_job_finished(db, "sync", times.to_iso(now))
     return counts
 
 
-def check_seller(account_id: str, stop: threading.Event) -> Counter:
-    """Compare all that one account has listed, or may have listed, with the ledger: mostly one request."""
-    try:
-        return _check_seller(account_id, stop)
-    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-        current_app.logger.warning("%s was not checked: %s", account_id, error)
-        return Counter({"sellers not checked": 1})
+def _find_all_differing(stop: threading.Event) -> list[list | Done | None]:
+    """For each account what differs; no list for one that could not be asked about."""
+    sellers = [row["account_id"] for row in queries.list_sellers(read())]
+    others = {row["account_id"] for row in queries.list_preparers(read())} - set(sellers)
+    # Whoever may write can make others of these: sellers do not wait for them.
+    return [
+        *_for_each(find_differing, _shuffled(sellers), stop),
+        *_for_each(find_differing, _shuffled(others), stop, PREPARERS_SECONDS),
+    ]
 
 
-def _check_seller(account_id: str, stop: threading.Event) -> Counter:
-    counts = Counter({"sellers checked": 1})
+def find_differing(account_id: str) -> list[Any]:
+    """Compare what an account has listed here with what the ledger lets us spend: mostly one request.
+
+    Returns what differs, to be looked at: the keys of NFTs that are listed only here, the ledger's rows
+    of those that are otherwise there, and the errors of those that make no sense.
+    """
     market = current_app.config["ACCOUNT_ID"]
-    spendable = mirror_node().list_nfts_spendable(account_id, market)
-    on_ledger = {(nft.token, nft.serial_no): nft for nft in spendable}
-    # What left comes first: an abandoned preparation must not keep a sold NFT in the order book.
-    for row in queries.list_listed_by_seller(read(), account_id):
-        nft = on_ledger.get((row["token"], row["serial_no"]))
-        if nft is None or times.to_iso(nft.modified_at) > row["ledger_at"]:
-            counts[_recheck(row, nft)] += 1
-    now = times.to_iso(times.now())
-    for prepared in queries.list_open_listings(read(), account_id, OPEN_LISTINGS_AT_ONCE):
-        keys = prepared["token"], prepared["serial_no"]
-        if not stop.is_set() and (keys in on_ledger or prepared["expires_at"] < now):
-            counts[_confirm(prepared)] += 1
-    return counts
+    rows = queries.list_listed_by_seller(read(), account_id)
+    listed = {(row["token"], row["serial_no"]): row for row in rows}
+    otherwise = []
+    for nft in mirror_node().list_nfts_spendable(account_id, market):
+        if isinstance(nft, LedgerAnswerInvalid):
+            otherwise.append(nft)
+            continue
+        key = nft.token, nft.serial_no
+        if reconciler.is_news(nft, listed.pop(key, None) or queries.get_nft(read(), *key)):
+            otherwise.append(nft)
+    return [*listed, *_shuffled(otherwise)]
 
 
-def _confirm(prepared) -> str:
-    keys = prepared["account_id"], prepared["token"], prepared["serial_no"]
-    try:
-        listed = confirmation.confirm(*keys, prepared["transaction_id"])
-        return "listings confirmed" if listed else "listings not decided yet"
-    except (Conflict, NotFound):
-        return "listings expired or refused"
+def look(found: tuple[str, int] | Nft | LedgerAnswerInvalid) -> Done:
+    """Bring one NFT in line. Raises the ledger's errors."""
+    if isinstance(found, LedgerAnswerInvalid):
+        raise found
+    if isinstance(found, Nft):
+        line = reconciler.bring_in_line(found, describe=records.build_bare)
+    else:
+        line = reconciler.refresh(*found)
+    if not line.is_decided:
+        current_app.logger.warning("%s is not decided yet: %s", _name(found), line.verdict.reason)
+        return Done.UNDECIDED
+    was_listed = line.before and line.before["is_for_sale"]
+    if line.nft is None or not line.nft["is_for_sale"]:
+        return Done.TAKEN_OFF if was_listed else Done.UNCHANGED
+    columns = ("listing_price", "last_listed_at", "owner")
+    is_same = was_listed and all(line.before[name] == line.nft[name] for name in columns)
+    return Done.UNCHANGED if is_same else Done.LISTED
 
 
-def _recheck(row, on_ledger: Nft | None) -> str:
-    try:
-        if on_ledger is None:
-            still_listed = sales.refresh(row["token"], row["serial_no"])["is_for_sale"]
-        else:
-            still_listed = confirmation.recheck(row, on_ledger)
-    except (Conflict, NotFound):
-        still_listed = False
-    return "NFTs still listed" if still_listed else "NFTs taken off the order book"
-
-
-def complete(nft) -> Counter:
+def complete(nft) -> Done:
     """Try again for the metadata and the image that a stored NFT lacks."""
     completed = records.complete(nft)
     with write() as db:
-        queries.mark_described(db, completed)
-    return Counter({"NFTs still incomplete" if completed["missing"] else "NFTs completed": 1})
+        queries.mark_described(db, completed, nft["attempts"])
+    return Done.INCOMPLETE if completed["missing"] else Done.COMPLETED
+
+
+def _forget_prepared(before: str) -> None:
+    forgotten = FORGOTTEN_AT_ONCE
+    while forgotten == FORGOTTEN_AT_ONCE:
+        with write() as db:
+            forgotten = queries.delete_expired_listings(db, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(
-    work: Callable,
-    items: list,
-    stop: threading.Event,
-    is_enough: Callable[[], bool] = lambda: False,
-) -> Iterator[Counter]:
-    """Do the work for each item, several at once, until told to stop. One that fails ends no round."""
+    work: Callable, items: list, stop: threading.Event, seconds: float = float("inf")
+) -> Iterator[Any]:
+    """Do the work for each item, several at once, while there is time. One that fails ends no round.
+
+    Yields what it returned for each; Done.NOT_CHECKED where it failed, None where it was not begun.
+    """
     app = current_app._get_current_object()
+    enough = time.monotonic() + seconds
 
     def work_on(item):
-        if stop.is_set() or is_enough():
-            return Counter()
+        if stop.is_set() or time.monotonic() > enough:
+            return None
         with app.app_context():
             try:
                 return work(item)
+            except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+                app.logger.warning("%s was not checked: %s", _name(item), error)
             except Exception:
-                app.logger.exception("The watcher failed at one of its items")
-                return Counter({"failures": 1})
+                app.logger.exception("%s was not checked", _name(item))
+            return Done.NOT_CHECKED
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(work_on, items)
+
+
+def _in_turns(lists: list[list]) -> list:
+    """The first of each, then the second of each, and so on: nobody's many keep another's one waiting."""
+    return [item for item in chain.from_iterable(zip_longest(*lists)) if item is not None]
+
+
+def _shuffled(items: Iterable) -> list:
+    items = list(items)
+    return random.sample(items, len(items))
+
+
+def _name(item: Any) -> str:
+    """What an item is called in the log: an account, or an NFT, whose token and serial number come first."""
+    if isinstance(item, LedgerAnswerInvalid):
+        return "An NFT"
+    return item if isinstance(item, str) else f"{item[0]} #{item[1]}"
 
 
 def watch(seconds: int, stop: threading.Event) -> None:
@@ -146,9 +195,9 @@ def watch(seconds: int, stop: threading.Event) -> None:
         stop.wait(seconds)
 
 
-def summary(counts: Counter) -> str:
+def summary(counts: Counter[Done]) -> str:
     """What was done, in a line."""
-    return ", ".join(f"{what}: {count}" for what, count in sorted(counts.items()))
+    return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])
 
 
 @contextmanager
@@ -175,15 +224,15 @@ def _take(lock) -> bool:
 def sync_command():
     """Bring everything in line with the ledger, once: for cron.
 
-    Confirms listings that nobody reported, takes what was sold or withdrawn off the order book, and
-    completes NFTs whose metadata or image was missing.
+    Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
+    book, and completes NFTs whose metadata or image was missing.
     """
     try:
         counts = sync()
     except MarketplaceError as error:
         raise click.ClickException(error.message) from None
     click.echo(summary(counts) or "Nothing to do")
-    if counts["sellers not checked"] or counts["failures"]:
+    if UNFINISHED & counts.keys():
         raise click.ClickException("Not everything could be checked: run it again")
 
 

@@ -1,13 +1,13 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
-import itertools
 import os
 import socket
 import subprocess
 import sys
 import time
 import urllib.request
+import uuid
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -35,7 +35,6 @@ from marketplace.sandbox import consensus, envelopes, wallet
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
-numbers = itertools.count(1)
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 
@@ -56,7 +55,7 @@ def settings(folder):
 def authorized_client(app, *scopes):
     """A client whose every request carries an access token with these scopes."""
     with app.app_context():
-        token = tokens.create(f"test {' '.join(scopes)} {next(numbers)}", scopes, seconds=3600)
+        token = tokens.create(f"test {uuid.uuid4()}", scopes, seconds=3600)
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client
@@ -128,9 +127,10 @@ class Ledger:
         receipt = self.submit(wallet.sign(ALICE, content.SerializeToString()))
         assert receipt.result == "SUCCESS"
 
-    def approve(self, nft, owner, spender):
+    def approve(self, nft, owner, spender, memo=""):
         """An approval that was not prepared here: by the SDK, as another application would."""
         transaction = AccountAllowanceApproveTransaction()
+        transaction.set_transaction_memo(memo)
         transaction.approve_token_nft_allowance(
             nft_id(nft), AccountId.from_string(owner), AccountId.from_string(spender)
         )

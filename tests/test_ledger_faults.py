@@ -11,7 +11,7 @@ import time
 import pytest
 
 from app import create_app
-from marketplace import queries, records, sales
+from marketplace import queries, reconciler, records
 from marketplace.db import read
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.pace import Pace
@@ -62,7 +62,7 @@ def connect(tmp_path):
 
 @pytest.fixture
 def hurried(monkeypatch):
-    monkeypatch.setattr(sales, "LEDGER_SECONDS", HURRY_SECONDS)
+    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", HURRY_SECONDS)
     monkeypatch.setattr(records, "METADATA_SECONDS", HURRY_SECONDS)
 
 

@@ -19,7 +19,14 @@ def db(app, nft):
 
 
 def listed(db, nft, price, listed_at, ledger_at):
-    return queries.mark_listed(db, *nft, ALICE, price, at(listed_at), at(ledger_at))
+    dates = {"last_listed_at": at(listed_at), "ledger_at": at(ledger_at)}
+    return queries.mark_in_line(db, *nft, is_for_sale=1, listing_price=price, owner=ALICE, **dates)
+
+
+def not_listed(db, nft, owner, ledger_at):
+    return queries.mark_in_line(
+        db, *nft, is_for_sale=0, listing_price=0, owner=owner, ledger_at=at(ledger_at)
+    )
 
 
 def test_a_listing_is_written(db, nft):
@@ -31,41 +38,70 @@ def test_a_listing_read_before_something_newer_is_not(db, nft):
     assert listed(db, nft, 5, 5, 5) is None
 
 
-def test_an_older_listing_does_not_replace_a_newer_one(db, nft):
+def test_an_older_state_does_not_replace_a_newer_one(db, nft):
     listed(db, nft, 9, 30, 30)
-    assert listed(db, nft, 5, 20, 30) is None
-    assert listed(db, nft, 5, 30, 30) is None
+    assert listed(db, nft, 5, 20, 20) is None
+    assert queries.get_nft(db, *nft)["listing_price"] == 9
 
 
 def test_a_listing_taken_off_by_mistake_may_come_back(db, nft):
     listed(db, nft, 5, 20, 20)
-    queries.mark_not_listed(db, *nft, ALICE, at(20))
+    not_listed(db, nft, ALICE, 20)
     assert listed(db, nft, 5, 20, 20)["is_for_sale"] == 1
 
 
-def test_nothing_replaces_a_success(app, db, nft):
-    prepared = {
-        "transaction_id": "x", "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
-        "listing_price": 5, "memo": "", "wallet": "w", "prepared_at": at(1), "expires_at": at(9),
-    }  # fmt: skip
-    queries.insert_prepared_listing(db, prepared)
-    assert queries.mark_result(db, "x", "SUCCESS", at(5))["result"] == "SUCCESS"
-    assert queries.mark_result(db, "x", "TRANSACTION_EXPIRED", None) is None
+def test_what_left_the_order_book_keeps_the_date_of_its_last_listing(db, nft):
+    listed(db, nft, 5, 20, 20)
+    assert not_listed(db, nft, BOB, 30)["last_listed_at"] == at(20)
 
 
 def test_a_listing_does_not_undo_a_later_sale(db, nft):
-    queries.mark_not_listed(db, *nft, BOB, at(40))
+    not_listed(db, nft, BOB, 40)
     assert listed(db, nft, 5, 20, 20) is None
     assert queries.get_nft(db, *nft)["owner"] == BOB
 
 
 def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
     listed(db, nft, 5, 30, 30)
-    assert queries.mark_not_listed(db, *nft, BOB, at(20)) is None
+    assert not_listed(db, nft, BOB, 20) is None
     assert queries.get_nft(db, *nft)["is_for_sale"] == 1
 
 
-def test_a_listing_of_unknown_date_may_be_dated(db, nft):
-    listed(db, nft, 5, 20, 20)
-    queries.mark_listing_date_unknown(db, *nft)
-    assert listed(db, nft, 5, 20, 20)["last_listed_at"] == at(20)
+def prepared(db, nft, number):
+    row = {
+        "transaction_id": str(number), "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
+        "listing_price": 5, "memo": "", "wallet": "w", "prepared_at": at(number),
+        "expires_at": at(number + 9),
+    }  # fmt: skip
+    return queries.insert_prepared_listing(db, row)
+
+
+def test_what_a_report_was_told_stays(db, nft):
+    prepared(db, nft, 1)
+    assert queries.mark_told(db, "1", "SUCCESS")["result"] == "SUCCESS"
+    assert queries.mark_told(db, "1", "INVALID_SIGNATURE") is None
+
+
+def test_only_the_newest_prepared_listings_are_kept(db, nft):
+    for number in range(1, 8):
+        prepared(db, nft, number)
+    queries.delete_prepared_listings_beyond(db, *nft, ALICE, 3)
+    kept = queries.list_prepared_listings(db, *nft, ALICE, 10)
+    assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
+
+
+def test_expired_ones_go_oldest_first_a_number_at_a_time(db, nft):
+    for number in range(1, 8):
+        prepared(db, nft, number)
+    assert queries.delete_expired_listings(db, at(14), 3) == 3
+    assert queries.delete_expired_listings(db, at(14), 3) == 1
+    kept = queries.list_prepared_listings(db, *nft, ALICE, 10)
+    assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
+
+
+def test_an_attempt_that_failed_does_not_take_away_what_another_completed(db, nft):
+    db.execute("UPDATE nft SET missing = 'its image', attempts = 1, image = NULL")
+    seen = dict(queries.get_nft(db, *nft))
+    queries.mark_described(db, seen | {"image": "key", "missing": None, "attempts": 2}, 1)
+    assert queries.mark_described(db, seen | {"attempts": 2}, 1) is None
+    assert queries.get_nft(db, *nft)["image"] == "key"

@@ -26,7 +26,9 @@ def run(app, *tokens):
 
 def listed(app):
     client = authorized_client(app, "read", "write")
-    return {nft["serialNo"]: nft for nft in client.get(f"/v1/nftslisted/{TOKEN}").json}
+    r = client.get(f"/v1/nftslisted/{TOKEN}")
+    assert r.status_code == 200, r.text
+    return {nft["serialNo"]: nft for nft in r.json}
 
 
 def test_it_works(app, client, lister, lost):
@@ -38,9 +40,9 @@ def test_it_works(app, client, lister, lost):
     new = lost()
     result = run(new, TOKEN)
     assert result.exit_code == 0, result.output
-    assert result.output == f"{TOKEN}: 3 listed\n"
+    assert result.output == f"{TOKEN}: added 3, here already 0\n  3 listed\n"
     assert listed(new) == before
-    assert run(new, TOKEN).output == f"{TOKEN}: 3 listed\n"
+    assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n  3 listed\n"
 
 
 def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
@@ -59,9 +61,9 @@ def test_it_says_what_it_can_not_decide(client, ledger, lost):
     ledger.approve((TOKEN, 1), ALICE, "0.0.9001")
     new = lost()
     result = run(new, TOKEN)
-    assert f"{TOKEN} #1 is undecided: the memo of {ALICE}@" in result.output
+    assert f"{TOKEN} #1 is not for sale: a later CRYPTOAPPROVEALLOWANCE ended it" in result.output
+    assert f"the memo of {ALICE}@" in result.output
     assert "names no price" in result.output
-    assert f"{TOKEN}: 0 listed" in result.output
     with new.app_context():
         assert queries.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
 
@@ -69,7 +71,7 @@ def test_it_says_what_it_can_not_decide(client, ledger, lost):
 def test_it_overwrites_nothing_newer(app, lister):
     lister((TOKEN, 1), listing_price=100)
     before = listed(app)
-    assert run(app, TOKEN).output == f"{TOKEN}: 1 listed\n"
+    assert run(app, TOKEN).output == f"{TOKEN}: added 0, here already 1\n  1 listed\n"
     assert listed(app) == before
 
 

@@ -2,8 +2,8 @@ import base64
 
 import pytest
 
-from marketplace import queries, sales, times
-from marketplace.db import read
+from marketplace import sales, times
+from marketplace.ids import TransactionId
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -29,7 +29,7 @@ def shown(client):
 def long_ago(app, ledger):
     """A listing of ten minutes ago, when it can't be valid any more: its bytes and the moment."""
     then = times.now() - 600 * times.SECOND
-    ledger.mint((TOKEN, 7), ALICE, then)
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
         sales.add(ALICE, TOKEN, 7)
         prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
@@ -47,11 +47,11 @@ def test_it_works(client, nft, ledger):
     assert [nft["serialNo"] for nft in client.get("/v1/orderbook").json] == [7]
 
 
-def test_it_lists_at_consensus_time(app, client, nft, ledger, lister):
-    transaction_id = lister(nft, add=False)
-    with app.app_context():
-        prepared = queries.get_prepared_listing(read(), transaction_id, *nft, ALICE)
-    assert shown(client)["lastListedDate"] == prepared["consensus_at"][:23] + "Z"
+def test_it_lists_at_consensus_time(client, nft, ledger, lister):
+    transaction_id = TransactionId.parse(lister(nft, add=False))
+    rows = client.get(f"/sandbox/api/v1/transactions/{transaction_id.dashed}").json["transactions"]
+    consensus_at = times.to_iso(times.from_consensus(rows[0]["consensus_timestamp"]))
+    assert shown(client)["lastListedDate"] == consensus_at[:23] + "Z"
 
 
 def test_it_needs_no_transaction_id(client, nft, ledger):
@@ -222,10 +222,18 @@ def test_it_handles_a_withdrawn_approval(client, nft, ledger):
     assert_error(report(client), 409, "its owner withdrew the approval")
 
 
+def test_the_price_is_what_the_owner_signed(client, nft, ledger):
+    memo = "Listing NFT with 0.0.7001 and Serial Number 7 for 1 HBAR on another wallet's page"
+    ledger.submit_altered(prepare(client, 250), memo=memo)
+    assert report(client).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 1
+
+
 @pytest.mark.parametrize(
     ("change", "name"),
     [
-        ({"memo": "Listing NFT with 0.0.7001 and Serial Number 7 for 1 HBAR"}, "CRYPTOAPPROVE"),
+        ({"memo": "Listing NFT with 0.0.7001 and Serial Number 8 for 1 HBAR"}, "CRYPTOAPPROVE"),
+        ({"memo": "Listing NFT with 0.0.7001 and Serial Number 7 for 0 HBAR"}, "CRYPTOAPPROVE"),
         ({"transfer_to": BOB}, "CRYPTOTRANSFER"),
     ],
 )

@@ -8,9 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from marketplace import confirmation, queries, records, sales, times
+from marketplace import ledger as outside
+from marketplace import queries, reports, sales, times
 from marketplace.db import read, write
-from marketplace.ledger.mirror import MirrorNode
+from marketplace.transactions import listing_memo
 from tests.conftest import ALICE, BOB, TOKEN
 from tests.network import serve
 
@@ -36,10 +37,26 @@ def shown(client):
     return client.get(f"/v1/nft/{TOKEN}/7").json
 
 
-def prepared_results(app):
+def prepared(app):
     with app.app_context():
-        rows = queries.list_prepared_listings(read(), TOKEN, 7, ALICE, 10)
-        return [row["result"] for row in rows]
+        return [
+            row["listing_price"]
+            for row in queries.list_prepared_listings(read(), TOKEN, 7, ALICE, 10)
+        ]
+
+
+@pytest.fixture
+def asked(app):
+    """The mirror node's paths that are asked for, one after the other."""
+    sandbox, paths = app.extensions["sandbox"], []
+    answer = sandbox.wsgi_app
+
+    def noting(environ, start_response):
+        paths.append(environ["PATH_INFO"].removeprefix("/api/v1"))
+        return answer(environ, start_response)
+
+    sandbox.wsgi_app = noting
+    return paths
 
 
 def test_nothing_to_do(sync):
@@ -48,42 +65,31 @@ def test_nothing_to_do(sync):
 
 def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
     ledger.sign_and_submit(prepare(client))
-    assert "listings confirmed: 1" in sync()
+    assert "NFTs listed: 1" in sync()
     assert shown(client)["listingPrice"] == 250
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
 
 
-def test_it_lets_an_open_listing_be(app, client, nft, sync):
-    prepare(client)
+def test_what_was_prepared_costs_one_request_an_account(client, nft, sync, asked):
+    for price in range(1, 5):
+        prepare(client, price)
     assert sync() == "sellers checked: 1\n"
-    assert prepared_results(app) == [None]
+    assert asked == [f"/accounts/{ALICE}/nfts"]
 
 
-def test_it_expires_what_was_never_submitted(app, client, nft, sync):
+def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     with app.app_context():
-        then = times.now() - 600 * times.SECOND
-        sales.prepare(ALICE, *nft, 250, "extwallet", now=then)
-    assert "listings expired or refused: 1" in sync()
-    assert prepared_results(app) == ["TRANSACTION_EXPIRED"]
-    assert sync() == "Nothing to do\n"
-
-
-def test_it_forgets_dead_listings_after_a_month(app, client, nft, sync):
-    with app.app_context():
-        then = times.now() - 40 * 86_400 * times.SECOND
-        sales.prepare(ALICE, *nft, 250, "extwallet", now=then)
+        for hours, price in ((1, 10), (4, 40)):
+            then = times.now() - hours * 3600 * times.SECOND
+            sales.prepare(ALICE, *nft, price, "extwallet", now=then)
     sync()
-    assert prepared_results(app) == []
+    assert prepared(app) == [10]
 
 
-def test_it_remembers_what_the_ledger_refused(app, client, nft, ledger, sync):
-    with app.app_context():
-        then = times.now() - 600 * times.SECOND
-        prepared = sales.prepare(ALICE, *nft, 250, "extwallet", now=then)
-    ledger.hand_over(nft, BOB)
-    ledger.submit(ledger.sign_bytes(prepared.transaction), then)
-    assert "listings expired or refused: 1" in sync()
-    assert prepared_results(app) == ["SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"]
+def test_few_are_kept_of_what_is_prepared_for_one_nft(app, client, nft):
+    for price in range(1, 50):
+        prepare(client, price)
+    assert prepared(app) == [49, 48, 47, 46, 45]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +118,7 @@ def test_it_ends_a_listing_that_something_else_replaced(client, nft, ledger, lis
 
     assert "NFTs taken off the order book: 1" in sync()
     assert shown(client)["isForSale"] is False
-    assert sync() == "Nothing to do\n"
+    assert sync() == "sellers checked: 1\n"
 
 
 def test_it_finds_a_new_price_that_nobody_reported(client, nft, ledger, lister, sync):
@@ -122,45 +128,37 @@ def test_it_finds_a_new_price_that_nobody_reported(client, nft, ledger, lister, 
     assert shown(client)["listingPrice"] == 999
 
 
-def test_a_lagging_mirror_node_expires_nothing(app, client, nft, sync, monkeypatch):
-    with app.app_context():
-        then = times.now() - 600 * times.SECOND
-        sales.prepare(ALICE, *nft, 250, "extwallet", now=then)
-    monkeypatch.setattr(MirrorNode, "find_present", lambda *args: then)
-    assert "listings not decided yet: 1" in sync()
-    assert prepared_results(app) == [None]
-
-
 def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
-    from marketplace import ledger
-
     lister(nft, add=False)
     with serve(lambda environ, start: (start("404 Not Found", []), [b"nothing"])[1]) as url:
         monkeypatch.setitem(app.config, "MIRROR_NODE_URL", url)
-        ledger.init_app(app, {})
+        outside.init_app(app, {})
         assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
     assert shown(client)["isForSale"] is True
 
 
-def test_one_item_that_fails_ends_no_round(app, client, nft, lister, monkeypatch):
+def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
     lister(nft, add=False)
     for serial_no in (8, 9):
         with app.app_context(), write() as db:
-            queries.insert_nft(db, record(TOKEN, serial_no, retry_at="2026-01-01T00:00:00Z"))
-    monkeypatch.setattr(records, "complete", None)
+            row = record(TOKEN, serial_no, missing="x", retry_at="2026-01-01T00:00:00Z")
+            queries.insert_nft(db, row | {"metadata": "ipfs://bafkqacbqfyyc4nzqgayq/7.json"})
+            # The second one's record can not be written.
+            db.execute(
+                "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
+                " BEGIN SELECT RAISE(ABORT, 'no'); END"
+            ) if serial_no == 9 else None
     result = app.test_cli_runner().invoke(args=["sync"])
-    assert "failures: 2, sellers checked: 1" in result.output
+    assert "sellers checked: 1, not checked: 1, NFTs completed: 1" in result.output
     assert result.exit_code == 1
 
 
-def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, monkeypatch):
+def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
     for serial_no in range(1, 9):
         lister((TOKEN, serial_no))
-    asked = []
-    get = MirrorNode._get
-    monkeypatch.setattr(MirrorNode, "_get", lambda *args: asked.append(args[1]) or get(*args))
+    asked.clear()
     sync()
-    assert asked == [f"/accounts/{ALICE}/nfts?spender.id=0.0.9001&limit=100&order=asc"]
+    assert asked == [f"/accounts/{ALICE}/nfts"]
 
 
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync):
@@ -168,12 +166,9 @@ def test_it_pages_through_many_listings(app, client, nft, ledger, sync):
     for number in range(130):
         keys = (f"0.0.{8000 + number % 3}", number + 1)
         ledger.mint(keys, ALICE, times.now())
-        with app.app_context(), write() as db:
-            queries.insert_nft(db, record(*keys))
-        ledger.approve(keys, ALICE, "0.0.9001")
-        with app.app_context(), write() as db:
-            now = times.to_iso(times.now())
-            queries.mark_listed(db, *keys, ALICE, 5, now, now)
+        ledger.approve(keys, ALICE, "0.0.9001", memo=listing_memo(*keys, 5, "Foo"))
+    prepare(client)
+    assert "NFTs listed: 130, NFTs completed: 130" in sync()
     assert sync() == "sellers checked: 1\n"
 
 
@@ -211,7 +206,8 @@ def test_it_completes_what_was_missing(app, client, ledger, sync):
 def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
     with app.app_context(), write() as db:
         queries.insert_nft(
-            db, record(TOKEN, 7, metadata="no address", retry_at="2026-01-01T00:00:00Z")
+            db,
+            record(TOKEN, 7, metadata="no address", missing="x", retry_at="2026-01-01T00:00:00Z"),
         )
     assert sync() == "NFTs still incomplete: 1\n"
     assert sync() == "Nothing to do\n"
@@ -226,12 +222,10 @@ def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
 def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatch):
     lister(nft, add=False)
     monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
-    from marketplace import ledger
-
-    ledger.init_app(app, {})
+    outside.init_app(app, {})
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
-    assert "sellers not checked: 1" in result.output
+    assert "not checked: 1" in result.output
     assert "run it again" in result.output
 
 
@@ -263,7 +257,7 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
     ledger.sign_and_submit(prepare(client))
     first = watcher(environ)
     assert first.stdout.readline() == "Watching sandbox, every 1 s\n"
-    assert "listings confirmed: 1" in first.stdout.readline()
+    assert "NFTs listed: 1" in first.stdout.readline()
     second = watcher(environ)
     assert "Another watcher is at work" in second.stdout.readline()
 
@@ -288,7 +282,7 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
 
     def report(_):
         with app.app_context():
-            return confirmation.confirm(ALICE, *nft, transaction_id)
+            return reports.answer(ALICE, *nft, transaction_id)
 
     with ThreadPoolExecutor(6) as pool:
         assert all(pool.map(report, range(12)))

@@ -34,14 +34,27 @@ class Token(NamedTuple):
 
 
 class Transaction(NamedTuple):
-    """One transaction that reached consensus."""
+    """One row under a transaction id: several may share it."""
 
     name: str
+    transaction_id: TransactionId
     result: str
     memo: bytes
     consensus_at: int  # nanoseconds
     nonce: int
     scheduled: bool
+
+    @property
+    def is_original(self) -> bool:
+        """Whether it is the one that was signed under this id.
+
+        Not so a repetition that was refused, what a contract call made happen, what a schedule executed.
+        """
+        return self.nonce == 0 and not self.scheduled and self.result != "DUPLICATE_TRANSACTION"
+
+    @property
+    def payer(self) -> str:
+        return self.transaction_id.account_id
 
 
 class NftEvent(NamedTuple):
@@ -50,6 +63,13 @@ class NftEvent(NamedTuple):
     name: str
     transaction_id: TransactionId
     consensus_at: int  # nanoseconds
+
+
+class History(NamedTuple):
+    """How new the history of one NFT is, and the last event that decides who may spend it."""
+
+    newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
+    last_event: NftEvent | None
 
 
 class Message(NamedTuple):
@@ -128,16 +148,16 @@ class NftAnswer(_Answer):
     owner = _EntityId(required=True, allow_none=True, data_key="account_id")
     spender = _EntityId(allow_none=True, load_default=None)  # left out by old mirror nodes
     is_deleted = fields.Boolean(required=True, data_key="deleted")
-    pointer = _Pointer(load_default="", data_key="metadata")
+    pointer = _Pointer(load_default="", allow_none=True, data_key="metadata")
     modified_at = _Consensus(required=True, data_key="modified_timestamp")
 
     @post_load
     def make(self, values, **kwargs):
-        return Nft(**values)
+        return Nft(**values | {"pointer": values["pointer"] or ""})
 
 
 class NftsAnswer(_Answer):
-    items = fields.List(fields.Nested(NftAnswer), required=True, data_key="nfts")
+    items = fields.List(fields.Raw(), required=True, data_key="nfts")  # each read by itself
     links = fields.Nested(_Links, required=True)
 
 
@@ -153,6 +173,7 @@ class TokenAnswer(_Answer):
 
 class TransactionAnswer(_Answer):
     name = fields.String(required=True)
+    transaction_id = _TransactionId(required=True)
     result = fields.String(required=True, validate=validate.Regexp(r"[A-Z0-9_]{1,80}\Z"))
     memo = _Base64(allow_none=True, load_default=b"", data_key="memo_base64")
     consensus_at = _Consensus(required=True, data_key="consensus_timestamp")

@@ -6,16 +6,18 @@ Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method r
 
 import json
 import random
+import re
 import time
 from collections.abc import Iterator
+from itertools import islice
 from typing import Any
 
 from marshmallow import Schema, ValidationError
 
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
 from marketplace.ledger import answers
-from marketplace.ledger.answers import Message, Nft, NftEvent, Token, Transaction
+from marketplace.ledger.answers import History, Message, Nft, Token, Transaction
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.fetch import Address, Answer, Fetcher, FetchError, Unfetchable
 from marketplace.ledger.pace import Pace
@@ -26,7 +28,10 @@ FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
 HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
+MAX_HISTORY = 500  # entries read of one NFT: whoever may update its metadata can make any number
+SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
 REQUEST_SECONDS = 8  # for each request of a long list
+IMPOSSIBLE = re.compile(rb'"Invalid (?:parameter: |entity ID )')
 
 
 class MirrorNode:
@@ -50,22 +55,40 @@ class MirrorNode:
         answer = self._get(path, answers.NFTS, deadline)
         if not answer or not answer["items"]:
             return None
-        return _require_same(answer["items"][0], token, serial_no)
+        return _require_same(_load(answers.NFT, answer["items"][0], path), token, serial_no)
 
-    def list_nfts(self, token: str) -> Iterator[Nft]:
-        """All NFTs of a token, the burned ones too, from the first serial number on."""
-        return self._pages(f"/tokens/{token}/nfts?limit={PAGE}&order=asc", answers.NFTS)
+    def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
+        """All NFTs of a token, the burned ones too, from the first serial number on.
 
-    def list_nfts_spendable(self, owner: str, spender: str) -> Iterator[Nft]:
-        """All NFTs of an owner that a spender is approved for, serial by serial."""
-        path = f"/accounts/{owner}/nfts?spender.id={spender}&limit={PAGE}&order=asc"
-        return self._pages(path, answers.NFTS)
+        One that makes no sense comes as the error that says so, and the others come all the same.
+        """
+        return self._list_nfts(f"/tokens/{token}/nfts?limit={PAGE}&order=asc")
 
-    def find_last_event(self, token: str, serial_no: int, deadline: Deadline) -> NftEvent | None:
-        """The last event that could have changed who owns an NFT or who may spend it."""
+    def list_nfts_spendable(self, owner: str, spender: str) -> Iterator[Nft | LedgerAnswerInvalid]:
+        """All NFTs of an owner that a spender is approved for, serial by serial; odd ones as errors."""
+        return self._list_nfts(
+            f"/accounts/{owner}/nfts?spender.id={spender}&limit={PAGE}&order=asc"
+        )
+
+    def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
+        for item in self._pages(path, answers.NFTS):
+            try:
+                yield _load(answers.NFT, item, path)
+            except LedgerAnswerInvalid as error:
+                yield error
+
+    def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
+        """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        events = self._pages(path, answers.NFT_EVENTS, deadline)
-        return next((event for event in events if event.name not in HARMLESS), None)
+        newest_at = previous = None
+        for event in islice(self._pages(path, answers.NFT_EVENTS, deadline), MAX_HISTORY):
+            newest_at = newest_at or event.consensus_at
+            if previous is not None and event.consensus_at > previous:
+                raise _nonsense(path, "its history is out of order")
+            if event.name not in HARMLESS:
+                return History(newest_at, event)
+            previous = event.consensus_at
+        return History(newest_at, None)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", answers.TOKEN, deadline)
@@ -73,20 +96,19 @@ class MirrorNode:
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
     ) -> list[Transaction]:
-        """What reached consensus under this id: none yet, one, or several where it was submitted twice.
+        """What reached consensus under this id: none yet, one row, or several.
 
-        Children of a contract call and scheduled executions share the id; they are left out.
+        Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
         path = f"/transactions/{transaction_id.dashed}"
         answer = self._get(path, answers.TRANSACTIONS, deadline)
-        rows = answer["items"] if answer else []
-        return [row for row in rows if row.nonce == 0 and not row.scheduled]
+        return answer["items"] if answer else []
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         answer = self._get("/blocks?limit=1&order=desc", answers.BLOCKS, deadline)
         if not answer or not answer["blocks"]:
-            raise LedgerAnswerInvalid("it has no blocks")
+            raise _nonsense("/blocks", "it has no blocks")
         return answer["blocks"][0]["timestamp"]["to"]
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
@@ -117,7 +139,7 @@ class MirrorNode:
             if following is None:
                 return
             query = following.partition("?")[2]
-        raise LedgerAnswerInvalid("its pages lead in a circle")
+        raise _nonsense(path, "its pages lead in a circle")
 
     def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
         try:
@@ -125,17 +147,16 @@ class MirrorNode:
         except TimeIsUp:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
-            raise LedgerAnswerInvalid(str(error)) from error
+            raise _nonsense(path, str(error)) from error
         if _says_not_there(answer):
             return None
-        if answer.status != 200:
-            raise LedgerAnswerInvalid(f"status {answer.status}")
+        if answer.status not in SUCCESSES:
+            raise _nonsense(path, f"status {answer.status}")
         try:
-            return schema.load(json.loads(answer.content))
-        except ValidationError as error:
-            raise LedgerAnswerInvalid(str(error.messages)[:200]) from error
+            document = json.loads(answer.content)
         except (ValueError, RecursionError) as error:
-            raise LedgerAnswerInvalid("it is not JSON") from error
+            raise _nonsense(path, "it is not JSON") from error
+        return _load(schema, document, path)
 
     def _get_patiently(self, address: Address, deadline: Deadline) -> Answer:
         """Try a few times, pausing longer each time or as long as is asked, while there is time."""
@@ -161,11 +182,30 @@ class MirrorNode:
 def _says_not_there(answer: Answer) -> bool:
     """Whether it is the mirror node itself that says so, and not some other server at a wrong address.
 
-    A 400 about a parameter is for an id that is well-formed, but that no network can have.
+    A 400 about a parameter or an id is for one that is well-formed, but that no network can have.
     """
     is_own = b'"_status"' in answer.content
-    is_impossible = answer.status == 400 and b'"Invalid parameter: ' in answer.content
-    return is_own and (answer.status == 404 or is_impossible)
+    is_impossible = answer.status == 400 and IMPOSSIBLE.search(answer.content)
+    return is_own and (answer.status == 404 or bool(is_impossible))
+
+
+def _load(schema: Schema, document: Any, path: str) -> Any:
+    try:
+        return schema.load(document)
+    except ValidationError as error:
+        raise _nonsense(path, f"{_name(document)}{error.messages}"[:200]) from error
+
+
+def _name(document: Any) -> str:
+    """Which NFT an item of a list is about, as far as it says so."""
+    named = isinstance(document, dict) and "serial_number" in document
+    return (
+        f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} " if named else ""
+    )
+
+
+def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:
+    return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 
 def _retry_after(answer: Answer) -> int:
@@ -176,5 +216,7 @@ def _retry_after(answer: Answer) -> int:
 
 def _require_same(nft: Nft, token: str, serial_no: int) -> Nft:
     if (nft.token, nft.serial_no) != (token, serial_no):
-        raise LedgerAnswerInvalid(f"it is about another NFT than {token} #{serial_no}")
+        raise LedgerAnswerInvalid(
+            f"{nft.token} #{nft.serial_no} is another NFT than {token} #{serial_no}"
+        )
     return nft

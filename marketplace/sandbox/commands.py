@@ -7,8 +7,8 @@ import click
 from flask import Flask, current_app
 from flask.cli import AppGroup
 
-from marketplace import confirmation, queries, sales, times
-from marketplace.db import read, write
+from marketplace import queries, reports, sales, times
+from marketplace.db import read
 from marketplace.sandbox import access, catalogue, consensus, wallet
 from marketplace.sandbox.mirror import GENESIS
 
@@ -17,7 +17,6 @@ NFTS_PER_COLLECTION = 30
 LISTED_EVERY = 3
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTING_DAYS = 30
-UNDATED_NFT = ("0.0.5004", 4)  # listed, but nobody knows when
 DAY = 86_400 * times.SECOND
 
 cli = AppGroup("sandbox", help="Fill the sandbox, and see how to try it.")
@@ -104,7 +103,4 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         with sandbox.app_context():
             receipt = consensus.submit(signed, then)
         if receipt.result == "SUCCESS":
-            confirmation.confirm(owner, token, serial_no, receipt.transaction_id)
-    if UNDATED_NFT in unlisted:
-        with write() as db:
-            queries.mark_listing_date_unknown(db, *UNDATED_NFT)
+            reports.answer(owner, token, serial_no, receipt.transaction_id)

@@ -4,6 +4,7 @@ Result codes are HAPI's ResponseCodeEnum. What a node refuses before consensus (
 expired or repeated id) leaves no record, as on the network; what fails at consensus is recorded as failed.
 """
 
+import json
 from typing import NamedTuple
 
 from cryptography.exceptions import InvalidSignature
@@ -39,14 +40,25 @@ def submit(content: bytes, now: int) -> Receipt:
         _precheck(signed, now)
         with write() as db:
             _require_signature(db, signed, transaction_id.account_id, now)
-            if queries.get_transaction(db, transaction_id.dashed):
-                raise Refused("DUPLICATE_TRANSACTION")
             consensus_at = max(now, queries.get_last_consensus(db) + 1)
-            result = _handle(db, signed, transaction_id, consensus_at)
-            history.write_signed(db, signed, transaction_id, result, consensus_at)
+            if first := queries.get_transaction(db, transaction_id.dashed):
+                _require_another_node(first, signed)
+                result = "DUPLICATE_TRANSACTION"
+                history.write_signed(db, signed, transaction_id, result, consensus_at)
+            else:
+                result = _handle(db, signed, transaction_id, consensus_at)
+                history.write_signed(db, signed, transaction_id, result, consensus_at)
+                if result == "SUCCESS" and signed.body.HasField("scheduleCreate"):
+                    history.write_executed(db, signed, transaction_id, consensus_at + 1)
         return Receipt(str(transaction_id), result)
     except Refused as refusal:
         return Receipt(str(transaction_id), str(refusal))
+
+
+def _require_another_node(first, signed: Signed) -> None:
+    """A node knows what was submitted to it; what another one got first is only found at consensus."""
+    if json.loads(first["document"])["node"] == write_id(signed.body.nodeAccountID):
+        raise Refused("DUPLICATE_TRANSACTION")
 
 
 def _precheck(signed: Signed, now: int) -> None:
@@ -119,6 +131,7 @@ def _handle(db, signed: Signed, transaction_id: TransactionId, now: int) -> str:
         "cryptoApproveAllowance": _approve,
         "cryptoDeleteAllowance": _delete_approvals,
         "cryptoTransfer": _transfer,
+        "scheduleCreate": _schedule,
     }
     kind = signed.body.WhichOneof("data")
     db.execute("SAVEPOINT effects")
@@ -161,6 +174,19 @@ def _approve(db, signed: Signed, approvals, transaction_id: TransactionId, now: 
             history.write_nft_transaction(
                 db, token, serial_no, transaction_id, now, "CRYPTOAPPROVEALLOWANCE"
             )
+
+
+def _schedule(db, signed: Signed, schedule, transaction_id: TransactionId, now: int) -> None:
+    """Execute what is scheduled at once: all that must sign it have signed, or it is refused.
+
+    Only approvals, and no schedule stays open: the network would wait for signatures.
+    """
+    scheduled = schedule.scheduledTransactionBody
+    if scheduled.WhichOneof("data") != "cryptoApproveAllowance":
+        raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
+    if schedule.HasField("payerAccountID") or schedule.wait_for_expiry:
+        raise Refused("NOT_SUPPORTED")
+    _approve(db, signed, scheduled.cryptoApproveAllowance, transaction_id, now + 1)
 
 
 def _delete_approvals(db, signed: Signed, approvals, transaction_id: TransactionId, now) -> None:
@@ -229,6 +255,8 @@ def _owner_of(db, signed: Signed, approval, transaction_id: TransactionId, now: 
 def _require_owner(db, token: str, serial_no: int, owner: str):
     if serial_no < 1:
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    if queries.get_deleted_token(db, token):
+        raise Refused("TOKEN_WAS_DELETED")
     nft = queries.get_nft(db, token, serial_no)
     if nft is None or nft["owner"] != owner:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
@@ -269,9 +297,10 @@ def _entity(proto: Message, code: str) -> str:
 
 
 def mint(token: str, serial_no: int, owner: str, now: int) -> None:
-    """Give an NFT that nobody has yet to its first owner."""
+    """Give an NFT that nobody has yet to its first owner. A deleted token has none to give."""
     with write() as db:
-        if queries.insert_nft(db, token, serial_no, owner, now):
+        is_deleted = queries.get_deleted_token(db, token)
+        if not is_deleted and queries.insert_nft(db, token, serial_no, owner, now):
             transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
             history.write_nft_transaction(
                 db, token, serial_no, transaction_id, now, "TOKENMINT", receiver_account_id=owner
@@ -285,9 +314,41 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         nft = queries.get_nft(db, token, serial_no)
         now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
         transaction_id = TransactionId(nft["owner"], *divmod(now, times.SECOND))
+        if queries.get_deleted_token(db, token):
+            return Receipt(str(transaction_id), "TOKEN_WAS_DELETED")
         _move(db, nft, receiver, transaction_id, now, is_approval=False)
         moved = history.nft_transfer(token, serial_no, nft["owner"], receiver, is_approval=False)
         history.write_transaction(
             db, transaction_id, "CRYPTOTRANSFER", now, {"nft_transfers": [moved]}
         )
     return Receipt(str(transaction_id), "SUCCESS")
+
+
+def delete_token(token: str, now: int) -> Receipt:
+    """Delete a token with all of its NFTs, as its issuer may. Their rows stay as they were."""
+    with write() as db:
+        now = max(now, queries.get_last_consensus(db) + 1)
+        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
+        if queries.insert_deleted_token(db, token, now) is None:
+            return Receipt(str(transaction_id), "TOKEN_WAS_DELETED")
+        history.write_transaction(db, transaction_id, "TOKENDELETION", now, {"entity_id": token})
+    return Receipt(str(transaction_id), "SUCCESS")
+
+
+def update_metadata(token: str, serial_no: int, now: int) -> Receipt:
+    """Update an NFT's metadata, as its issuer may: who may spend it stays as it is."""
+    with write() as db:
+        queries.insert_nft(db, token, serial_no, queries.TREASURY, now)
+        nft = queries.get_nft(db, token, serial_no)
+        now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
+        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
+        queries.mark_spender(db, token, serial_no, nft["spender"], now)
+        history.write_nft_transaction(db, token, serial_no, transaction_id, now, "TOKENUPDATENFTS")
+        history.write_transaction(db, transaction_id, "TOKENUPDATENFTS", now, {"entity_id": token})
+    return Receipt(str(transaction_id), "SUCCESS")
+
+
+def make_odd(token: str, serial_no: int, kind: str) -> None:
+    """Let the mirror node answer about an NFT in a way that is rare, and real."""
+    with write() as db:
+        queries.insert_oddity(db, token, serial_no, kind)

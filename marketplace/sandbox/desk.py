@@ -6,12 +6,16 @@ from marketplace.sandbox import consensus, decoding, wallet
 from marketplace.sandbox.schemas import (
     DecodedSchema,
     DecodeSchema,
+    OdditySchema,
     ReceiptSchema,
     SignatureSchema,
     SignSchema,
     SubmitSchema,
+    TokenDeletionSchema,
     TransferSchema,
+    UpdateSchema,
 )
+from marketplace.schemas import ResultSchema
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera for one's own desk; asks for no token"
@@ -61,3 +65,38 @@ def transfer_nft(token, serial_no, account_id):
     As a sale elsewhere would: its owner is not asked, and the approval of the serial is gone.
     """
     return consensus.hand_over(token, serial_no, account_id, times.now())
+
+
+@blp.post("/deletions")
+@blp.body(TokenDeletionSchema)
+@blp.response(200, ReceiptSchema, description="What the ledger made of it")
+def delete_token(token):
+    """Delete a token
+
+    As its issuer may, with all of its NFTs. They stay where they are, deleted; nothing of the token can be
+    approved or moved any more.
+    """
+    return consensus.delete_token(token, times.now())
+
+
+@blp.post("/updates")
+@blp.body(UpdateSchema)
+@blp.response(200, ReceiptSchema, description="It was updated")
+def update_nft(token, serial_no):
+    """Update an NFT's metadata
+
+    As its issuer may, here to what it was: a new entry of its history, and its approvals stay.
+    """
+    return consensus.update_metadata(token, serial_no, times.now())
+
+
+@blp.post("/oddities")
+@blp.body(OdditySchema)
+@blp.response(200, ResultSchema, description="The mirror node answers so from now on")
+def make_nft_odd(token, serial_no, kind):
+    """Make an NFT odd
+
+    The mirror node answers about it in a way that is rare, and real: to try what a client makes of it.
+    """
+    consensus.make_odd(token, serial_no, kind)
+    return {"result": "OK"}

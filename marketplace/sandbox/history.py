@@ -13,11 +13,12 @@ NAMES = {
     "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",
     "cryptoDeleteAllowance": "CRYPTODELETEALLOWANCE",
     "cryptoTransfer": "CRYPTOTRANSFER",
+    "scheduleCreate": "SCHEDULECREATE",
 }
 
 
 def write_signed(db, signed: Signed, transaction_id: TransactionId, result: str, now: int) -> None:
-    """Write down a transaction that reached consensus, whatever its result."""
+    """Write down a transaction that reached consensus, whatever its result; a repetition, too."""
     body = signed.body
     name = NAMES[body.WhichOneof("data")]
     node = write_id(body.nodeAccountID)
@@ -49,6 +50,17 @@ def write_signed(db, signed: Signed, transaction_id: TransactionId, result: str,
     write_transaction(db, transaction_id, name, now, fields)
 
 
+def write_executed(db, signed: Signed, transaction_id: TransactionId, now: int) -> None:
+    """Write down what a schedule executed: under the id of the transaction that made the schedule."""
+    scheduled = signed.body.scheduleCreate.scheduledTransactionBody
+    fields = {
+        "memo_base64": base64.b64encode(scheduled.memo.encode()).decode(),
+        "scheduled": True,
+    }
+    name = NAMES[scheduled.WhichOneof("data")]
+    write_transaction(db, transaction_id, name, now, fields)
+
+
 def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
     """Write down a transaction of which only some fields matter."""
     document = {
@@ -71,7 +83,10 @@ def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fi
         "valid_duration_seconds": "120",
         "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
     }
-    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
+    row = json.dumps(document | fields)
+    is_first = queries.get_transaction(db, transaction_id.dashed) is None
+    insert = queries.insert_transaction if is_first else queries.insert_further_record
+    insert(db, now, transaction_id.dashed, row)
 
 
 def nft_transfer(token: str, serial_no: int, sender: str, receiver: str, is_approval: bool) -> dict:

@@ -51,7 +51,7 @@ def show_token(token):
         "created_timestamp": times.to_consensus(GENESIS),
         "custom_fees": {"created_timestamp": times.to_consensus(GENESIS), "royalty_fees": []},
         "decimals": "0",
-        "deleted": False,
+        "deleted": queries.get_deleted_token(read(), token) is not None,
         "memo": "",
         "metadata": "",
         "name": collection.name,
@@ -86,10 +86,12 @@ def list_nft_transactions(token, serial_no):
     _require_id(token, "tokenid")
     rows = queries.list_nft_transactions(read(), token, _serial_no(serial_no), _limit())
     ordered = rows[::-1] if _is_ascending() else rows
-    return {
+    answer = {
         "transactions": [json.loads(row["document"]) for row in ordered],
         "links": {"next": None},
     }
+    is_partial = "PARTIAL_HISTORY" in _oddities(token, int(serial_no))
+    return answer, 206 if is_partial else 200
 
 
 @blp.get("/accounts/<account_id>")
@@ -156,10 +158,11 @@ def show_transaction(transaction_id):
             'Invalid Transaction id. Please use "shard.realm.num-sss-nnn" format where sss are'
             " seconds and nnn are nanoseconds"
         )
-    row = queries.get_transaction(read(), parsed.dashed)
-    if row is None:
+    rows = queries.list_transactions(read(), parsed.dashed)
+    if not rows:
         raise Missing
-    return Response(f'{{"transactions":[{row["document"]}]}}', mimetype="application/json")
+    documents = ",".join(row["document"] for row in rows)
+    return Response(f'{{"transactions":[{documents}]}}', mimetype="application/json")
 
 
 @blp.get("/blocks")
@@ -176,17 +179,24 @@ def show_nothing(unknown):
 
 
 def _nft(row) -> dict:
+    odd = _oddities(row["token"], row["serial_no"])
+    created_at = None if "PARTIAL_HISTORY" in odd else times.to_consensus(row["created_at"])
+    metadata = None if "METADATA_NULL" in odd else _metadata(row["token"], row["serial_no"])
     return {
         "account_id": row["owner"],
-        "created_timestamp": times.to_consensus(row["created_at"]),
+        "created_timestamp": created_at,
         "delegating_spender": None,
-        "deleted": False,
-        "metadata": _metadata(row["token"], row["serial_no"]),
+        "deleted": queries.get_deleted_token(read(), row["token"]) is not None,
+        "metadata": metadata,
         "modified_timestamp": times.to_consensus(row["modified_at"]),
         "serial_number": row["serial_no"],
         "spender": row["spender"],
         "token_id": row["token"],
     }
+
+
+def _oddities(token: str, serial_no: int) -> set[str]:
+    return {row["kind"] for row in queries.list_oddities(read(), token, serial_no)}
 
 
 def _unclaimed(token: str, serial_no: int) -> dict:
@@ -206,7 +216,10 @@ def _metadata(token: str, serial_no: int) -> str:
 
 
 def _page(rows) -> dict:
-    """A page of NFTs, and the mirror node's own kind of link to the next: by token and serial number."""
+    """A page of NFTs, and the mirror node's own kind of link to the next: by token and serial number.
+
+    A full page has one, also where nothing follows.
+    """
     ascending, limit = _is_ascending(), _limit()
     ordered = rows if ascending else rows[::-1]
     operator, token = _token_filter()
@@ -214,7 +227,7 @@ def _page(rows) -> dict:
         after = token, _serial_no(request.args.get("serialnumber", "").rpartition(":")[2])
         ordered = [row for row in ordered if _is_after(row, after, ascending)]
     page, following = ordered[:limit], None
-    if len(ordered) > limit:
+    if len(ordered) >= limit:
         last = page[-1]
         arguments = request.args.to_dict() | {
             "limit": limit,
@@ -260,6 +273,11 @@ def _require_parameters(*known: str) -> None:
 def _require_id(value: str, name: str) -> None:
     if not is_entity_id(value):
         raise BadRequest(f"Invalid parameter: {name}")
+    if queries.get_oddity(read(), value, "IMPOSSIBLE_ID"):
+        is_query = name.endswith(".id")
+        raise BadRequest(
+            f'Invalid entity ID "{value}"' if is_query else f"Invalid parameter: {name}"
+        )
 
 
 def _serial_no(value: str) -> int:

@@ -94,6 +94,46 @@ def mark_owner(db, token, serial_no, owner, now):
     return db.execute(sql, parameters).fetchone()
 
 
+# Deleted tokens
+
+
+def insert_deleted_token(db, token, now):
+    sql = """
+        INSERT INTO deleted_token (token, deleted_at) VALUES (:token, :now)
+        ON CONFLICT (token) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, {"token": token, "now": now}).fetchone()
+
+
+def get_deleted_token(db, token):
+    sql = "SELECT * FROM deleted_token WHERE token = :token"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+# Oddities
+
+
+def insert_oddity(db, token, serial_no, kind):
+    sql = """
+        INSERT INTO oddity (token, serial_no, kind) VALUES (:token, :serial_no, :kind)
+        ON CONFLICT (token, serial_no, kind) DO NOTHING
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "kind": kind}
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_oddity(db, token, kind):
+    sql = "SELECT * FROM oddity WHERE token = :token AND kind = :kind"
+    return db.execute(sql, {"token": token, "kind": kind}).fetchone()
+
+
+def list_oddities(db, token, serial_no):
+    sql = "SELECT kind FROM oddity WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchall()
+
+
 # Approvals for all
 
 
@@ -134,7 +174,13 @@ def list_approvals_for_all(db, owner):
 
 
 def get_last_consensus(db):
-    sql = "SELECT COALESCE(MAX(consensus_at), 0) FROM transaction_record"
+    sql = """
+        SELECT MAX(last) FROM (
+            SELECT COALESCE(MAX(consensus_at), 0) AS last FROM transaction_record
+            UNION ALL
+            SELECT COALESCE(MAX(consensus_at), 0) FROM further_record
+        ) AS records
+    """
     return db.execute(sql).fetchone()[0]
 
 
@@ -155,6 +201,31 @@ def insert_transaction(db, consensus_at, transaction_id, document):
         "document": document,
     }
     return db.execute(sql, parameters).fetchone()
+
+
+def insert_further_record(db, consensus_at, transaction_id, document):
+    sql = """
+        INSERT INTO further_record (consensus_at, transaction_id, document)
+        VALUES (:consensus_at, :transaction_id, :document)
+        RETURNING *
+    """
+    parameters = {
+        "consensus_at": consensus_at,
+        "transaction_id": transaction_id,
+        "document": document,
+    }
+    return db.execute(sql, parameters).fetchone()
+
+
+def list_transactions(db, transaction_id):
+    # All rows under one id, in the order of consensus.
+    sql = """
+        SELECT consensus_at, document FROM transaction_record WHERE transaction_id = :transaction_id
+        UNION ALL
+        SELECT consensus_at, document FROM further_record WHERE transaction_id = :transaction_id
+        ORDER BY consensus_at
+    """
+    return db.execute(sql, {"transaction_id": transaction_id}).fetchall()
 
 
 def insert_nft_transaction(db, token, serial_no, consensus_at, document):

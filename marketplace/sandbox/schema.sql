@@ -29,12 +29,36 @@ CREATE TABLE IF NOT EXISTS approval_for_all (
     PRIMARY KEY (owner, spender, token)
 ) STRICT;
 
+-- A token that was deleted, with all of its NFTs. Their rows stay as they were.
+CREATE TABLE IF NOT EXISTS deleted_token (
+    token TEXT PRIMARY KEY,
+    deleted_at INTEGER NOT NULL
+) STRICT;
+
+-- Of which NFTs the mirror node answers in a way that is rare, and real.
+CREATE TABLE IF NOT EXISTS oddity (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    kind TEXT NOT NULL CHECK (kind IN ('PARTIAL_HISTORY', 'METADATA_NULL', 'IMPOSSIBLE_ID')),
+    PRIMARY KEY (token, serial_no, kind)
+) STRICT;
+
 -- One transaction that reached consensus, as the mirror node shows it.
 CREATE TABLE IF NOT EXISTS transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL UNIQUE, -- 0.0.x-seconds-nanoseconds
     document TEXT NOT NULL -- JSON
 ) STRICT;
+
+-- Another row under the id of a transaction: a repetition that was refused, or what a schedule executed.
+CREATE TABLE IF NOT EXISTS further_record (
+    consensus_at INTEGER PRIMARY KEY,
+    transaction_id TEXT NOT NULL,
+    document TEXT NOT NULL -- JSON
+) STRICT;
+
+-- Serves queries.list_transactions.
+CREATE INDEX IF NOT EXISTS further_record_by_id ON further_record (transaction_id);
 
 -- What happened to one NFT, as the mirror node shows it.
 CREATE TABLE IF NOT EXISTS nft_transaction (

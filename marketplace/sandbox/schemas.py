@@ -66,6 +66,42 @@ class TransferSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
+class TokenDeletionSchema(RequestSchema):
+    token = token_field()
+
+
+class UpdateSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class Oddity(Strict, fields.String):
+    """One of the ways to answer that are rare, and real."""
+
+    kinds = ("PARTIAL_HISTORY", "METADATA_NULL", "IMPOSSIBLE_ID")
+    expected = "PARTIAL_HISTORY, METADATA_NULL or IMPOSSIBLE_ID"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if value not in self.kinds:
+            self.refuse(value)
+        return value
+
+
+class OdditySchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field()
+    kind = Oddity(
+        data_key="oddity",
+        required=True,
+        metadata={
+            "description": "PARTIAL_HISTORY: it was minted before the mirror node began, so that its"
+            " history is a 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one"
+            " that no network can have, a 400",
+            "example": "PARTIAL_HISTORY",
+        },
+    )
+
+
 def _told(kind, description, example, data_key=None, allow_none=False):
     return kind(
         data_key=data_key,

@@ -1,0 +1,187 @@
+"""What a report of a signed listing is answered: the NFT is brought in line first, then compared."""
+
+from typing import Any, NamedTuple
+
+from marketplace import queries, reconciler, rule, times
+from marketplace.db import read, write
+from marketplace.errors import (
+    Conflict,
+    ListingAltered,
+    ListingEnded,
+    ListingNotPrepared,
+    ListingRefused,
+)
+from marketplace.ids import TransactionId
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.answers import Transaction
+from marketplace.reconciler import InLine
+from marketplace.sales import KEPT_FOR_EACH_NFT, require_nft
+from marketplace.transactions import read_listing_memo
+
+MIRROR_LAG = (
+    15 * times.SECOND
+)  # past the end of its validity, before a transaction counts as expired
+LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
+
+
+def answer(account_id: str, token: str, serial_no: int, transaction_id: str | None = None) -> bool:
+    """Tell whether what was signed is listed: True, or False while it still may be.
+
+    Without a transaction id, what is listed now was meant, or, where a report was told of that already,
+    what was prepared since. Raises NftNotStored, ListingNotPrepared, ListingRefused with the ledger's
+    result code, ListingAltered, ListingEnded, and the ledger's own errors.
+    """
+    require_nft(token, serial_no)
+    keys = token, serial_no, account_id
+    prepared = queries.list_prepared_listings(read(), *keys, KEPT_FOR_EACH_NFT)
+    named = transaction_id and queries.get_prepared_listing(read(), transaction_id)
+    if named and (named["token"], named["serial_no"], named["account_id"]) != keys:
+        raise ListingNotPrepared(account_id, token, serial_no, transaction_id)
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    # First of all: what the mirror node had not received by then, it does not show afterwards, either.
+    overdue = _find_overdue(prepared, deadline)
+    line = reconciler.refresh(token, serial_no, deadline)
+    report = Report(account_id, transaction_id, named, prepared, line, overdue)
+    is_listed = report.is_fulfilled() or _look_up(report, deadline)
+    if is_listed:
+        _remember_told(report.untold_of_this(), "SUCCESS")
+    return is_listed
+
+
+def _find_overdue(prepared: list, deadline: Deadline) -> int:
+    """The moment until which all that was valid has reached the mirror node, or never will."""
+    overdue = times.now() - MIRROR_LAG
+    if any(row["expires_at"] <= times.to_iso(overdue) for row in prepared):
+        overdue = min(overdue, mirror_node().find_present(deadline) - MIRROR_LAG)
+    return overdue
+
+
+def _look_up(report: "Report", deadline: Deadline) -> bool:
+    """Ask the ledger what became of the transactions that may have been meant, one by one."""
+    for transaction_id in report.candidates():
+        rows = mirror_node().list_transactions(TransactionId.parse(transaction_id), deadline)
+        signed = rule.find_signed(tuple(rows))
+        if signed is None:
+            continue
+        try:
+            return report.judge(signed)
+        except Conflict:
+            _remember_told([transaction_id], signed.result)
+            raise
+    return report.expect()
+
+
+def _remember_told(transaction_ids: list[str], result: str) -> None:
+    """A later report without an id is then about what was prepared since."""
+    if transaction_ids:
+        with write() as db:
+            for transaction_id in transaction_ids:
+                queries.mark_told(db, transaction_id, result)
+
+
+class Report(NamedTuple):
+    """A report, beside all that is known of what it is about. It asks nobody, and writes nothing."""
+
+    account_id: str
+    transaction_id: str | None
+    named: Any  # what was prepared under this id, if anything was
+    prepared: list  # what was prepared for this account and NFT, the newest first
+    line: InLine
+    overdue: int
+
+    @property
+    def nft(self) -> Any:
+        return self.line.nft
+
+    @property
+    def stands(self) -> bool:
+        """Whether the NFT is for sale, by the account that reports."""
+        return bool(self.nft["is_for_sale"]) and self.nft["owner"] == self.account_id
+
+    def untold_of_this(self) -> list[str]:
+        """What was prepared before the listing that stands was signed, and no report was told of."""
+        return [row["transaction_id"] for row in self._untold() if not self._is_later(row)]
+
+    def is_fulfilled(self) -> bool:
+        """Tell whether it is as the report wants it, under whichever id the wallet submitted it."""
+        if not self.stands:
+            return False
+        if self.transaction_id is None:
+            return bool(self.untold_of_this()) or not self._untold_since()
+        is_that_price = self.named and self.named["listing_price"] == self.nft["listing_price"]
+        return bool(is_that_price) and not self._is_later(self.named)
+
+    def candidates(self) -> list[str]:
+        """The transactions that may have been meant."""
+        if self.transaction_id is not None:
+            return [self.transaction_id]
+        meant = self._untold_since() if self.stands else self._untold() or self.prepared
+        return [row["transaction_id"] for row in meant]
+
+    def judge(self, signed: Transaction) -> bool:
+        """Answer by a transaction that reached consensus: False while the NFT does not show it yet."""
+        consensus_at = times.to_iso(signed.consensus_at)
+        price = read_listing_memo(signed.memo, self.nft["token"], self.nft["serial_no"])
+        is_listing = price is not None and signed.payer == self.account_id
+        if self.transaction_id and not self.named and not is_listing:
+            raise self._not_prepared()
+        if signed.result != "SUCCESS":
+            raise ListingRefused(str(signed.transaction_id), signed.result)
+        if not self.line.is_decided or consensus_at > self.nft["ledger_at"]:
+            return False
+        if self.stands and is_listing and consensus_at <= self._listed_at:
+            return True  # by this one, or by one that came after it
+        if self.stands or not is_listing or signed.name != rule.APPROVAL:
+            raise ListingAltered(str(signed.transaction_id), signed.name)
+        raise self._ended()
+
+    def expect(self) -> bool:
+        """Answer where the ledger shows nothing of it: False while it may still come."""
+        if self.transaction_id and not self.named:
+            if self.prepared and self._may_be_submitted(TransactionId.parse(self.transaction_id)):
+                return False  # a wallet may have frozen what was prepared anew, under this id
+            raise self._not_prepared()
+        if not self.prepared:
+            raise self._not_prepared()
+        is_sold = self.line.is_decided and self.nft["owner"] != self.account_id
+        if is_sold and self.transaction_id is None:
+            raise self._ended()
+        meant = [self.named] if self.named else self.prepared
+        if not any(map(self._is_open, meant)):
+            raise ListingRefused(meant[0]["transaction_id"], "TRANSACTION_EXPIRED")
+        return False
+
+    @property
+    def _listed_at(self) -> str:
+        return self.nft["last_listed_at"] or ""
+
+    def _is_later(self, row) -> bool:
+        """Whether it was prepared after the listing that stands was signed."""
+        return row["prepared_at"] > self._listed_at
+
+    def _is_open(self, row) -> bool:
+        return row["expires_at"] > times.to_iso(self.overdue)
+
+    def _untold(self) -> list:
+        return [row for row in self.prepared if row["result"] is None]
+
+    def _untold_since(self) -> list:
+        """What was prepared after the listing that stands, and may still replace it."""
+        return [row for row in self._untold() if self._is_later(row) and self._is_open(row)]
+
+    def _may_be_submitted(self, transaction_id: TransactionId) -> bool:
+        start = transaction_id.seconds * times.SECOND + transaction_id.nanos
+        is_theirs = transaction_id.account_id == self.account_id
+        return is_theirs and abs(start - self.overdue) < LONGEST_VALIDITY
+
+    def _not_prepared(self) -> ListingNotPrepared:
+        keys = self.nft["token"], self.nft["serial_no"]
+        return ListingNotPrepared(self.account_id, *keys, self.transaction_id)
+
+    def _ended(self) -> ListingEnded:
+        is_gone = self.nft["ledger_at"] == reconciler.GONE
+        if not is_gone and self.nft["owner"] != self.account_id:
+            reason = f"it belongs to {self.nft['owner']} now"
+        else:
+            reason = self.line.verdict.reason
+        return ListingEnded(self.nft["token"], self.nft["serial_no"], reason)
