@@ -109,6 +109,16 @@ BEGIN
     );
 END;
 
+-- One NFT that the marketplace may spend, and that is not for sale all the same: since which state of it. Until
+-- it changes, the watcher passes it over.
+CREATE TABLE IF NOT EXISTS passed_over (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    ledger_at TEXT NOT NULL,
+    PRIMARY KEY (token, serial_no),
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+) STRICT, WITHOUT ROWID;
+
 -- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
 -- to a report.
 CREATE TABLE IF NOT EXISTS prepared_listing (

@@ -106,7 +106,7 @@ def list_serial_numbers(db, token, low, high):
 
 def list_listed_by_seller(db, owner):
     sql = """
-        SELECT token, serial_no, ledger_at FROM nft
+        SELECT token, serial_no, is_for_sale, ledger_at FROM nft
         WHERE is_for_sale = 1 AND owner = :owner
     """
     return db.execute(sql, {"owner": owner}).fetchall()
@@ -196,6 +196,23 @@ def mark_in_line(
         "last_listed_at": last_listed_at,
         "ledger_at": ledger_at,
     }
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_passed_over(db, token, serial_no):
+    sql = "SELECT * FROM passed_over WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def mark_passed_over(db, token, serial_no, ledger_at):
+    sql = """
+        INSERT INTO passed_over (token, serial_no, ledger_at)
+        VALUES (:token, :serial_no, :ledger_at)
+        ON CONFLICT (token, serial_no) DO UPDATE SET ledger_at = excluded.ledger_at
+        WHERE passed_over.ledger_at < excluded.ledger_at
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
     return db.execute(sql, parameters).fetchone()
 
 

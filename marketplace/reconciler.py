@@ -47,12 +47,22 @@ def refresh(token: str, serial_no: int, deadline: Deadline | None = None) -> InL
     return bring_in_line(on_ledger, deadline)
 
 
-def is_news(on_ledger: Nft, stored) -> bool:
-    """Tell whether the ledger's row says something that is not in what is stored."""
+def is_news(on_ledger: Nft, stored: Any) -> bool:
+    """Tell whether the ledger's row of an NFT that we may spend says what is not in what is stored."""
     if stored is None:
-        return True
-    is_newer = times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
-    return is_newer or (on_ledger.is_deleted and stored["ledger_at"] != GONE)
+        return not rule.is_gone(on_ledger)
+    if on_ledger.is_deleted:
+        return stored["ledger_at"] != GONE
+    ledger_at = times.to_iso(on_ledger.modified_at)
+    if ledger_at != stored["ledger_at"] or stored["is_for_sale"]:
+        return ledger_at > stored["ledger_at"]
+    # Not for sale by an answer of this very moment: by all facts, or by a row that contradicts this one.
+    return not _is_passed_over(on_ledger)
+
+
+def _is_passed_over(on_ledger: Nft) -> bool:
+    row = queries.get_passed_over(read(), on_ledger.token, on_ledger.serial_no)
+    return row is not None and row["ledger_at"] == times.to_iso(on_ledger.modified_at)
 
 
 def bring_in_line(
@@ -64,19 +74,22 @@ def bring_in_line(
 ) -> InLine:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
-    ``describe`` makes the record of one that is not; ``anew`` looks even where nothing seems to have
-    changed. Raises the ledger's own errors; then nothing is written.
+    ``describe`` makes the record of one that is not; ``anew`` looks at all facts even of one that is listed
+    and has not changed. Raises the ledger's own errors; then nothing is written.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
+    market = current_app.config["ACCOUNT_ID"]
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    if before and not is_news(on_ledger, before):
+    if before:
+        ledger_at = times.to_iso(on_ledger.modified_at)
         if before["ledger_at"] == GONE:
             return InLine(before, before, NotForSale(rule.GONE))
-        if before["ledger_at"] > times.to_iso(on_ledger.modified_at):
+        if before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
             return InLine(before, before, Undecided("the mirror node shows an older state of it"))
-        if before["is_for_sale"] and not anew:
+        is_same = before["is_for_sale"] and before["ledger_at"] == ledger_at
+        if is_same and not anew and not rule.decides_alone(on_ledger, market):
             return InLine(before, before, None)
-    verdict = rule.decide(_read_facts(on_ledger, deadline), current_app.config["ACCOUNT_ID"])
+    verdict = rule.decide(_read_facts(on_ledger, deadline), market)
     if before is None and rule.is_gone(on_ledger):
         return InLine(None, None, verdict)
     record = None if before else _describe(on_ledger, describe)
@@ -109,40 +122,46 @@ def _find_token_name(token: str) -> str | None:
         return None  # it answered about the NFT, which is what counts
 
 
-def _write(on_ledger: Nft, verdict: Verdict, before, record: dict | None) -> InLine:
-    """Write all that follows, in one transaction; nothing where it is so already, or not decided."""
+def _write(on_ledger: Nft, verdict: Verdict, before: Any, record: dict | None) -> InLine:
+    """Write all that follows, in one transaction; nothing where it is not decided, or so already."""
+    keys = on_ledger.token, on_ledger.serial_no
     state = _state(on_ledger, verdict, before)
-    if record is None and (state is None or all(before[name] == state[name] for name in state)):
+    # The marketplace may spend it, and it is not for sale: that costs three requests to find out.
+    is_passed_over = isinstance(verdict, NotForSale) and not rule.decides_alone(
+        on_ledger, current_app.config["ACCOUNT_ID"]
+    )
+    is_so = before and (state is None or all(before[name] == state[name] for name in state))
+    if is_so and (not is_passed_over or _is_passed_over(on_ledger)):
         return InLine(before, before, verdict)
     with write() as db:
         if record:
             queries.insert_nft(db, record)
         if state:
-            queries.mark_in_line(db, on_ledger.token, on_ledger.serial_no, **state)
-        nft = queries.get_nft(db, on_ledger.token, on_ledger.serial_no)
+            queries.mark_in_line(db, *keys, **state)
+        if is_passed_over:
+            queries.mark_passed_over(db, *keys, times.to_iso(on_ledger.modified_at))
+        nft = queries.get_nft(db, *keys)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return InLine(before, nft, verdict)
 
 
-def _state(on_ledger: Nft, verdict: Verdict, before) -> dict | None:
-    """What the columns of an NFT are to hold, by a verdict; None where there is none."""
-    match verdict:
-        case ForSale(listing_price, listed_at):
-            return {
-                "is_for_sale": 1,
-                "listing_price": listing_price,
-                "owner": on_ledger.owner,
-                "last_listed_at": times.to_iso(listed_at),
-                "ledger_at": times.to_iso(on_ledger.modified_at),
-            }
-        case NotForSale():
-            ledger_at = GONE if on_ledger.is_deleted else times.to_iso(on_ledger.modified_at)
-            return {
-                "is_for_sale": 0,
-                "listing_price": 0,
-                "owner": on_ledger.owner or before["owner"],
-                "ledger_at": ledger_at,
-            }
-        case Undecided():
-            return None
+def _state(on_ledger: Nft, verdict: Verdict, before: Any) -> dict | None:
+    """What the columns of an NFT are to hold by a verdict; None where it is not decided."""
+    if isinstance(verdict, Undecided):
+        return None
+    ledger_at = times.to_iso(on_ledger.modified_at)
+    if isinstance(verdict, ForSale):
+        return {
+            "is_for_sale": 1,
+            "listing_price": verdict.listing_price,
+            "owner": on_ledger.owner,
+            "last_listed_at": times.to_iso(verdict.listed_at),
+            "ledger_at": ledger_at,
+        }
+    return {
+        "is_for_sale": 0,
+        "listing_price": 0,
+        "owner": on_ledger.owner or before["owner"],
+        "ledger_at": GONE if on_ledger.is_deleted else ledger_at,
+    }
