@@ -13,7 +13,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test bench bench-check wallets clients browser load lint format clean
+.PHONY: run test soak bench bench-check wallets clients browser load lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -21,6 +21,10 @@ run: .venv/installed
 
 test: .venv/installed-dev lint
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest
+
+# Random stories, told to the service and to a model of it, for SECONDS: make soak SECONDS=3600
+soak: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 # QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides.
 bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed

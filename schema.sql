@@ -119,6 +119,16 @@ CREATE TABLE IF NOT EXISTS passed_over (
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT, WITHOUT ROWID;
 
+-- Of which listing of an NFT, by its date, a report was told last: the next one without a transaction id is about
+-- what was prepared since.
+CREATE TABLE IF NOT EXISTS told_listing (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    listed_at TEXT NOT NULL,
+    PRIMARY KEY (token, serial_no),
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+) STRICT, WITHOUT ROWID;
+
 -- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
 -- to a report.
 CREATE TABLE IF NOT EXISTS prepared_listing (
@@ -131,7 +141,7 @@ CREATE TABLE IF NOT EXISTS prepared_listing (
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
-    result TEXT, -- the ledger's result code that a report was told of it, null while none was
+    result TEXT, -- the ledger's result code that a report was told, where it was no listing; else null
     consensus_at TEXT, -- not used any more
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
 ) STRICT;

@@ -47,6 +47,7 @@ class Writer:
             row = queries.mark_in_line(
                 db,
                 *records.key(self._ended),
+                now,
                 is_for_sale=0,
                 listing_price=0,
                 owner=owner,
@@ -61,6 +62,7 @@ class Writer:
             row = queries.mark_in_line(
                 db,
                 *records.key(number),
+                now,
                 is_for_sale=1,
                 listing_price=price,
                 owner=owner,

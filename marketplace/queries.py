@@ -174,9 +174,18 @@ def mark_described(db, nft, attempts_before):
 
 
 def mark_in_line(
-    db, token, serial_no, *, is_for_sale, listing_price, owner, ledger_at, last_listed_at=None
+    db,
+    token,
+    serial_no,
+    seen_at,
+    *,
+    is_for_sale,
+    listing_price,
+    owner,
+    ledger_at,
+    last_listed_at=None,
 ):
-    # What rests on an older state of the ledger never wins.
+    # What was seen of an older state of the ledger never wins.
     sql = """
         UPDATE nft
         SET is_for_sale = :is_for_sale,
@@ -184,12 +193,13 @@ def mark_in_line(
             owner = :owner,
             last_listed_at = COALESCE(:last_listed_at, last_listed_at),
             ledger_at = :ledger_at
-        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :ledger_at
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
         RETURNING *
     """
     parameters = {
         "token": token,
         "serial_no": serial_no,
+        "seen_at": seen_at,
         "is_for_sale": is_for_sale,
         "listing_price": listing_price,
         "owner": owner,
@@ -213,6 +223,22 @@ def mark_passed_over(db, token, serial_no, ledger_at):
         RETURNING *
     """
     parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_told_listing(db, token, serial_no):
+    sql = "SELECT * FROM told_listing WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def mark_told_listing(db, token, serial_no, listed_at):
+    sql = """
+        INSERT INTO told_listing (token, serial_no, listed_at)
+        VALUES (:token, :serial_no, :listed_at)
+        ON CONFLICT (token, serial_no) DO UPDATE SET listed_at = excluded.listed_at
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "listed_at": listed_at}
     return db.execute(sql, parameters).fetchone()
 
 
@@ -256,7 +282,7 @@ def list_prepared_listings(db, token, serial_no, account_id, limit):
     return db.execute(sql, parameters).fetchall()
 
 
-def mark_told(db, transaction_id, result):
+def mark_result(db, transaction_id, result):
     sql = """
         UPDATE prepared_listing SET result = :result
         WHERE transaction_id = :transaction_id AND result IS NULL

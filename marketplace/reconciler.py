@@ -78,7 +78,6 @@ def bring_in_line(
     and has not changed. Raises the ledger's own errors; then nothing is written.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
-    market = current_app.config["ACCOUNT_ID"]
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     if before:
         ledger_at = times.to_iso(on_ledger.modified_at)
@@ -87,17 +86,21 @@ def bring_in_line(
         if before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
             return InLine(before, before, Undecided("the mirror node shows an older state of it"))
         is_same = before["is_for_sale"] and before["ledger_at"] == ledger_at
-        if is_same and not anew and not rule.decides_alone(on_ledger, market):
+        if is_same and not anew and not _decides_alone(on_ledger):
             return InLine(before, before, None)
-    verdict = rule.decide(_read_facts(on_ledger, deadline), market)
+    verdict = rule.decide(_read_facts(on_ledger, deadline), current_app.config["ACCOUNT_ID"])
     if before is None and rule.is_gone(on_ledger):
         return InLine(None, None, verdict)
     record = None if before else _describe(on_ledger, describe)
     return _write(on_ledger, verdict, before, record)
 
 
+def _decides_alone(on_ledger: Nft) -> bool:
+    return rule.decides_alone(on_ledger, current_app.config["ACCOUNT_ID"])
+
+
 def _read_facts(on_ledger: Nft, deadline: Deadline) -> Facts:
-    if rule.decides_alone(on_ledger, current_app.config["ACCOUNT_ID"]):
+    if _decides_alone(on_ledger):
         return Facts(on_ledger)
     mirror = mirror_node()
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
@@ -124,12 +127,9 @@ def _find_token_name(token: str) -> str | None:
 
 def _write(on_ledger: Nft, verdict: Verdict, before: Any, record: dict | None) -> InLine:
     """Write all that follows, in one transaction; nothing where it is not decided, or so already."""
-    keys = on_ledger.token, on_ledger.serial_no
+    keys, ledger_at = (on_ledger.token, on_ledger.serial_no), times.to_iso(on_ledger.modified_at)
     state = _state(on_ledger, verdict, before)
-    # The marketplace may spend it, and it is not for sale: that costs three requests to find out.
-    is_passed_over = isinstance(verdict, NotForSale) and not rule.decides_alone(
-        on_ledger, current_app.config["ACCOUNT_ID"]
-    )
+    is_passed_over = isinstance(verdict, NotForSale) and not _decides_alone(on_ledger)
     is_so = before and (state is None or all(before[name] == state[name] for name in state))
     if is_so and (not is_passed_over or _is_passed_over(on_ledger)):
         return InLine(before, before, verdict)
@@ -137,9 +137,9 @@ def _write(on_ledger: Nft, verdict: Verdict, before: Any, record: dict | None) -
         if record:
             queries.insert_nft(db, record)
         if state:
-            queries.mark_in_line(db, *keys, **state)
+            queries.mark_in_line(db, *keys, max(ledger_at, state["ledger_at"]), **state)
         if is_passed_over:
-            queries.mark_passed_over(db, *keys, times.to_iso(on_ledger.modified_at))
+            queries.mark_passed_over(db, *keys, ledger_at)
         nft = queries.get_nft(db, *keys)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
@@ -159,9 +159,15 @@ def _state(on_ledger: Nft, verdict: Verdict, before: Any) -> dict | None:
             "last_listed_at": times.to_iso(verdict.listed_at),
             "ledger_at": ledger_at,
         }
+    if on_ledger.is_deleted:
+        ledger_at = GONE
+    elif before and before["is_for_sale"] and before["ledger_at"] == ledger_at:
+        ledger_at = (
+            NOTHING_DECIDED  # at that very moment it was for sale: one of the answers is wrong
+        )
     return {
         "is_for_sale": 0,
         "listing_price": 0,
         "owner": on_ledger.owner or before["owner"],
-        "ledger_at": GONE if on_ledger.is_deleted else ledger_at,
+        "ledger_at": ledger_at,
     }

@@ -41,10 +41,13 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
     # First of all: what the mirror node had not received by then, it does not show afterwards, either.
     overdue = _find_overdue(prepared, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
-    report = Report(account_id, transaction_id, named, prepared, line, overdue)
+    told = queries.get_told_listing(read(), token, serial_no)
+    told_at = told and told["listed_at"]
+    report = Report(account_id, transaction_id, named, prepared, line, overdue, told_at)
     is_listed = report.is_fulfilled() or _look_up(report, deadline)
-    if is_listed:
-        _remember_told(report.untold_of_this(), "SUCCESS")
+    if is_listed and told_at != line.nft["last_listed_at"]:
+        with write() as db:
+            queries.mark_told_listing(db, token, serial_no, line.nft["last_listed_at"])
     return is_listed
 
 
@@ -66,17 +69,10 @@ def _look_up(report: "Report", deadline: Deadline) -> bool:
         try:
             return report.judge(signed)
         except Conflict:
-            _remember_told([transaction_id], signed.result)
+            with write() as db:  # the next report without an id is about another one
+                queries.mark_result(db, transaction_id, signed.result)
             raise
     return report.expect()
-
-
-def _remember_told(transaction_ids: list[str], result: str) -> None:
-    """A later report without an id is then about what was prepared since."""
-    if transaction_ids:
-        with write() as db:
-            for transaction_id in transaction_ids:
-                queries.mark_told(db, transaction_id, result)
 
 
 class Report(NamedTuple):
@@ -88,6 +84,7 @@ class Report(NamedTuple):
     prepared: list  # what was prepared for this account and NFT, the newest first
     line: InLine
     overdue: int
+    told_at: str | None  # the date of the listing that a report was told of last
 
     @property
     def nft(self) -> Any:
@@ -98,16 +95,12 @@ class Report(NamedTuple):
         """Whether the NFT is for sale, by the account that reports."""
         return bool(self.nft["is_for_sale"]) and self.nft["owner"] == self.account_id
 
-    def untold_of_this(self) -> list[str]:
-        """What was prepared before the listing that stands was signed, and no report was told of."""
-        return [row["transaction_id"] for row in self._untold() if not self._is_later(row)]
-
     def is_fulfilled(self) -> bool:
         """Tell whether it is as the report wants it, under whichever id the wallet submitted it."""
         if not self.stands:
             return False
         if self.transaction_id is None:
-            return bool(self.untold_of_this()) or not self._untold_since()
+            return self.told_at != self.nft["last_listed_at"] or not self._open_since()
         is_that_price = self.named and self.named["listing_price"] == self.nft["listing_price"]
         return bool(is_that_price) and not self._is_later(self.named)
 
@@ -115,7 +108,7 @@ class Report(NamedTuple):
         """The transactions that may have been meant."""
         if self.transaction_id is not None:
             return [self.transaction_id]
-        meant = self._untold_since() if self.stands else self._untold() or self.prepared
+        meant = self._open_since() if self.stands else self._unanswered() or self.prepared
         return [row["transaction_id"] for row in meant]
 
     def judge(self, signed: Transaction) -> bool:
@@ -162,12 +155,13 @@ class Report(NamedTuple):
     def _is_open(self, row) -> bool:
         return row["expires_at"] > times.to_iso(self.overdue)
 
-    def _untold(self) -> list:
+    def _unanswered(self) -> list:
+        """What no report was told of that it failed."""
         return [row for row in self.prepared if row["result"] is None]
 
-    def _untold_since(self) -> list:
+    def _open_since(self) -> list:
         """What was prepared after the listing that stands, and may still replace it."""
-        return [row for row in self._untold() if self._is_later(row) and self._is_open(row)]
+        return [row for row in self._unanswered() if self._is_later(row) and self._is_open(row)]
 
     def _may_be_submitted(self, transaction_id: TransactionId) -> bool:
         start = transaction_id.seconds * times.SECOND + transaction_id.nanos

@@ -163,7 +163,7 @@ class World:
         World.weather = clear_sky()
         for app in (self.app, self.rebuilt):
             with app.app_context(), write() as db:
-                for table in ("prepared_listing", "passed_over", "nft"):
+                for table in ("prepared_listing", "passed_over", "told_listing", "nft"):
                     db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context(), write() as db:
             for table in LEDGER_TABLES:
@@ -256,11 +256,12 @@ class Mortal(sqlite3.Connection):
         return cursor
 
 
-def make_mortal() -> None:
-    """Let every connection that is opened from now on be one that may die."""
+def make_mortal(set_attribute=setattr) -> None:
+    """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
     connect = sqlite3.connect
-    sqlite3.connect = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)
-    mirror.FIRST_PAUSE_SECONDS = 0.0
+    mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
+    set_attribute(sqlite3, "connect", mortal)
+    set_attribute(mirror, "FIRST_PAUSE_SECONDS", 0.0)
 
 
 class Story:

@@ -20,12 +20,20 @@ def db(app, nft):
 
 def listed(db, nft, price, listed_at, ledger_at):
     dates = {"last_listed_at": at(listed_at), "ledger_at": at(ledger_at)}
-    return queries.mark_in_line(db, *nft, is_for_sale=1, listing_price=price, owner=ALICE, **dates)
+    return queries.mark_in_line(
+        db, *nft, at(ledger_at), is_for_sale=1, listing_price=price, owner=ALICE, **dates
+    )
 
 
 def not_listed(db, nft, owner, ledger_at):
     return queries.mark_in_line(
-        db, *nft, is_for_sale=0, listing_price=0, owner=owner, ledger_at=at(ledger_at)
+        db,
+        *nft,
+        at(ledger_at),
+        is_for_sale=0,
+        listing_price=0,
+        owner=owner,
+        ledger_at=at(ledger_at),
     )
 
 
@@ -78,8 +86,8 @@ def prepared(db, nft, number):
 
 def test_what_a_report_was_told_stays(db, nft):
     prepared(db, nft, 1)
-    assert queries.mark_told(db, "1", "SUCCESS")["result"] == "SUCCESS"
-    assert queries.mark_told(db, "1", "INVALID_SIGNATURE") is None
+    assert queries.mark_result(db, "1", "INVALID_SIGNATURE")["result"] == "INVALID_SIGNATURE"
+    assert queries.mark_result(db, "1", "SUCCESS") is None
 
 
 def test_only_the_newest_prepared_listings_are_kept(db, nft):
