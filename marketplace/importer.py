@@ -1,7 +1,6 @@
 """Brings whole collections in, from the ledger alone: what ``flask import`` and ``flask rebuild`` do."""
 
 import sys
-import time
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -24,7 +23,6 @@ from marketplace.reconciler import InLine
 AT_ONCE = 16  # NFTs whose metadata and image are fetched at the same time
 BATCH = 200  # NFTs held in memory, and written in one transaction
 LEDGER_SECONDS = 8
-LINE_EVERY_SECONDS = 5  # where there is no terminal
 
 
 @dataclass
@@ -53,8 +51,7 @@ def import_collection(
 
     def describe(nft: Nft) -> dict:
         with app.app_context():
-            row = records.build(nft, with_image=with_images)
-        return row | {"name": row["name"] or records.name_after(token_name, nft)}
+            return records.build(nft, token_name=token_name, with_image=with_images)
 
     def bring_in_line(nft: Nft) -> InLine | LedgerAnswerInvalid:
         with app.app_context():
@@ -114,38 +111,6 @@ def _batches(nfts: Iterable[Nft]) -> Iterator[list[Nft]]:
         yield batch
 
 
-class Progress:
-    """Tells how far the work is, how fast it goes and how long it will take: a bar, or plain lines."""
-
-    def __init__(self, label: str, total: int) -> None:
-        self._label, self._total, self._done = label, total, 0
-        self._started = self._told = time.monotonic()
-
-    def advance(self, count: int) -> None:
-        self._done += count
-        now = time.monotonic()
-        if sys.stdout.isatty():
-            click.echo(f"\r\x1b[K{self._bar()} {self._line(now)}", nl=False)
-        elif now - self._told >= LINE_EVERY_SECONDS:
-            click.echo(self._line(now))
-            self._told = now
-
-    def finish(self) -> None:
-        if sys.stdout.isatty():
-            click.echo()
-
-    def _bar(self) -> str:
-        filled = 24 * self._done // max(self._total, self._done, 1)
-        return f"[{'#' * filled}{'-' * (24 - filled)}]"
-
-    def _line(self, now: float) -> str:
-        rate = self._done / max(now - self._started, 0.001)
-        left = max(self._total - self._done, 0) / max(rate, 0.001)
-        return (
-            f"{self._label}: {self._done:,} of {self._total:,}, {rate:,.0f}/s, {left:,.0f} s left"
-        )
-
-
 with_images = click.option(
     "--images/--no-images", "with_images", default=True, help="Fetch images too; the default."
 )
@@ -183,10 +148,10 @@ def _run(tokens: tuple[str, ...], **options) -> None:
         tally = Tally()
         try:
             described = require_collection(token)
-            progress = Progress(f"{token} {described.name}", described.total_supply)
-            for count in import_collection(token, described.name, tally, **options):
-                progress.advance(count)
-            progress.finish()
+            batches = import_collection(token, described.name, tally, **options)
+            with _progress(token, described) as progress:
+                for size in batches:
+                    progress.update(size)
         except MarketplaceError as error:
             failed = True
             click.echo(f"\n{token}: {error.message}", err=True)
@@ -196,6 +161,14 @@ def _run(tokens: tuple[str, ...], **options) -> None:
         _tell(token, tally)
     if failed:
         raise click.ClickException("Not everything was brought in: run it again to go on")
+
+
+def _progress(token: str, described: Token):
+    """How far it is, and how long it will take, on a terminal."""
+    label, length = f"{token} {described.name}", max(described.total_supply, 1)
+    return click.progressbar(
+        length=length, label=label, show_pos=True, hidden=not sys.stdout.isatty()
+    )
 
 
 def require_collection(token: str) -> Token:

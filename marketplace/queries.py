@@ -209,9 +209,13 @@ def mark_in_line(
     return db.execute(sql, parameters).fetchone()
 
 
-def get_passed_over(db, token, serial_no):
-    sql = "SELECT * FROM passed_over WHERE token = :token AND serial_no = :serial_no"
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+def get_passed_over(db, token, serial_no, ledger_at):
+    sql = """
+        SELECT * FROM passed_over
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at = :ledger_at
+    """
+    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
+    return db.execute(sql, parameters).fetchone()
 
 
 def mark_passed_over(db, token, serial_no, ledger_at):

@@ -3,8 +3,8 @@
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import MediaUnreachable
-from marketplace.ledger import Deadline, FetchError, resolver
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MediaUnreachable
+from marketplace.ledger import Deadline, FetchError, mirror_node, resolver
 from marketplace.ledger.answers import Nft
 from marketplace.ledger.deadline import TimeIsUp
 from marketplace.ledger.decoder import ImagesBusy
@@ -13,21 +13,23 @@ from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable
 from marketplace.ledger.metadata import Description, text
 
 METADATA_SECONDS = 6  # for metadata and image together
+TOKEN_NAME_SECONDS = 2  # for what it would be nice to know
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
 
-def build(on_ledger: Nft, *, with_image: bool = True) -> dict:
-    """Build the record of an NFT that is to be stored. Its name is None where metadata gives none."""
-    return _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image)
+def build(on_ledger: Nft, *, token_name: str | None = None, with_image: bool = True) -> dict:
+    """Build the record of an NFT that is to be stored."""
+    record = _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image)
+    return record | {"name": record["name"] or _name_after(token_name, on_ledger)}
 
 
 def build_bare(on_ledger: Nft) -> dict:
     """Build it without asking any stranger's host: metadata and image are to be completed, at once."""
     return _identify(on_ledger) | {
-        "name": None,
+        "name": _name_after(None, on_ledger),
         "file_type": UNKNOWN_FILE_TYPE,
         "attributes": None,
         "image": None,
@@ -48,9 +50,18 @@ def _identify(on_ledger: Nft) -> dict:
     }
 
 
-def name_after(token_name: str | None, on_ledger: Nft) -> str:
+def _name_after(token_name: str | None, on_ledger: Nft) -> str:
     """What an NFT is called whose metadata does not say."""
-    return f"{text(token_name) or on_ledger.token} #{on_ledger.serial_no}"
+    token_name = text(token_name or _find_token_name(on_ledger.token)) or on_ledger.token
+    return f"{token_name} #{on_ledger.serial_no}"
+
+
+def _find_token_name(token: str) -> str | None:
+    try:
+        found = mirror_node().find_token(token, Deadline(TOKEN_NAME_SECONDS))
+        return found and found.name
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        return None  # it answered about the NFT, which is what counts
 
 
 def complete(nft) -> dict:

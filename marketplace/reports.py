@@ -18,9 +18,8 @@ from marketplace.reconciler import InLine
 from marketplace.sales import KEPT_FOR_EACH_NFT, require_nft
 from marketplace.transactions import read_listing_memo
 
-MIRROR_LAG = (
-    15 * times.SECOND
-)  # past the end of its validity, before a transaction counts as expired
+# Past the end of its validity, before a transaction counts as expired.
+MIRROR_LAG = 15 * times.SECOND
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
 
@@ -42,10 +41,10 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
     overdue = _find_overdue(prepared, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
     told = queries.get_told_listing(read(), token, serial_no)
-    told_at = told and told["listed_at"]
-    report = Report(account_id, transaction_id, named, prepared, line, overdue, told_at)
+    is_told = bool(told) and told["listed_at"] == line.nft["last_listed_at"]
+    report = Report(account_id, transaction_id, named, prepared, line, overdue, is_told)
     is_listed = report.is_fulfilled() or _look_up(report, deadline)
-    if is_listed and told_at != line.nft["last_listed_at"]:
+    if is_listed and not is_told:
         with write() as db:
             queries.mark_told_listing(db, token, serial_no, line.nft["last_listed_at"])
     return is_listed
@@ -84,7 +83,7 @@ class Report(NamedTuple):
     prepared: list  # what was prepared for this account and NFT, the newest first
     line: InLine
     overdue: int
-    told_at: str | None  # the date of the listing that a report was told of last
+    is_told: bool  # whether a report was answered by the listing that stands
 
     @property
     def nft(self) -> Any:
@@ -97,18 +96,20 @@ class Report(NamedTuple):
 
     def is_fulfilled(self) -> bool:
         """Tell whether it is as the report wants it, under whichever id the wallet submitted it."""
-        if not self.stands:
-            return False
         if self.transaction_id is None:
-            return self.told_at != self.nft["last_listed_at"] or not self._open_since()
+            return self.stands and not (self.is_told and self.candidates())
         is_that_price = self.named and self.named["listing_price"] == self.nft["listing_price"]
-        return bool(is_that_price) and not self._is_later(self.named)
+        return self.stands and bool(is_that_price) and not self._is_later(self.named)
 
     def candidates(self) -> list[str]:
-        """The transactions that may have been meant."""
+        """The transactions that may have been meant: without an id, those no report was answered by."""
         if self.transaction_id is not None:
             return [self.transaction_id]
-        meant = self._open_since() if self.stands else self._unanswered() or self.prepared
+        meant = [row for row in self.prepared if row["result"] is None]
+        if self.stands:
+            meant = [row for row in meant if self._is_later(row) and self._is_open(row)]
+        elif not meant:
+            meant = self.prepared
         return [row["transaction_id"] for row in meant]
 
     def judge(self, signed: Transaction) -> bool:
@@ -122,7 +123,7 @@ class Report(NamedTuple):
             raise ListingRefused(str(signed.transaction_id), signed.result)
         if not self.line.is_decided or consensus_at > self.nft["ledger_at"]:
             return False
-        if self.stands and is_listing and consensus_at <= self._listed_at:
+        if self.stands and is_listing and consensus_at <= (self.nft["last_listed_at"] or ""):
             return True  # by this one, or by one that came after it
         if self.stands or not is_listing or signed.name != rule.APPROVAL:
             raise ListingAltered(str(signed.transaction_id), signed.name)
@@ -130,51 +131,39 @@ class Report(NamedTuple):
 
     def expect(self) -> bool:
         """Answer where the ledger shows nothing of it: False while it may still come."""
-        if self.transaction_id and not self.named:
-            if self.prepared and self._may_be_submitted(TransactionId.parse(self.transaction_id)):
-                return False  # a wallet may have frozen what was prepared anew, under this id
-            raise self._not_prepared()
-        if not self.prepared:
+        is_unnamed = self.transaction_id is not None and not self.named
+        if (not self.prepared and not self.named) or (is_unnamed and not self._is_frozen_anew()):
             raise self._not_prepared()
         is_sold = self.line.is_decided and self.nft["owner"] != self.account_id
         if is_sold and self.transaction_id is None:
             raise self._ended()
         meant = [self.named] if self.named else self.prepared
-        if not any(map(self._is_open, meant)):
+        if not is_unnamed and not any(map(self._is_open, meant)):
             raise ListingRefused(meant[0]["transaction_id"], "TRANSACTION_EXPIRED")
         return False
 
-    @property
-    def _listed_at(self) -> str:
-        return self.nft["last_listed_at"] or ""
-
-    def _is_later(self, row) -> bool:
-        """Whether it was prepared after the listing that stands was signed."""
-        return row["prepared_at"] > self._listed_at
-
-    def _is_open(self, row) -> bool:
-        return row["expires_at"] > times.to_iso(self.overdue)
-
-    def _unanswered(self) -> list:
-        """What no report was told of that it failed."""
-        return [row for row in self.prepared if row["result"] is None]
-
-    def _open_since(self) -> list:
-        """What was prepared after the listing that stands, and may still replace it."""
-        return [row for row in self._unanswered() if self._is_later(row) and self._is_open(row)]
-
-    def _may_be_submitted(self, transaction_id: TransactionId) -> bool:
+    def _is_frozen_anew(self) -> bool:
+        """Whether a wallet may have given something that was prepared an id of its own, just now."""
+        transaction_id = TransactionId.parse(self.transaction_id)
         start = transaction_id.seconds * times.SECOND + transaction_id.nanos
-        is_theirs = transaction_id.account_id == self.account_id
-        return is_theirs and abs(start - self.overdue) < LONGEST_VALIDITY
+        is_open = abs(start - self.overdue) < LONGEST_VALIDITY
+        return transaction_id.account_id == self.account_id and is_open
+
+    def _is_later(self, row: Any) -> bool:
+        """Whether it was prepared after the listing that stands was signed."""
+        return row["prepared_at"] > (self.nft["last_listed_at"] or "")
+
+    def _is_open(self, row: Any) -> bool:
+        return row["expires_at"] > times.to_iso(self.overdue)
 
     def _not_prepared(self) -> ListingNotPrepared:
         keys = self.nft["token"], self.nft["serial_no"]
         return ListingNotPrepared(self.account_id, *keys, self.transaction_id)
 
     def _ended(self) -> ListingEnded:
-        is_gone = self.nft["ledger_at"] == reconciler.GONE
-        if not is_gone and self.nft["owner"] != self.account_id:
+        if self.nft["ledger_at"] == reconciler.GONE:
+            reason = rule.GONE
+        elif self.nft["owner"] != self.account_id:
             reason = f"it belongs to {self.nft['owner']} now"
         else:
             reason = self.line.verdict.reason
