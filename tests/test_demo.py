@@ -13,10 +13,10 @@ from werkzeug.test import Client
 
 from app import create_app
 from marketplace import queries
-from marketplace.db import read
+from marketplace.db import read, write
 from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access
-from tests.conftest import ALICE, ROOT, TOKEN, settings
+from tests.conftest import ALICE, ROOT, TOKEN, Ledger, authorized_client, settings
 
 PAGES = ["/", "/demo/nft/0.0.5001/7", "/demo/list"]
 DEMO = ROOT / "marketplace" / "demo"
@@ -161,3 +161,19 @@ def test_the_python_snippet_signs(client, listing):
     assert base64.b64decode(signed.stdout.strip())
     r = client.post("/sandbox/transactions", json={"transaction": signed.stdout.strip()})
     assert r.json["result"] == "SUCCESS"
+
+
+def test_a_second_run_lists_nothing_again(tmp_path):
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
+    seed = ["sandbox", "seed"]
+    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    client = authorized_client(app, "read")
+    first = client.get("/v1/orderbook").json
+    withdrawn = first[0]["token"], first[0]["serialNo"]
+    Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM prepared_listing")  # as the watcher does, hours later
+    app.test_cli_runner().invoke(args=["sync"])
+
+    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    assert client.get("/v1/orderbook").json[:19] == first[1:]

@@ -439,16 +439,32 @@ def test_an_id_that_no_network_can_have_is_not_there(client):
     assert_error(client.post("/v1/add", json=KEYS), 404, "is not an NFT on the ledger")
 
 
-def test_a_history_out_of_order_decides_nothing(app, client, nft, ledger, lister, mirror, caplog):
+def turn_around(document):
+    document["transactions"].reverse()
+
+
+def put_an_old_update_first(document):
+    newest = document["transactions"][0]
+    update = {"type": "TOKENUPDATENFTS", "consensus_timestamp": "1700000000.000000000"}
+    document["transactions"].insert(0, newest | update)
+
+
+@pytest.mark.parametrize(
+    ("disorder", "said"),
+    [
+        (turn_around, f"{TOKEN} #7 is not decided yet: its row and its history"),
+        (put_an_old_update_first, f"{TOKEN} #7 was not checked"),
+    ],
+)
+def test_a_history_out_of_order_decides_nothing(
+    app, client, nft, ledger, lister, mirror, caplog, disorder, said
+):
     lister(nft, add=False)
     ledger.sign_and_submit(prepare(client, 999).json["byteArray"])
-    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].reverse())
-    harmless = {"type": "TOKENUPDATENFTS"}
-    mirror._alterations.insert(0, mirror._alterations.pop())
-    mirror.alter("/nope", lambda document: document["transactions"][0].update(harmless))
+    mirror.alter("/nfts/7/transactions", disorder)
     assert sync(app).exit_code == 1
     assert price(client) == 250
-    assert f"{TOKEN} #7 is not decided yet" in caplog.text
+    assert said in caplog.text
     mirror.heal()
     sync(app)
     assert price(client) == 999

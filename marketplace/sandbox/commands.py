@@ -84,10 +84,9 @@ def _add(app: Flask, token: str, serial_no: int) -> None:
 
 
 def _is_new(token: str, serial_no: int) -> bool:
-    """Whether a sample NFT is as it was added: not sold, not listed, not withdrawn since."""
-    owner = queries.get_nft(read(), token, serial_no)["owner"]
-    prepared = queries.list_prepared_listings(read(), token, serial_no, owner, limit=1)
-    return owner == _owner(token, serial_no) and not prepared
+    """Whether a sample NFT is as it was added: not sold, and never listed."""
+    nft = queries.get_nft(read(), token, serial_no)
+    return nft["owner"] == _owner(token, serial_no) and nft["last_listed_at"] is None
 
 
 def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:

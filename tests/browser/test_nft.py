@@ -1,15 +1,22 @@
 """An NFT's page, and a stranger's words on it."""
 
+import base64
 import json
 import re
+import urllib.request
 
 import pytest
 import sqlite_utils
 from playwright.sync_api import expect
 
+from marketplace.sandbox import wallet
+from tests import lives
 from tests.browser.conftest import DESKTOP, PHONE, require_chromium
 
 require_chromium()
+
+ALICE, CHARLIE = "0.0.1001", "0.0.1003"
+JSON = {"Content-Type": "application/json"}
 
 MARKUP = (
     """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
@@ -77,6 +84,33 @@ def test_a_purchase_ends_the_listing(visit):
     expect(said).to_contain_text("is no longer listed: it belongs to 0.0.1003 now")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
+
+
+def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
+    """Not what a stranger wrote who paid for the schedule that executed it."""
+    url, nft = market[0], ("0.0.7801", 1)
+
+    def call(path, body=None):
+        content = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(f"{url}/sandbox{path}", content, JSON)
+        return json.load(urllib.request.urlopen(request, timeout=10))
+
+    call(f"/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
+    body = lives.new_body(CHARLIE, "the stranger's memo")
+    scheduled = body.scheduleCreate.scheduledTransactionBody
+    scheduled.memo = "the memo that was signed"
+    lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
+    signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
+    receipt = call("/transactions", {"transaction": base64.b64encode(signed).decode()})
+    assert receipt["result"] == "SUCCESS"
+    call("/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+
+    visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
+    told = visitor.page.locator(".history .what")
+    expect(told.nth(0)).to_have_text("Its metadata was updated")
+    expect(told.nth(1)).to_contain_text("Approved for sale")
+    expect(visitor.page.locator(".history .memo")).to_have_text("the memo that was signed")
+    visitor.look("nft-history")
 
 
 @pytest.fixture

@@ -17,11 +17,12 @@ export async function showHistory(shown, token, serial) {
   return answer;
 }
 
-/** A listing's price stands in its memo, which only the transaction itself holds. */
+/** A listing's price stands in its memo, which only the transaction itself holds: of several, the one of that moment. */
 async function memoOf(row) {
   if (row.type !== "CRYPTOAPPROVEALLOWANCE") return null;
   const answer = await get(sandbox("/api/v1/transactions/{id}", { id: row.transaction_id }));
-  const memo = answer.data?.transactions?.[0]?.memo_base64;
+  const ofThatMoment = ({ consensus_timestamp }) => consensus_timestamp === row.consensus_timestamp;
+  const memo = answer.data?.transactions?.find(ofThatMoment)?.memo_base64;
   return memo ? new TextDecoder().decode(Uint8Array.from(atob(memo), (char) => char.charCodeAt(0))) : null;
 }
 
@@ -48,6 +49,8 @@ function words(row) {
       return ["Approval withdrawn by ", account(payer)];
     case "CRYPTOTRANSFER":
       return ["Moved from ", account(row.sender_account_id), " to ", account(row.receiver_account_id)];
+    case "TOKENUPDATENFTS":
+      return ["Its metadata was updated"];
     default:
       return [row.type];
   }
