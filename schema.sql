@@ -14,8 +14,9 @@ CREATE TABLE IF NOT EXISTS nft (
     is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
     listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
     last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
-    -- The ledger's own date of the state seen here: an older one never wins. 1970-01-01T00:00:00.000000000Z where
-    -- nothing could be decided yet; in the year 9999 once it was burned or its token was deleted: nothing follows.
+    -- The ledger's own date of the state seen here: an older one never wins. Without its Z, so that it sorts just
+    -- below, where not all facts of that moment were seen; 1970-01-01T00:00:00.000000000Z where nothing could be
+    -- decided; in the year 9999 once it was burned or its token was deleted: nothing follows.
     ledger_at TEXT NOT NULL,
     metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
     missing TEXT, -- why metadata or image could not be had, null when both are here
@@ -39,7 +40,7 @@ CREATE INDEX IF NOT EXISTS nft_by_owner_and_listing_date
 CREATE INDEX IF NOT EXISTS nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_preparers.
+-- Serves queries.list_preparers and list_known_of_seller.
 CREATE INDEX IF NOT EXISTS nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
 -- Serves queries.list_incomplete.
@@ -109,26 +110,6 @@ BEGIN
     );
 END;
 
--- One NFT that the marketplace may spend, and that is not for sale all the same: since which state of it. Until
--- it changes, the watcher passes it over.
-CREATE TABLE IF NOT EXISTS passed_over (
-    token TEXT NOT NULL,
-    serial_no INTEGER NOT NULL,
-    ledger_at TEXT NOT NULL,
-    PRIMARY KEY (token, serial_no),
-    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
-) STRICT, WITHOUT ROWID;
-
--- Of which listing of an NFT, by its date, a report was told last: the next one without a transaction id is about
--- what was prepared since.
-CREATE TABLE IF NOT EXISTS told_listing (
-    token TEXT NOT NULL,
-    serial_no INTEGER NOT NULL,
-    listed_at TEXT NOT NULL,
-    PRIMARY KEY (token, serial_no),
-    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
-) STRICT, WITHOUT ROWID;
-
 -- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
 -- to a report.
 CREATE TABLE IF NOT EXISTS prepared_listing (
@@ -150,12 +131,9 @@ CREATE TABLE IF NOT EXISTS prepared_listing (
 CREATE INDEX IF NOT EXISTS prepared_listing_by_nft
     ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
 
--- Serves queries.list_preparers.
-CREATE INDEX IF NOT EXISTS prepared_listing_by_account ON prepared_listing (account_id);
+-- Serves queries.list_preparers and delete_expired_listings.
+CREATE INDEX IF NOT EXISTS prepared_listing_by_account ON prepared_listing (account_id, expires_at);
 DROP INDEX IF EXISTS prepared_listing_open;
-
--- Serves queries.delete_expired_listings.
-CREATE INDEX IF NOT EXISTS prepared_listing_by_expiry ON prepared_listing (expires_at);
 
 -- What holds for the whole database: the network it is of, and the key of its page tokens.
 CREATE TABLE IF NOT EXISTS property (

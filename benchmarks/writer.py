@@ -21,6 +21,20 @@ from marketplace import queries, times
 from marketplace.db import write
 
 
+def _state(number: int, now: str, price: int, listed_at: str | None) -> dict:
+    token, serial_no = records.key(number)
+    return {
+        "token": token,
+        "serial_no": serial_no,
+        "is_for_sale": int(price > 0),
+        "listing_price": price,
+        "owner": records.owner(number),
+        "last_listed_at": listed_at,
+        "ledger_at": now,
+        "seen_at": now,
+    }
+
+
 class Writer:
     """Commits one write at a time; each leaves as much listed as there was, or makes up for the last."""
 
@@ -42,33 +56,15 @@ class Writer:
             return
         self._ended = self._dice.choice(self._listed)
         now = times.to_iso(times.now())
-        owner = records.owner(self._ended)
         with self._app.app_context(), write() as db:
-            row = queries.mark_in_line(
-                db,
-                *records.key(self._ended),
-                now,
-                is_for_sale=0,
-                listing_price=0,
-                owner=owner,
-                ledger_at=now,
-            )
+            row = queries.mark_in_line(db, _state(self._ended, now, price=0, listed_at=None))
         assert row, "nothing was written"
 
     def _list(self, number: int) -> None:
         now = times.to_iso(times.now())
-        price, owner = self._dice.randrange(1, 50_000), records.owner(number)
+        price = self._dice.randrange(1, 50_000)
         with self._app.app_context(), write() as db:
-            row = queries.mark_in_line(
-                db,
-                *records.key(number),
-                now,
-                is_for_sale=1,
-                listing_price=price,
-                owner=owner,
-                ledger_at=now,
-                last_listed_at=now,
-            )
+            row = queries.mark_in_line(db, _state(number, now, price, listed_at=now))
         assert row, "nothing was written"
 
     @property

@@ -234,6 +234,12 @@ def init_app(app: Flask) -> None:
                 f"{database.path} is an index of {settled}, and MARKETPLACE_{setting} is"
                 f" {app.config[setting]}: name another MARKETPLACE_DATABASE_URL"
             )
+    if queries.get_property(database.connection, "rule") is None:
+        with (
+            database.write() as connection
+        ):  # what an earlier version listed, it listed by other rules
+            queries.mark_all_to_be_looked_at(connection)
+            queries.insert_property(connection, "rule", b"1")
     app.register_error_handler(sqlite3.DatabaseError, answer_database_error)
 
 

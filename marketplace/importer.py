@@ -91,6 +91,7 @@ def _count_in_line(tally: Tally, nft: Nft, line: InLine | LedgerAnswerInvalid) -
         return
     if line.before is None and line.nft is not None:
         tally.added += 1
+        tally.incomplete.update(filter(None, [line.nft["missing"]]))
     if line.nft is not None and line.nft["is_for_sale"]:
         tally.listed += 1
     elif line.verdict:

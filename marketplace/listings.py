@@ -66,8 +66,8 @@ def report_listing(**report):
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
     owner signed, whichever id the wallet gave the transaction. May be repeated. A refusal carries the
-    ledger's own result code. Without transactionId, 200 says that the NFT is listed; once it did, and after
-    another listing was prepared, that this one is.
+    ledger's own result code. Without transactionId, 200 says that the NFT is listed: name the transaction to
+    report a new price.
     """
     if reports.answer(**report):
         return {"result": "OK"}

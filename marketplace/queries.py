@@ -104,10 +104,12 @@ def list_serial_numbers(db, token, low, high):
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
-def list_listed_by_seller(db, owner):
+def list_known_of_seller(db, owner):
+    # What an account has listed, and what of it could not be decided yet.
     sql = """
         SELECT token, serial_no, is_for_sale, ledger_at FROM nft
-        WHERE is_for_sale = 1 AND owner = :owner
+        WHERE owner = :owner
+          AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
     """
     return db.execute(sql, {"owner": owner}).fetchall()
 
@@ -173,18 +175,7 @@ def mark_described(db, nft, attempts_before):
     return db.execute(sql, nft | {"attempts_before": attempts_before}).fetchone()
 
 
-def mark_in_line(
-    db,
-    token,
-    serial_no,
-    seen_at,
-    *,
-    is_for_sale,
-    listing_price,
-    owner,
-    ledger_at,
-    last_listed_at=None,
-):
+def mark_in_line(db, state):
     # What was seen of an older state of the ledger never wins.
     sql = """
         UPDATE nft
@@ -196,54 +187,16 @@ def mark_in_line(
         WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
         RETURNING *
     """
-    parameters = {
-        "token": token,
-        "serial_no": serial_no,
-        "seen_at": seen_at,
-        "is_for_sale": is_for_sale,
-        "listing_price": listing_price,
-        "owner": owner,
-        "last_listed_at": last_listed_at,
-        "ledger_at": ledger_at,
-    }
-    return db.execute(sql, parameters).fetchone()
+    return db.execute(sql, state).fetchone()
 
 
-def get_passed_over(db, token, serial_no, ledger_at):
+def mark_all_to_be_looked_at(db):
+    # Just before the date they were seen at: any row of that date says something new.
     sql = """
-        SELECT * FROM passed_over
-        WHERE token = :token AND serial_no = :serial_no AND ledger_at = :ledger_at
+        UPDATE nft SET ledger_at = RTRIM(ledger_at, 'Z')
+        WHERE ledger_at BETWEEN '2000' AND '9000'
     """
-    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_passed_over(db, token, serial_no, ledger_at):
-    sql = """
-        INSERT INTO passed_over (token, serial_no, ledger_at)
-        VALUES (:token, :serial_no, :ledger_at)
-        ON CONFLICT (token, serial_no) DO UPDATE SET ledger_at = excluded.ledger_at
-        WHERE passed_over.ledger_at < excluded.ledger_at
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "ledger_at": ledger_at}
-    return db.execute(sql, parameters).fetchone()
-
-
-def get_told_listing(db, token, serial_no):
-    sql = "SELECT * FROM told_listing WHERE token = :token AND serial_no = :serial_no"
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
-
-
-def mark_told_listing(db, token, serial_no, listed_at):
-    sql = """
-        INSERT INTO told_listing (token, serial_no, listed_at)
-        VALUES (:token, :serial_no, :listed_at)
-        ON CONFLICT (token, serial_no) DO UPDATE SET listed_at = excluded.listed_at
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "listed_at": listed_at}
-    return db.execute(sql, parameters).fetchone()
+    return db.execute(sql).rowcount
 
 
 # Prepared listings
@@ -315,17 +268,26 @@ def delete_prepared_listings_beyond(db, token, serial_no, account_id, kept):
     db.execute(sql, parameters)
 
 
-def delete_expired_listings(db, before, limit):
+def delete_expired_listings(db, account_id, before, limit):
     sql = """
         DELETE FROM prepared_listing
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_listing
-            WHERE expires_at < :before
-            ORDER BY expires_at
+            WHERE account_id = :account_id AND expires_at < :before
             LIMIT :limit
         )
     """
-    return db.execute(sql, {"before": before, "limit": limit}).rowcount
+    parameters = {"account_id": account_id, "before": before, "limit": limit}
+    return db.execute(sql, parameters).rowcount
+
+
+def get_expired_listing(db, account_id, before):
+    sql = """
+        SELECT transaction_id FROM prepared_listing
+        WHERE account_id = :account_id AND expires_at < :before
+        LIMIT 1
+    """
+    return db.execute(sql, {"account_id": account_id, "before": before}).fetchone()
 
 
 # Access tokens

@@ -51,11 +51,7 @@ def is_news(on_ledger: Nft, stored: Any) -> bool:
         return not rule.is_gone(on_ledger)
     if on_ledger.is_deleted:
         return stored["ledger_at"] != GONE
-    ledger_at = times.to_iso(on_ledger.modified_at)
-    if ledger_at != stored["ledger_at"] or stored["is_for_sale"]:
-        return ledger_at > stored["ledger_at"]
-    # Not for sale by an answer of this very moment: by all facts, or by a row that contradicts this one.
-    return queries.get_passed_over(read(), on_ledger.token, on_ledger.serial_no, ledger_at) is None
+    return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
 
 
 def bring_in_line(
@@ -75,12 +71,10 @@ def bring_in_line(
     if before is None and rule.is_gone(on_ledger):
         return InLine(None, None, verdict)
     state = _state(on_ledger, before, verdict)
-    is_passed_over = isinstance(verdict, NotForSale) and not _is_row_enough(on_ledger)
-    is_so = before and all(before[name] == state[name] for name in state)
-    if is_so and not (is_passed_over and is_news(on_ledger, before)):
+    if before and all(before[name] == state[name] for name in state):
         return InLine(before, before, verdict)
     record = None if before else describe(on_ledger) | {"ledger_at": NOTHING_DECIDED}
-    nft = _write(on_ledger, record, state, is_passed_over)
+    nft = _write(on_ledger, record, state)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return InLine(before, nft, verdict)
@@ -124,19 +118,22 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
                 ledger_at = GONE
             elif before and before["is_for_sale"] and before["ledger_at"] == ledger_at:
                 ledger_at = NOTHING_DECIDED  # it was for sale at that moment: one answer is wrong
+            elif _is_row_enough(on_ledger):
+                ledger_at = times.just_before(ledger_at)
             owner = on_ledger.owner or before["owner"]
             return {"is_for_sale": 0, "listing_price": 0, "owner": owner, "ledger_at": ledger_at}
     return {}
 
 
-def _write(on_ledger: Nft, record: dict | None, state: dict, is_passed_over: bool) -> Any:
+def _write(on_ledger: Nft, record: dict | None, state: dict) -> Any:
     """Write all that follows, in one transaction; returns the NFT as it is stored then."""
-    keys, seen_at = (on_ledger.token, on_ledger.serial_no), times.to_iso(on_ledger.modified_at)
+    keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
     with write() as db:
         if record:
             queries.insert_nft(db, record)
         if state:
-            queries.mark_in_line(db, *keys, max(seen_at, state["ledger_at"]), **state)
-        if is_passed_over:
-            queries.mark_passed_over(db, *keys, seen_at)
-        return queries.get_nft(db, *keys)
+            seen_at = state["ledger_at"]
+            if seen_at == NOTHING_DECIDED:
+                seen_at = times.to_iso(on_ledger.modified_at)
+            queries.mark_in_line(db, {"last_listed_at": None, "seen_at": seen_at} | keys | state)
+        return queries.get_nft(db, **keys)

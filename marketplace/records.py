@@ -45,7 +45,7 @@ def _identify(on_ledger: Nft) -> dict:
         "token": on_ledger.token,
         "serial_no": on_ledger.serial_no,
         "owner": on_ledger.owner,
-        "ledger_at": times.to_iso(on_ledger.modified_at),
+        "ledger_at": times.just_before(times.to_iso(on_ledger.modified_at)),
         "metadata": text(on_ledger.pointer, limit=10_000),
     }
 

@@ -26,9 +26,9 @@ LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 def answer(account_id: str, token: str, serial_no: int, transaction_id: str | None = None) -> bool:
     """Tell whether what was signed is listed: True, or False while it still may be.
 
-    Without a transaction id, what is listed now was meant, or, where a report was told of that already,
-    what was prepared since. Raises NftNotStored, ListingNotPrepared, ListingRefused with the ledger's
-    result code, ListingAltered, ListingEnded, and the ledger's own errors.
+    Without a transaction id, the question is whether the NFT is listed. Raises NftNotStored,
+    ListingNotPrepared, ListingRefused with the ledger's result code, ListingAltered, ListingEnded, and the
+    ledger's own errors.
     """
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
@@ -40,14 +40,8 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
     # First of all: what the mirror node had not received by then, it does not show afterwards, either.
     overdue = _find_overdue(prepared, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
-    told = queries.get_told_listing(read(), token, serial_no)
-    is_told = bool(told) and told["listed_at"] == line.nft["last_listed_at"]
-    report = Report(account_id, transaction_id, named, prepared, line, overdue, is_told)
-    is_listed = report.is_fulfilled() or _look_up(report, deadline)
-    if is_listed and not is_told:
-        with write() as db:
-            queries.mark_told_listing(db, token, serial_no, line.nft["last_listed_at"])
-    return is_listed
+    report = Report(account_id, transaction_id, named, prepared, line, overdue)
+    return report.is_fulfilled() or _look_up(report, deadline)
 
 
 def _find_overdue(prepared: list, deadline: Deadline) -> int:
@@ -83,11 +77,14 @@ class Report(NamedTuple):
     prepared: list  # what was prepared for this account and NFT, the newest first
     line: InLine
     overdue: int
-    is_told: bool  # whether a report was answered by the listing that stands
 
     @property
     def nft(self) -> Any:
         return self.line.nft
+
+    @property
+    def listed_at(self) -> str:
+        return self.nft["last_listed_at"] or ""
 
     @property
     def stands(self) -> bool:
@@ -97,20 +94,16 @@ class Report(NamedTuple):
     def is_fulfilled(self) -> bool:
         """Tell whether it is as the report wants it, under whichever id the wallet submitted it."""
         if self.transaction_id is None:
-            return self.stands and not (self.is_told and self.candidates())
+            return self.stands
         is_that_price = self.named and self.named["listing_price"] == self.nft["listing_price"]
-        return self.stands and bool(is_that_price) and not self._is_later(self.named)
+        return self.stands and bool(is_that_price) and self.named["prepared_at"] <= self.listed_at
 
     def candidates(self) -> list[str]:
-        """The transactions that may have been meant: without an id, those no report was answered by."""
+        """The transactions that may have been meant: without an id, those no report was told of."""
         if self.transaction_id is not None:
             return [self.transaction_id]
-        meant = [row for row in self.prepared if row["result"] is None]
-        if self.stands:
-            meant = [row for row in meant if self._is_later(row) and self._is_open(row)]
-        elif not meant:
-            meant = self.prepared
-        return [row["transaction_id"] for row in meant]
+        untold = [row for row in self.prepared if row["result"] is None]
+        return [row["transaction_id"] for row in untold or self.prepared]
 
     def judge(self, signed: Transaction) -> bool:
         """Answer by a transaction that reached consensus: False while the NFT does not show it yet."""
@@ -121,13 +114,15 @@ class Report(NamedTuple):
             raise self._not_prepared()
         if signed.result != "SUCCESS":
             raise ListingRefused(str(signed.transaction_id), signed.result)
-        if not self.line.is_decided or consensus_at > self.nft["ledger_at"]:
-            return False
-        if self.stands and is_listing and consensus_at <= (self.nft["last_listed_at"] or ""):
+        is_listing = is_listing and signed.name == rule.APPROVAL
+        if self.stands and is_listing and consensus_at <= self.listed_at:
             return True  # by this one, or by one that came after it
-        if self.stands or not is_listing or signed.name != rule.APPROVAL:
-            raise ListingAltered(str(signed.transaction_id), signed.name)
-        raise self._ended()
+        is_applied = times.just_before(consensus_at) <= self.nft["ledger_at"]
+        if is_listing and self.line.is_decided and is_applied and not self.stands:
+            raise self._ended()
+        if is_listing and signed.consensus_at > self.overdue - LONGEST_VALIDITY:
+            return False
+        raise ListingAltered(str(signed.transaction_id), signed.name)
 
     def expect(self) -> bool:
         """Answer where the ledger shows nothing of it: False while it may still come."""
@@ -148,10 +143,6 @@ class Report(NamedTuple):
         start = transaction_id.seconds * times.SECOND + transaction_id.nanos
         is_open = abs(start - self.overdue) < LONGEST_VALIDITY
         return transaction_id.account_id == self.account_id and is_open
-
-    def _is_later(self, row: Any) -> bool:
-        """Whether it was prepared after the listing that stands was signed."""
-        return row["prepared_at"] > (self.nft["last_listed_at"] or "")
 
     def _is_open(self, row: Any) -> bool:
         return row["expires_at"] > times.to_iso(self.overdue)

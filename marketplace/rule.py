@@ -72,6 +72,10 @@ def decide(facts: Facts, market: str) -> Verdict:
         return NotForSale(GONE if is_gone(nft) else "its owner withdrew the approval")
     if history is None or history.newest_at != nft.modified_at:
         return Undecided("its row and its history are of different moments")
+    if history.is_cut:
+        return NotForSale(
+            "its last event is too far back: its metadata was updated too often since"
+        )
     event = history.last_event
     if event is None:
         return Undecided("its history does not say who may spend it")

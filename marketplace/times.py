@@ -18,6 +18,11 @@ def to_iso(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S}.{nanos:09}Z"
 
 
+def just_before(iso: str) -> str:
+    """A text that sorts just below what to_iso() wrote, and above all that is earlier."""
+    return iso.removesuffix("Z")
+
+
 def from_iso(text: str) -> float:
     """Seconds since 1970 from what to_iso() wrote, to the microsecond."""
     return datetime.fromisoformat(f"{text[:26]}+00:00").timestamp()

@@ -25,9 +25,7 @@ from marketplace.ledger.answers import Nft
 
 AT_ONCE = 8  # requests under way
 # What a round may cost, in seconds. Who is left out has the same chance in the next one.
-PREPARERS_SECONDS = (
-    20  # asking about accounts that have nothing listed, but have prepared something
-)
+PREPARERS_SECONDS = 20  # asking about accounts that have prepared something, and list nothing
 LOOKING_SECONDS = 60  # looking at NFTs that differ
 COMPLETING_SECONDS = 20
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
@@ -47,43 +45,51 @@ class Done(enum.Enum):
     COMPLETED = "NFTs completed"
     INCOMPLETE = "NFTs still incomplete"
 
+    @property
+    def is_final(self) -> bool:
+        """Whether the next round need not look again."""
+        return self not in (Done.UNDECIDED, Done.NOT_CHECKED)
 
-UNFINISHED = {Done.UNDECIDED, Done.NOT_CHECKED}
+
 UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
 
 
 def sync(stop: threading.Event | None = None) -> Counter[Done]:
     """Bring everything in line with the ledger, once. Returns how often what was done."""
     stop = stop or threading.Event()
-    differing = _find_all_differing(stop)
-    checked = [found for found in differing if isinstance(found, list)]
-    looked = _for_each(look, _in_turns(checked), stop, LOOKING_SECONDS)
-    counts = Counter(done or Done.NOT_CHECKED for done in looked)
-    counts[Done.SELLERS] = len(checked)
-    counts[Done.NOT_CHECKED] += len(differing) - len(checked)
     now = times.now()
-    incomplete = queries.list_incomplete(read(), times.to_iso(now), COMPLETED_AT_ONCE)
-    completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS)
-    counts.update(filter(None, completed))
-    _forget_prepared(times.to_iso(now - KEPT_SECONDS * times.SECOND))
-    if stop.is_set():
-        del counts[Done.NOT_CHECKED]  # nobody expects it
-    counts = +counts  # without the zeros
-    if not stop.is_set() and not UNFINISHED & counts.keys():
+    differing = _find_all_differing(stop)
+    checked = {account: found for account, found in differing.items() if isinstance(found, list)}
+    looked = [*_for_each(look, _in_turns(checked.values()), stop, LOOKING_SECONDS)]
+    accounts = _in_turns([account] * len(found) for account, found in checked.items())
+    unfinished = {
+        account for account, done in zip(accounts, looked, strict=True) if not done.is_final
+    }
+    for account in checked.keys() - unfinished:
+        _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
+    incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), COMPLETED_AT_ONCE)
+    completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
+    counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
+    counts[Done.NOT_CHECKED] += len(differing) - len(checked)
+    if not stop.is_set() and all(done.is_final for done in +counts):
         with write() as db:
             queries.mark_job_finished(db, "sync", times.to_iso(now))
-    return counts
+    if stop.is_set():
+        del counts[Done.NOT_CHECKED]  # nobody expects it
+    return +counts  # without the zeros
 
 
-def _find_all_differing(stop: threading.Event) -> list[list | Done | None]:
+def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
     """For each account what differs; no list for one that could not be asked about."""
-    sellers = [row["account_id"] for row in queries.list_sellers(read())]
-    others = {row["account_id"] for row in queries.list_preparers(read())} - set(sellers)
+    sellers = _shuffled(row["account_id"] for row in queries.list_sellers(read()))
+    preparers = {row["account_id"] for row in queries.list_preparers(read())}
     # Whoever may write can make others of these: sellers do not wait for them.
-    return [
-        *_for_each(find_differing, _shuffled(sellers), stop),
-        *_for_each(find_differing, _shuffled(others), stop, PREPARERS_SECONDS),
+    others = _shuffled(preparers - set(sellers))
+    found = [
+        *_for_each(find_differing, sellers, stop),
+        *_for_each(find_differing, others, stop, PREPARERS_SECONDS),
     ]
+    return dict(zip([*sellers, *others], found, strict=True))
 
 
 def find_differing(account_id: str) -> list[Any]:
@@ -93,17 +99,17 @@ def find_differing(account_id: str) -> list[Any]:
     of those that are otherwise there, and the errors of those that make no sense.
     """
     market = current_app.config["ACCOUNT_ID"]
-    rows = queries.list_listed_by_seller(read(), account_id)
-    listed = {(row["token"], row["serial_no"]): row for row in rows}
+    rows = queries.list_known_of_seller(read(), account_id)
+    known = {(row["token"], row["serial_no"]): row for row in rows}
     otherwise = []
     for nft in mirror_node().list_nfts_spendable(account_id, market):
         if isinstance(nft, LedgerAnswerInvalid):
             otherwise.append(nft)
             continue
         key = nft.token, nft.serial_no
-        if reconciler.is_news(nft, listed.pop(key, None) or queries.get_nft(read(), *key)):
+        if reconciler.is_news(nft, known.pop(key, None) or queries.get_nft(read(), *key)):
             otherwise.append(nft)
-    return [*listed, *_shuffled(otherwise)]
+    return [*known, *_shuffled(otherwise)]
 
 
 def look(found: tuple[str, int] | Nft | LedgerAnswerInvalid) -> Done:
@@ -133,26 +139,30 @@ def complete(nft) -> Done:
     return Done.INCOMPLETE if completed["missing"] else Done.COMPLETED
 
 
-def _forget_prepared(before: str) -> None:
-    forgotten = FORGOTTEN_AT_ONCE
-    while forgotten == FORGOTTEN_AT_ONCE:
+def _forget_prepared(account_id: str, before: str) -> None:
+    """Forget what has told for long enough where to look, once that account was looked at to the end."""
+    while queries.get_expired_listing(read(), account_id, before):
         with write() as db:
-            forgotten = queries.delete_expired_listings(db, before, FORGOTTEN_AT_ONCE)
+            queries.delete_expired_listings(db, account_id, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(
-    work: Callable, items: list, stop: threading.Event, seconds: float = float("inf")
+    work: Callable,
+    items: list,
+    stop: threading.Event,
+    seconds: float = float("inf"),
+    left_out: Done = Done.NOT_CHECKED,
 ) -> Iterator[Any]:
     """Do the work for each item, several at once, while there is time. One that fails ends no round.
 
-    Yields what it returned for each; Done.NOT_CHECKED where it failed, None where it was not begun.
+    Yields what it returned for each; Done.NOT_CHECKED where it failed, ``left_out`` where it was not begun.
     """
     app = current_app._get_current_object()
     enough = time.monotonic() + seconds
 
     def work_on(item):
         if stop.is_set() or time.monotonic() > enough:
-            return None
+            return left_out
         with app.app_context():
             try:
                 return work(item)
@@ -166,7 +176,7 @@ def _for_each(
         yield from pool.map(work_on, items)
 
 
-def _in_turns(lists: list[list]) -> list:
+def _in_turns(lists: Iterable[list]) -> list:
     """The first of each, then the second of each, and so on: nobody's many keep another's one waiting."""
     return [item for item in chain.from_iterable(zip_longest(*lists)) if item is not None]
 
@@ -232,7 +242,7 @@ def sync_command():
     except MarketplaceError as error:
         raise click.ClickException(error.message) from None
     click.echo(summary(counts) or "Nothing to do")
-    if UNFINISHED & counts.keys():
+    if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")
 
 

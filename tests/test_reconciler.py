@@ -5,6 +5,7 @@ Each test is named after what it protects; all of these were seen to break once.
 
 import base64
 import json
+import threading
 from contextlib import suppress
 
 import pytest
@@ -204,6 +205,69 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
     assert report(client, str(prepared.transaction_id)).json == {"result": "OK"}
 
 
+def make_old(app, hours=5):
+    """What was prepared was so hours ago: there was no round since."""
+    then = times.now() - hours * 3600 * times.SECOND
+    with app.app_context(), write() as db:
+        dates = (times.to_iso(then), times.to_iso(then + 180 * times.SECOND))
+        db.execute("UPDATE prepared_listing SET prepared_at = ?, expires_at = ?", dates)
+
+
+@pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions/"])
+def test_what_was_prepared_tells_where_to_look_until_somebody_did(
+    app, client, nft, ledger, mirror, part
+):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    make_old(app)
+    mirror.fail(part)
+    sync(app)
+    mirror.heal()
+    sync(app)
+    assert price(client) == 250
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypatch, is_stopped):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    make_old(app)
+    stop = threading.Event()
+    with app.app_context(), monkeypatch.context() as patch:
+        patch.setattr(watcher, "PREPARERS_SECONDS", -1)
+        if is_stopped:
+            stop.set()
+        watcher.sync(stop)
+    sync(app)
+    assert price(client) == 250
+
+
+# What an earlier version decided
+
+
+def forget_the_rule(app, tmp_path):
+    """As a database of an earlier version: start again on it."""
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM property WHERE name = 'rule'")
+    return create_app(**settings(tmp_path))
+
+
+def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
+    lister(nft, listing_price=1000, add=False)
+    with app.app_context(), write() as db:
+        db.execute("UPDATE nft SET listing_price = 1")  # a schedule's memo, rebuilt
+    sync(forget_the_rule(app, tmp_path))
+    assert price(client) == 1000
+
+
+def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
+    lister(nft, add=False)
+    before = client.get("/v1/orderbook").json
+    with app.app_context(), write() as db:
+        db.execute("UPDATE nft SET last_listed_at = NULL")
+    assert report(client).json == {"result": "OK"}
+    sync(forget_the_rule(app, tmp_path))
+    assert client.get("/v1/orderbook").json == before
+
+
 # A price is never wrong
 
 
@@ -351,6 +415,31 @@ def test_a_made_up_id_was_never_prepared(client, nft):
         f"{ALICE}@{10**17}.1",
     ):
         assert_error(report(client, transaction_id), 404, "was not prepared here")
+
+
+def test_a_report_is_told_again_and_again_whoever_prepares(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    for _ in range(2):
+        prepare(client, 999)
+        assert report(client).json == {"result": "OK"}
+
+
+@pytest.mark.parametrize("memo", [None, "hello"])
+def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(client, app, ledger, memo):
+    """Its id was prepared for one NFT; what was signed under it approves another one."""
+    then = times.now() - 600 * times.SECOND
+    for serial_no in (7, 8):
+        ledger.mint((TOKEN, serial_no), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    body = lives.body_of(prepared.transaction)
+    body.memo = memo or body.memo
+    body.cryptoApproveAllowance.nftAllowances[0].serial_numbers[0] = 8
+    receipt = ledger.submit(ledger.sign_bytes(lives.seal(body)), then)
+    assert receipt.result == "SUCCESS"
+    assert_error(report(client, receipt.transaction_id), 409, "not the transaction prepared here")
+    assert_error(report(client), 409, "not the transaction prepared here")
 
 
 # A deleted collection
@@ -569,6 +658,31 @@ def test_what_is_not_for_sale_all_the_same_is_looked_at_once(app, client, nft, l
     mirror.asked.clear()
     assert sync(app).output == "sellers checked: 1\n"
     assert len(mirror.asked) == 1
+
+
+def test_what_could_not_be_decided_is_not_asked_about_for_ever(app, client, ledger, mirror):
+    ledger.mint((TOKEN, 7), ALICE, times.now())
+    mirror.lag("/nfts/7/transactions")
+    ledger.approve((TOKEN, 7), ALICE, MARKET)
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+    ledger.withdraw((TOKEN, 7), ALICE)
+    mirror.heal()
+    sync(app)
+    mirror.asked.clear()
+    assert sync(app).output == "Nothing to do\n"
+    assert mirror.asked == []
+
+
+def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lister):
+    """Whoever may update the metadata can bury the last approval under updates."""
+    lister(nft, listing_price=1, add=False)
+    ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 1000, "Foo"))
+    with ledger.sandbox.app_context():
+        for _ in range(501):
+            consensus.update_metadata(*nft, times.now())
+    assert "NFTs taken off the order book: 1" in sync(app).output
+    assert price(client) == 0
+    assert sync(app).output == "sellers checked: 1\n"
 
 
 def test_sold_nfts_go_first_and_everybody_has_a_turn():

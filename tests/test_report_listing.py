@@ -4,6 +4,7 @@ import pytest
 
 from marketplace import sales, times
 from marketplace.ids import TransactionId
+from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -206,13 +207,17 @@ def test_without_an_id_it_finds_the_one_that_was_signed(client, nft, ledger):
     assert shown(client)["listingPrice"] == 100
 
 
-def test_without_an_id_a_new_price_is_awaited(client, nft, ledger, lister):
+def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
     lister(nft, listing_price=100, add=False)
     byte_array = prepare(client, 80)
+    transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
 
-    assert report(client).status_code == 202
+    assert report(client, transaction_id).status_code == 202
+    assert (
+        report(client).status_code == 200
+    )  # without it, the question is whether the NFT is listed
     ledger.sign_and_submit(byte_array)
-    assert report(client).json == {"result": "OK"}
+    assert report(client, transaction_id).json == {"result": "OK"}
     assert shown(client)["listingPrice"] == 80
 
 

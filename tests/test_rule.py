@@ -79,6 +79,7 @@ CASES = {
     "the history is newer than the row": (facts(history=history(newest_at=2000)), None),
     "there is no history": (Facts(nft()), None),
     "the history is empty": (Facts(nft(), History(None, None)), None),
+    "the history is too long": (Facts(nft(), History(1000, None, is_cut=True)), "updated too often"),
     "the history tells of updates only": (Facts(nft(), History(1000, None)), None),
     "the transaction is not there yet": (facts(transactions=[]), None),
     "only what it made happen is there": (facts(transactions=[row(nonce=1)]), None),

@@ -121,6 +121,25 @@ def test_a_full_page_leads_on_to_an_empty_one(client, ledger):
     assert following == {"nfts": [], "links": {"next": None}}
 
 
+@pytest.mark.parametrize("order", ["asc", "desc"])
+def test_a_history_is_paged(client, ledger, minted, order):
+    for _ in range(4):
+        ledger.approve(NFT, ALICE, MARKET)
+    seen, path = [], f"/api/v1/tokens/{TOKEN}/nfts/7/transactions?limit=2&order={order}"
+    while path:
+        page = client.get("/sandbox" + path).json
+        seen += [event["consensus_timestamp"] for event in page["transactions"]]
+        path = page["links"]["next"]
+    assert len(seen) == 5
+    assert seen == sorted(seen, reverse=order == "desc")
+
+
+@pytest.mark.parametrize("timestamp", ["x", "5", "ne:1.000000000", "lt:", "lt:x", "gt:1"])
+def test_a_history_has_no_other_moments(client, minted, timestamp):
+    path = f"{API}/tokens/{TOKEN}/nfts/7/transactions?timestamp={timestamp}"
+    assert client.get(path).status_code == 400
+
+
 def make_odd(client, oddity):
     body = {"tokenId": TOKEN, "serialNo": 7, "oddity": oddity}
     return client.post("/sandbox/oddities", json=body)

@@ -81,14 +81,15 @@ class MirrorNode:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
         newest_at = previous = None
-        for event in islice(self._pages(path, answers.NFT_EVENTS, deadline), MAX_HISTORY):
+        events = self._pages(path, answers.NFT_EVENTS, deadline)
+        for event in islice(events, MAX_HISTORY):
             newest_at = newest_at or event.consensus_at
             if previous is not None and event.consensus_at > previous:
                 raise _nonsense(path, "its history is out of order")
             if event.name not in HARMLESS:
                 return History(newest_at, event)
             previous = event.consensus_at
-        return History(newest_at, None)
+        return History(newest_at, None, is_cut=next(events, None) is not None)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", answers.TOKEN, deadline)

@@ -82,13 +82,23 @@ def show_nft(token, serial_no):
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
 def list_nft_transactions(token, serial_no):
-    _require_parameters("limit", "order")
+    _require_parameters("limit", "order", "timestamp")
     _require_id(token, "tokenid")
-    rows = queries.list_nft_transactions(read(), token, _serial_no(serial_no), _limit())
-    ordered = rows[::-1] if _is_ascending() else rows
+    is_ascending, limit = _is_ascending(), _limit()
+    after, before = _moments()
+    rows = queries.list_nft_transactions(read(), token, _serial_no(serial_no), after, before)
+    page, following = (rows if is_ascending else rows[::-1])[:limit], None
+    if len(page) == limit:
+        last = times.to_consensus(page[-1]["consensus_at"])
+        arguments = {
+            "limit": limit,
+            "order": "asc" if is_ascending else "desc",
+            "timestamp": f"{'gt' if is_ascending else 'lt'}:{last}",
+        }
+        following = f"{request.path}?{urlencode(arguments, safe=':')}"
     answer = {
-        "transactions": [json.loads(row["document"]) for row in ordered],
-        "links": {"next": None},
+        "transactions": [json.loads(row["document"]) for row in page],
+        "links": {"next": following},
     }
     is_partial = "PARTIAL_HISTORY" in _oddities(token, int(serial_no))
     return answer, 206 if is_partial else 200
@@ -284,6 +294,18 @@ def _serial_no(value: str) -> int:
     if not re.fullmatch("[1-9][0-9]{0,18}", value) or int(value) > MAX_INT64:
         raise BadRequest("Invalid parameter: serialnumber")
     return int(value)
+
+
+def _moments() -> tuple[int, int]:
+    """What timestamp=gt:... or lt:... asks for: after when, and before when."""
+    operator, _, moment = request.args.get("timestamp", "gt:0.000000000").partition(":")
+    try:
+        bound = times.from_consensus(moment)
+    except ValueError:
+        raise BadRequest("Invalid parameter: timestamp") from None
+    if operator not in ("gt", "lt"):
+        raise BadRequest("Invalid parameter: timestamp")
+    return (bound, MAX_INT64) if operator == "gt" else (0, bound)
 
 
 def _serial_range() -> tuple[int, int]:

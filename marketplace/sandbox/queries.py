@@ -244,12 +244,13 @@ def insert_nft_transaction(db, token, serial_no, consensus_at, document):
     return db.execute(sql, parameters).fetchone()
 
 
-def list_nft_transactions(db, token, serial_no, limit):
+def list_nft_transactions(db, token, serial_no, after, before):
+    # In the order of consensus, between two moments.
     sql = """
         SELECT * FROM nft_transaction
         WHERE token = :token AND serial_no = :serial_no
-        ORDER BY consensus_at DESC
-        LIMIT :limit
+          AND consensus_at > :after AND consensus_at < :before
+        ORDER BY consensus_at
     """
-    parameters = {"token": token, "serial_no": serial_no, "limit": limit}
+    parameters = {"token": token, "serial_no": serial_no, "after": after, "before": before}
     return db.execute(sql, parameters).fetchall()
