@@ -82,24 +82,20 @@ def bring_in_line(
 
 def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdict | None:
     """Ask for as many facts as it takes; None where what is stored says already how it is."""
+    ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     if before and before["ledger_at"] == GONE:
         return None
-    if (
-        before
-        and before["ledger_at"] > times.to_iso(on_ledger.modified_at)
-        and not on_ledger.is_deleted
-    ):
+    if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
         return Undecided("the mirror node shows an older state of it")
     if _is_row_enough(on_ledger):
-        return rule.decide(Facts(on_ledger), current_app.config["ACCOUNT_ID"])
+        return rule.decide(Facts(on_ledger), market)
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not anew:
         return None
     mirror, transactions = mirror_node(), []
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
     if history.last_event:
         transactions = mirror.list_transactions(history.last_event.transaction_id, deadline)
-    facts = Facts(on_ledger, history, tuple(transactions))
-    return rule.decide(facts, current_app.config["ACCOUNT_ID"])
+    return rule.decide(Facts(on_ledger, history, tuple(transactions)), market)
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:

@@ -17,9 +17,8 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.transactions import START_BEFORE_NOW_SECONDS, build_listing, listing_memo
 
-KEPT_FOR_EACH_NFT = (
-    5  # prepared listings of one account, the newest: who prepares more forgets the oldest
-)
+# Prepared listings of one account, the newest: who prepares more forgets the oldest.
+KEPT_FOR_EACH_NFT = 5
 
 
 class ListingTransaction(NamedTuple):
