@@ -20,6 +20,8 @@ FORBIDDEN = {
         "marketplace.sandbox",
     ),
     "marketplace/sales.py": ("marketplace.sandbox", "marketplace.schemas", "flask.request"),
+    "marketplace/rule.py": ("flask", "marketplace.db", "marketplace.queries", "marketplace.times"),
+    "marketplace/reconciler.py": ("marketplace.sandbox", "marketplace.schemas", "flask.request"),
     "marketplace/demo": (
         "marketplace.sales",
         "marketplace.queries",
@@ -54,6 +56,12 @@ def test_imports_point_one_way(room):
         if str(path.relative_to(ROOT)).startswith(room):
             for name in imports(path):
                 assert not name.startswith(FORBIDDEN[room]), f"{path}: {name}"
+
+
+def test_only_the_reconciler_writes_what_is_for_sale():
+    writers = {path.name for path in MODULES if "mark_in_line" in path.read_text()}
+    assert writers == {"queries.py", "reconciler.py"}
+    assert (ROOT / "marketplace/queries.py").read_text().count("SET is_for_sale") == 1
 
 
 def test_there_is_one_import_of_the_sqlite_library():
