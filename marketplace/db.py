@@ -240,6 +240,7 @@ def init_app(app: Flask) -> None:
         ):  # what an earlier version listed, it listed by other rules
             queries.mark_all_to_be_looked_at(connection)
             queries.insert_property(connection, "rule", b"1")
+    database.close()  # a command may replace the file, for which nobody may have it open
     app.register_error_handler(sqlite3.DatabaseError, answer_database_error)
 
 
