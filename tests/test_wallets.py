@@ -3,6 +3,7 @@
 Needs node, and the packages of tests/javascript: make wallets installs them.
 """
 
+import base64
 import json
 import shutil
 import subprocess
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from marketplace.ids import TransactionId
+from tests import lives
 from tests.conftest import ALICE, ROOT, TOKEN
 
 FOLDER = Path(__file__).parent / "javascript"
@@ -20,9 +23,9 @@ pytestmark = pytest.mark.skipif(
 )
 
 
-def wallet(byte_array, key_type):
+def wallet(byte_array, argument, script="wallet.mjs"):
     process = subprocess.run(
-        ["node", "wallet.mjs", key_type],
+        ["node", script, argument],
         cwd=FOLDER,
         input=byte_array,
         capture_output=True,
@@ -148,3 +151,21 @@ def test_a_javascript_wallet_signs_a_listing(client, nft, ledger, key_type):
     reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
     assert reported.json == {"result": "OK"}
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_javascript_wallet_that_freezes_anew_lists_under_its_own_id(client, nft, is_named):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+    frozen = wallet(prepared["byteArray"], ALICE, script="freeze-anew.mjs")
+    ours = str(lives.id_of(base64.b64decode(prepared["byteArray"])))
+    assert TransactionId.parse(frozen["transactionId"]) != TransactionId.parse(ours)
+
+    receipt = client.post("/sandbox/transactions", json={"transaction": frozen["signed"]}).json
+    assert receipt["result"] == "SUCCESS"
+    named = {"transactionId": frozen["transactionId"]} if is_named else {}
+    assert client.post("/v1/comingsoon", json=keys | named).json == {"result": "OK"}
+    assert client.post("/v1/comingsoon", json=keys | {"transactionId": ours}).json == {
+        "result": "OK"
+    }
+    assert [listed["listingPrice"] for listed in client.get("/v1/orderbook").json] == [250]
