@@ -62,11 +62,9 @@ class Database:
     def _create(self, schema: Path) -> None:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            # Workers that start at once take turns: switching to WAL does not wait for a lock by itself.
-            with open(f"{self.path}.lock", "w") as lock:
-                fcntl.flock(lock, fcntl.LOCK_EX)
-                with closing(self._connect()) as connection:
-                    connection.executescript(schema.read_text())
+            # Switching to WAL does not wait for a lock by itself.
+            with self.turn(), closing(self._connect()) as connection:
+                connection.executescript(schema.read_text())
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -74,6 +72,13 @@ class Database:
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
                 " -shm files away, and restore a backup: flask --app wsgi restore FILE"
             ) from error
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let those who start at once take turns, however long one takes."""
+        with open(f"{self.path}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
 
     def _connect(self, **options) -> sqlite3.Connection:
         options = {"timeout": BUSY_TIMEOUT_SECONDS} | options
@@ -234,12 +239,12 @@ def init_app(app: Flask) -> None:
                 f"{database.path} is an index of {settled}, and MARKETPLACE_{setting} is"
                 f" {app.config[setting]}: name another MARKETPLACE_DATABASE_URL"
             )
-    if queries.get_property(database.connection, "rule") is None:
-        with (
-            database.write() as connection
-        ):  # what an earlier version listed, it listed by other rules
-            queries.mark_all_to_be_looked_at(connection)
-            queries.insert_property(connection, "rule", b"1")
+    with database.turn():
+        if queries.get_property(database.connection, "rule") is None:
+            # What an earlier version listed, it listed by other rules.
+            with database.write() as connection:
+                queries.mark_all_to_be_looked_at(connection)
+                queries.insert_property(connection, "rule", b"1")
     database.close()  # a command may replace the file, for which nobody may have it open
     app.register_error_handler(sqlite3.DatabaseError, answer_database_error)
 

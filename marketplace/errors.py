@@ -184,7 +184,7 @@ class LedgerUnreachable(MarketplaceError):
 
     def __init__(self, reason: str, retry_after: int = 5) -> None:
         super().__init__(
-            f"The ledger's mirror node did not answer: {reason}. Nothing was changed; try again",
+            f"The ledger's mirror node did not answer: {reason}. Try again: nothing is done twice",
             headers={"Retry-After": str(retry_after)},
         )
 

@@ -126,7 +126,7 @@ def import_command(tokens, with_images):
     """Bring whole collections in, by token id. May be interrupted and run again: it goes on.
 
     NFTs whose metadata or image can't be had are stored with what is known; sync and watch complete them.
-    What the ledger shows as listed is listed.
+    What of them the ledger shows as listed is listed.
     """
     _run(tokens, with_images=with_images)
 

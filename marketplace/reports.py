@@ -120,7 +120,9 @@ class Report(NamedTuple):
         is_applied = times.just_before(consensus_at) <= self.nft["ledger_at"]
         if is_listing and self.line.is_decided and is_applied and not self.stands:
             raise self._ended()
-        if is_listing and signed.consensus_at > self.overdue - LONGEST_VALIDITY:
+        is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
+        is_open = not self.line.is_decided or self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
+        if is_listing and (is_recent or is_open):
             return False
         raise ListingAltered(str(signed.transaction_id), signed.name)
 

@@ -13,6 +13,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import db, queries
 from marketplace.db import Database, read, write
+from tests.serving import environment
 
 ROOT = Path(__file__).parent.parent
 SCHEMA = ROOT / "schema.sql"
@@ -211,3 +212,19 @@ def test_every_read_goes_through_an_index(app, query, arguments, index):
         details = [row["detail"] for row in rows]
     assert any(name in details[0] for name in index.split("|")), details
     assert not any("TEMP B-TREE" in detail for detail in details), details
+
+
+def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
+    path = tmp_path / "instance" / "marketplace.db"
+    environ = environment(PUBLIC_URL="http://127.0.0.1:8000")
+    command = ["flask", "--app", "wsgi", "token", "list"]
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("DELETE FROM property WHERE name = 'rule'")
+    connection.execute("BEGIN IMMEDIATE")
+    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: The database stayed locked for 5 s.")
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True)

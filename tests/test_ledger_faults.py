@@ -293,5 +293,5 @@ def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_pat
         client = connect(url, url)
         add(client)
     listing = {**KEYS, "accountId": "0.0.1002", "listingPrice": 5}
-    assert_error(client.post("/v1/list/extwallet", json=listing), 503, "Nothing was changed")
+    assert_error(client.post("/v1/list/extwallet", json=listing), 503, "nothing is done twice")
     assert stored(client)["owner"] == ALICE

@@ -688,3 +688,23 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
 def test_sold_nfts_go_first_and_everybody_has_a_turn():
     found = [["a1", "a2", "a3"], ["b1"], [], ["c1", "c2"]]
     assert watcher._in_turns(found) == ["a1", "b1", "c1", "a2", "c2", "a3"]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirror, is_listed):
+    """However long ago it was signed: it is the transaction that was prepared here."""
+    then = times.now() - 600 * times.SECOND
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    ledger.submit(ledger.sign_bytes(prepared.transaction), then)
+    transaction_id = str(prepared.transaction_id)
+    if is_listed:
+        assert report(client, transaction_id).json == {"result": "OK"}
+        mirror.alter("/tokens/", lambda document: document.update(spender=None))
+    else:
+        mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    assert report(client, transaction_id).status_code == 202
+    mirror.heal()
+    assert report(client, transaction_id).json == {"result": "OK"}

@@ -8,6 +8,8 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
 
+CODE = validate.Regexp(r"[A-Z0-9_]{1,80}\Z")  # kinds of transactions, and results
+
 
 class Nft(NamedTuple):
     """One NFT as the ledger has it: who owns it, who may spend it, where its metadata is."""
@@ -173,9 +175,9 @@ class TokenAnswer(_Answer):
 
 
 class TransactionAnswer(_Answer):
-    name = fields.String(required=True)
+    name = fields.String(required=True, validate=CODE)
     transaction_id = _TransactionId(required=True)
-    result = fields.String(required=True, validate=validate.Regexp(r"[A-Z0-9_]{1,80}\Z"))
+    result = fields.String(required=True, validate=CODE)
     memo = _Base64(allow_none=True, load_default=b"", data_key="memo_base64")
     consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
     nonce = fields.Integer(load_default=0)
@@ -191,7 +193,7 @@ class TransactionsAnswer(_Answer):
 
 
 class NftEventAnswer(_Answer):
-    name = fields.String(required=True, data_key="type")
+    name = fields.String(required=True, validate=CODE, data_key="type")
     transaction_id = _TransactionId(required=True)
     consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
 
