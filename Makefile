@@ -38,7 +38,7 @@ bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modul
 wallets:
 	@npm ci --prefix tests/javascript --loglevel=error
 
-# Debian's chromium, for tests/browser; without it, make test skips these.
+# Debian's chromium, for tests/demo/browser; without it, make test skips these.
 browser:
 	@$(call debian,chromium,chromium fonts-liberation)
 

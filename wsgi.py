@@ -1,11 +1,12 @@
+"""What a server serves: ``gunicorn``, which finds it by gunicorn.conf.py, or ``granian wsgi:app``."""
+
 import sys
 
-from app import create_app
-from config import SettingError
-from marketplace.db import DatabaseUnreadable
-from marketplace.errors import DatabaseBusy
+from config import SETTINGS
+from marketplace import create_app
+from marketplace.errors import StartRefused
 
 try:
-    app = create_app()
-except (SettingError, DatabaseUnreadable, DatabaseBusy) as error:
+    app = create_app(**SETTINGS)
+except StartRefused as error:
     sys.exit(f"Error: {error}")

@@ -4,12 +4,13 @@ import re
 from contextlib import closing
 from pathlib import Path
 
+from sqlite_utils.utils import sqlite3
+
 from benchmarks import records, service
 from benchmarks.client import Client
 from benchmarks.rows import Row
 from benchmarks.throughput import Bench
-from marketplace.db import sqlite3
-from marketplace.kept import MAX_WHOLE_BYTES
+from marketplace.api.kept import MAX_WHOLE_BYTES
 
 SMALL = 1_000  # rows of a table that may be read whole
 # A plan that reads a table from end to end, without an index, or sorts what it found.

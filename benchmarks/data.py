@@ -10,11 +10,10 @@ from pathlib import Path
 
 from benchmarks import records
 from benchmarks.plan import listed_of
-from benchmarks.service import ROOT
-from marketplace.db import Database, sqlite3
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database, sqlite3
 
 FOLDER = Path(__file__).parent / ".data"
-SCHEMA = ROOT / "schema.sql"
 
 
 def prepare(nfts: int) -> Path:

@@ -114,7 +114,7 @@ def list_all(environ, sellers):
     """Mark all that was imported as listed, as if each had been confirmed here."""
     code = (
         "from app import create_app\n"
-        "from marketplace.db import write\n"
+        "from marketplace.store.database import write\n"
         "with create_app().app_context(), write() as db:\n"
         "    db.execute('UPDATE nft SET is_for_sale = 1, listing_price = 5, last_listed_at = ledger_at')"
     )

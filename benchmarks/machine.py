@@ -8,8 +8,9 @@ from datetime import UTC, datetime
 from importlib.metadata import version
 from pathlib import Path
 
+from sqlite_utils.utils import sqlite3
+
 from benchmarks import server, service
-from marketplace.db import sqlite3
 
 PACKAGES = (
     "gunicorn",

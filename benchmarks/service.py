@@ -30,20 +30,20 @@ def environ(database: Path) -> dict[str, str]:
 
 def create(database: Path):
     """The service's application in this process."""
-    from app import create_app  # not before the environment is known to be clean
+    from marketplace import create_app  # not before the environment is known to be clean
 
     return create_app(**settings(database))
 
 
 def create_access_tokens(database: Path) -> tuple[str, str]:
     """Real tokens, made as an operator makes them: one that may read, one that may write, too."""
-    from marketplace import tokens
+    from marketplace.store import access_tokens
 
     app = create(database)
     with app.app_context():
         made = (
-            tokens.create("reader", ("read",), 86_400),
-            tokens.create("seller", ("read", "write"), 86_400),
+            access_tokens.create("reader", ("read",), 86_400),
+            access_tokens.create("seller", ("read", "write"), 86_400),
         )
         app.extensions["database"].close()
     return made

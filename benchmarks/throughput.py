@@ -4,11 +4,12 @@ from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import NamedTuple
 
+from sqlite_utils.utils import sqlite3
+
 from benchmarks import contenders, load
 from benchmarks.plan import Plan
 from benchmarks.server import Server
 from benchmarks.writer import writing
-from marketplace.db import sqlite3
 
 WRITES_PER_SECOND = 20
 Figures = dict[str, dict[str, list[float]]]

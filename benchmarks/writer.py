@@ -17,8 +17,9 @@ from subprocess import PIPE, Popen
 from benchmarks import records, service
 from benchmarks.plan import listed_of
 from benchmarks.server import stop
-from marketplace import queries, times
-from marketplace.db import write
+from marketplace import times
+from marketplace.store import queries
+from marketplace.store.database import write
 
 
 def _state(number: int, now: str, price: int, listed_at: str | None) -> dict:

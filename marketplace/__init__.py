@@ -1,3 +1,88 @@
-"""The NFT Marketplace Service: an index of a ledger that answers fast and prepares what a wallet signs."""
+"""The service's table of contents: create_app() puts the rooms together."""
 
-__version__ = "0.1.0"
+import os
+from collections.abc import Callable
+
+from flask import Flask, Request
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+__version__ = "0.2.0"
+
+from marketplace import demo, ledger, sandbox, settings, store
+from marketplace import operator as operators
+from marketplace.api import (
+    authentication,
+    cors,
+    kept,
+    listings,
+    media,
+    nfts,
+    orderbook,
+    reference,
+    status,
+    users,
+    wire,
+)
+from marketplace.api.blueprint import Api
+from marketplace.operator import command
+
+MAX_BODY_BYTES = 64 * 1024
+DESCRIPTION = """\
+Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
+`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon`
+reports it.
+
+Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
+"""
+
+
+def create_app(
+    *,
+    authenticate: Callable[[Request, str], bool] = authentication.authenticate,
+    **overrides,
+) -> Flask:
+    """Make the service as a WSGI application that shares nothing with another one.
+
+    Settings are named as in the README without their prefix, and beat the environment:
+    ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
+    call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
+    werkzeug. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a database
+    that is another's, or of another version.
+    """
+    with command.telling_refusals():
+        app = Flask("marketplace")
+        app.url_map.merge_slashes = False
+        app.config.update(settings.load(overrides, os.environ))
+        app.config.update(
+            MAX_CONTENT_LENGTH=MAX_BODY_BYTES,
+            API_TITLE=app.config["NAME"],
+            API_VERSION=__version__,
+            OPENAPI_VERSION="3.0.3",
+            API_SPEC_OPTIONS={"info": {"description": DESCRIPTION}},
+        )
+        app.json.sort_keys = False
+        is_sandbox = app.config["NETWORK"] == "sandbox"
+
+        store.init_app(app)
+        operators.init_app(app)
+        adapters = sandbox.init_app(app) if is_sandbox else {}
+        ledger.init_app(app, adapters)
+        wire.init_app(app)
+        authentication.init_app(app, authenticate)
+
+        prefix = app.config["API_PREFIX"]
+        api = Api(app, prefix)
+        for module in (nfts, users, orderbook, listings):
+            api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+        api.register_blueprint(status.blp)
+        app.register_blueprint(media.blp)
+        reference.init_app(app, is_home=not is_sandbox)
+        if is_sandbox:
+            demo.init_app(app)
+        cors.init_app(app)
+        kept.init_app(app, may_keep=authenticate is authentication.authenticate)
+        if proxies := app.config["TRUSTED_PROXIES"]:
+            app.wsgi_app = ProxyFix(
+                app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
+            )
+        return app

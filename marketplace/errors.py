@@ -1,11 +1,10 @@
-"""What can go wrong, the status it answers with, and the one body every error is told in.
+"""What can go wrong, and the status it is answered with.
 
 MarketplaceError
 ├── RequestNotJson 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403
 ├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
-├── PageTokenInvalid 422
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503
 
@@ -15,12 +14,6 @@ Each is raised with facts and writes its own sentence: the thing, and the way ou
 import json
 from http import HTTPStatus
 
-from flask import Flask, request
-from werkzeug.exceptions import HTTPException
-from werkzeug.http import HTTP_STATUS_CODES
-
-LOCATIONS = {"json": "body"}
-
 
 def shown(value: object) -> str:
     """A stranger's value, fit for a sentence: as JSON, in ASCII, and not long."""
@@ -29,6 +22,18 @@ def shown(value: object) -> str:
     except (TypeError, ValueError, RecursionError):
         text = "a value of another kind"
     return text if len(text) <= 60 else f"{text[:57]}..."
+
+
+def printable(text: str) -> str:
+    """A text, fit for a terminal: lines of printable characters, all others escaped."""
+    return "".join(
+        character if character.isprintable() or character == "\n" else repr(character)[1:-1]
+        for character in text
+    )
+
+
+class StartRefused(Exception):
+    """Why the service does not start: a sentence for its operator."""
 
 
 class MarketplaceError(Exception):
@@ -164,14 +169,6 @@ class ListingEnded(Conflict):
         super().__init__(f"{token} #{serial_no} is no longer listed: {reason}")
 
 
-class PageTokenInvalid(MarketplaceError):
-    status = HTTPStatus.UNPROCESSABLE_ENTITY
-
-    def __init__(self, token: str) -> None:
-        reason = f"must be a page token from this list's own Link header, not {shown(token)}"
-        super().__init__(f"page {reason}", errors={"query": {"page": [reason]}})
-
-
 class LedgerAnswerInvalid(MarketplaceError):
     status = HTTPStatus.BAD_GATEWAY
 
@@ -216,50 +213,3 @@ class DatabaseUnusable(MarketplaceError):
             f"The database can not be used: {reason}. Nothing was changed; the operator must mend it",
             headers={"Retry-After": "60"},
         )
-
-
-def body(status: int, message: str, errors: dict | None = None) -> dict:
-    """Build the body of every error: {"code", "status", "message", "errors"?}."""
-    payload = {"code": int(status), "status": HTTP_STATUS_CODES[status], "message": message}
-    return payload if errors is None else payload | {"errors": errors}
-
-
-def answer_marketplace_error(error: MarketplaceError):
-    return body(error.status, error.message, error.errors), error.status, error.headers
-
-
-def answer_http_error(error: HTTPException):
-    """Tell werkzeug's and flask-smorest's own errors in our words, keeping their headers."""
-    invalid = getattr(error, "data", {}).get("messages")
-    headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
-    message = _describe_invalid(invalid) if invalid else _describe(error)
-    return body(error.code, message, invalid), error.code, headers
-
-
-def _describe_invalid(invalid: dict) -> str:
-    """One sentence from marshmallow's messages by location and field: "serialNo is required"."""
-    sentences = []
-    for location, messages in invalid.items():
-        for field, reasons in messages.items():
-            name = LOCATIONS.get(location, location) if field == "_schema" else field
-            sentences.append(f"{name} {reasons[0]}")
-    return "; ".join(sentences)
-
-
-def _describe(error: HTTPException) -> str:
-    if error.code == HTTPStatus.NOT_FOUND:
-        return f"There is nothing at {shown(request.path)}: the API reference lists every address"
-    if error.code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return (
-            f"{request.method} is not allowed here, only {', '.join(sorted(error.valid_methods))}"
-        )
-    if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
-        return f"The body is larger than {request.max_content_length} bytes"
-    if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
-        return "Something went wrong here, and has been logged. Nothing you sent should cause this"
-    return error.description
-
-
-def init_app(app: Flask) -> None:
-    app.register_error_handler(MarketplaceError, answer_marketplace_error)
-    app.register_error_handler(HTTPException, answer_http_error)

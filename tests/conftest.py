@@ -29,9 +29,10 @@ from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
 
-from app import create_app
-from marketplace import sales, times, tokens
+from marketplace import create_app, times
+from marketplace.market import sales
 from marketplace.sandbox import consensus, envelopes, wallet
+from marketplace.store import access_tokens
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
@@ -55,7 +56,7 @@ def settings(folder):
 def authorized_client(app, *scopes):
     """A client whose every request carries an access token with these scopes."""
     with app.app_context():
-        token = tokens.create(f"test {uuid.uuid4()}", scopes, seconds=3600)
+        token = access_tokens.create(f"test {uuid.uuid4()}", scopes, seconds=3600)
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client

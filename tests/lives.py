@@ -30,14 +30,16 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
-from app import create_app
-from marketplace import importer, queries, sales, times, tokens, watcher
-from marketplace.db import read, write
+from marketplace import create_app, times
 from marketplace.errors import MarketplaceError
 from marketplace.ledger import mirror
+from marketplace.market import sales
+from marketplace.market.transactions import listing_memo
+from marketplace.operator import importer, watcher
 from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
 from marketplace.sandbox import queries as ledger_queries
-from marketplace.transactions import listing_memo
+from marketplace.store import access_tokens, queries
+from marketplace.store.database import read, write
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
 ACCOUNTS = ("0.0.1001", "0.0.1002")
@@ -45,7 +47,7 @@ NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.7002", 7))
 MINTED_AT = 1_700_000_000 * times.SECOND
 LEDGER_TABLES = (
     "account", "nft", "approval_for_all", "deleted_token", "oddity",
-    "transaction_record", "further_record", "nft_transaction",
+    "transaction_record", "nft_transaction",
 )  # fmt: skip
 # How often each step is drawn.
 STEPS = {
@@ -147,7 +149,7 @@ class World:
         self.ledger.wsgi_app = self._answer
         self.rebuilt.extensions["sandbox"].wsgi_app = self._answer_plainly
         with self.app.app_context():
-            token = tokens.create("lives", ("read", "write"), None)
+            token = access_tokens.create("lives", ("read", "write"), None)
         self.client = self.app.test_client()
         self.client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
 

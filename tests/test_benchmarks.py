@@ -3,12 +3,12 @@
 from contextlib import closing
 
 import pytest
+from sqlite_utils.utils import sqlite3
 
 from benchmarks import checks, data, load, records, writer
 from benchmarks.plan import FULL, QUICK, listed_of
 from benchmarks.rows import Row
 from benchmarks.server import cores, free_port
-from marketplace.db import sqlite3
 
 
 @pytest.fixture

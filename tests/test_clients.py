@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from app import create_app
+from marketplace import create_app
 from tests.conftest import settings
 from tests.serving import BIN, serve
 

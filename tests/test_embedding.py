@@ -4,7 +4,7 @@ import pytest
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
-from app import create_app
+from marketplace import create_app
 from tests.conftest import ALICE, TOKEN, settings
 
 

@@ -6,38 +6,36 @@ from pathlib import Path
 
 import pytest
 
-from app import create_app
+from marketplace import create_app
 from tests.conftest import settings
 
 ROOT = Path(__file__).parent.parent
-MODULES = [ROOT / "app.py", ROOT / "config.py", *sorted((ROOT / "marketplace").rglob("*.py"))]
-# What each room may not import: imports point one way.
-FORBIDDEN = {
-    "marketplace/ledger": (
-        "marketplace.sales",
-        "marketplace.queries",
-        "marketplace.db",
-        "marketplace.sandbox",
-    ),
-    "marketplace/sales.py": ("marketplace.sandbox", "marketplace.schemas", "flask.request"),
-    "marketplace/rule.py": ("flask", "marketplace.db", "marketplace.queries", "marketplace.times"),
-    "marketplace/reconciler.py": ("marketplace.sandbox", "marketplace.schemas", "flask.request"),
-    "marketplace/demo": (
-        "marketplace.sales",
-        "marketplace.queries",
-        "marketplace.db",
-        "marketplace.ledger",
-    ),
-    "marketplace/transactions.py": (
-        "marketplace.db",
-        "marketplace.queries",
-        "marketplace.ledger",
-        "requests",
-    ),
-    "marketplace/queries.py": ("marketplace", "flask"),
-    "marketplace/schemas.py": ("marketplace.queries", "marketplace.db", "marketplace.sales"),
-    "marketplace/fields.py": ("marketplace.queries", "marketplace.db", "marketplace.schemas"),
-    "marketplace/errors.py": ("marketplace",),
+MODULES = sorted((ROOT / "marketplace").rglob("*.py"))
+WORDS = {"errors", "ids", "times", "settings"}
+# What each room may import, besides itself. The package's own __init__ puts them together.
+ALLOWED = {
+    "errors": set(),
+    "ids": set(),
+    "times": set(),
+    "settings": {"errors", "ids"},
+    "store": WORDS,
+    "ledger": WORDS,
+    "market": WORDS | {"ledger", "store"},
+    "api": WORDS | {"market", "store"},
+    "operator": WORDS | {"market", "ledger", "store"},
+    "sandbox": WORDS | {"market", "store", "api", "operator"},
+    "demo": WORDS | {"sandbox"},
+}
+# What a module must do without, though its room may have it.
+WITHOUT = {
+    "store/queries.py": ("marketplace", "flask"),
+    "market/rule.py": ("flask", "marketplace.store", "marketplace.times"),
+    "market/transactions.py": ("marketplace.store", "marketplace.ledger", "requests"),
+    "api/schemas.py": ("marketplace.store", "marketplace.market"),
+    "api/fields.py": ("marketplace.store", "marketplace.market"),
+    "operator": ("flask.request",),
+    "market": ("flask.request",),
+    "store": ("flask.request",),
 }
 
 
@@ -50,27 +48,54 @@ def imports(path):
             yield from (f"{node.module}.{alias.name}" for alias in node.names)
 
 
-@pytest.mark.parametrize("room", FORBIDDEN)
+def our_imports(path):
+    """The rooms, or words, that a module imports."""
+    for name in imports(path):
+        package, _, rest = name.partition(".")
+        if package == "marketplace" and rest and rest != "__version__":
+            yield rest.partition(".")[0]
+
+
+@pytest.mark.parametrize("room", ALLOWED)
 def test_imports_point_one_way(room):
+    folder = ROOT / "marketplace" / room
+    paths = sorted(folder.rglob("*.py")) if folder.is_dir() else [folder.with_suffix(".py")]
+    for path in paths:
+        assert set(our_imports(path)) <= ALLOWED[room] | {room}, path
+
+
+def test_every_room_has_its_directions():
+    rooms = {path.relative_to(ROOT / "marketplace").parts[0] for path in MODULES}
+    assert {room.removesuffix(".py") for room in rooms} == ALLOWED.keys() | {"__init__"}
+
+
+@pytest.mark.parametrize("place", WITHOUT)
+def test_some_do_without(place):
     for path in MODULES:
-        if str(path.relative_to(ROOT)).startswith(room):
+        if path.relative_to(ROOT / "marketplace").as_posix().startswith(place):
             for name in imports(path):
-                assert not name.startswith(FORBIDDEN[room]), f"{path}: {name}"
+                assert not name.startswith(WITHOUT[place]), f"{path}: {name}"
+
+
+def test_nothing_of_the_package_needs_the_deployments_own_files():
+    for path in MODULES:
+        assert not {"app", "config", "wsgi"} & {name.partition(".")[0] for name in imports(path)}
 
 
 def test_only_the_reconciler_writes_what_is_for_sale():
     writers = {path.name for path in MODULES if "mark_in_line" in path.read_text()}
     assert writers == {"queries.py", "reconciler.py"}
-    assert (ROOT / "marketplace/queries.py").read_text().count("SET is_for_sale") == 1
+    sql = (ROOT / "marketplace/store/queries.py").read_text()
+    assert sql.count("SET is_for_sale") == 1
 
 
-def test_there_is_one_import_of_the_sqlite_library():
+def test_only_the_engine_imports_the_sqlite_library():
     importers = [
         path.name
         for path in MODULES
         if any(re.match(r"(sqlite3|pysqlite3)\b|.*\.sqlite3$", name) for name in imports(path))
     ]
-    assert importers == ["db.py"]
+    assert importers == ["sqlite.py", "upgrades.py"]
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(ROOT)))

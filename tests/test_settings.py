@@ -3,10 +3,10 @@ from pathlib import Path
 
 import pytest
 
-import config
-from app import create_app
-from config import SETTINGS, SettingError, load
-from tests.conftest import settings
+from marketplace import create_app
+from marketplace.errors import StartRefused
+from marketplace.settings import SETTINGS, SettingError, load
+from tests.conftest import ROOT, settings
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -125,7 +125,7 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
 def test_a_database_is_of_one_network_for_ever(tmp_path):
     create_app(**settings(tmp_path))
     with pytest.raises(
-        RuntimeError, match=r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"
+        StartRefused, match=r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"
     ):
         create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
 
@@ -134,12 +134,12 @@ def test_a_database_is_of_one_account_for_ever(tmp_path):
     """What it lists was approved for that account: a sync for another would take all of it off."""
     create_app(**settings(tmp_path))
     with pytest.raises(
-        RuntimeError, match=r"of 0\.0\.\d+, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"
+        StartRefused, match=r"of 0\.0\.\d+, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"
     ):
         create_app(ACCOUNT_ID="0.0.900", **settings(tmp_path))
 
 
 def test_every_setting_is_in_the_readme():
-    readme = (Path(config.__file__).parent / "README.md").read_text()
+    readme = (ROOT / "README.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \|", readme, re.MULTILINE)
     assert sorted(rows) == sorted(SETTINGS)

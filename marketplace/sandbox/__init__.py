@@ -11,12 +11,15 @@ from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace import __version__
-from marketplace.api import Api
-from marketplace.db import Database
+from marketplace.api.blueprint import Api
+from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
 from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.store.sqlite import Database
+from marketplace.store.upgrades import Schema
 
 PATH = "/sandbox"
+SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transaction"})
 
 
 def init_app(app: Flask) -> dict[str, BaseAdapter]:
@@ -25,21 +28,23 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
     app.extensions["sandbox"] = sandbox
     app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
     app.cli.add_command(commands.cli)
+    app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH
     return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
 
 
 def create_sandbox(path: str, max_body_bytes: int) -> Flask:
     sandbox = Flask("marketplace.sandbox")
+    sandbox.url_map.merge_slashes = False
     sandbox.config.update(
         MAX_CONTENT_LENGTH=max_body_bytes,
         API_TITLE="NFT Marketplace sandbox",
         API_VERSION=__version__,
         OPENAPI_VERSION="3.0.3",
-        OPENAPI_URL_PREFIX="/",
     )
     sandbox.json.sort_keys = False
-    sandbox.extensions["database"] = Database(path, Path(__file__).parent / "schema.sql")
+    sandbox.extensions["database"] = database = Database(path, SCHEMA)
+    upgrade_at_once(database)
     Api(sandbox).register_blueprint(desk.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)

@@ -5,12 +5,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import click
 from flask import Flask, current_app
-from flask.cli import AppGroup
 
-from marketplace import queries, reports, sales, times
-from marketplace.db import read
+from marketplace import times
+from marketplace.market import reports, sales
+from marketplace.operator.command import Group, say
 from marketplace.sandbox import access, catalogue, consensus, wallet
 from marketplace.sandbox.mirror import GENESIS
+from marketplace.store import queries
+from marketplace.store.database import read
 
 OWNERS = ("0.0.1001", "0.0.1002", "0.0.1004", "0.0.1005", "0.0.1006")
 NFTS_PER_COLLECTION = 30
@@ -19,7 +21,7 @@ PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500
 LISTING_DAYS = 30
 DAY = 86_400 * times.SECOND
 
-cli = AppGroup("sandbox", help="Fill the sandbox, and see how to try it.")
+cli = Group("sandbox", help="Fill the sandbox, and see how to try it.")
 
 
 @cli.command("seed")
@@ -49,7 +51,7 @@ def seed_command():
 @cli.command("hello")
 def hello_command():
     """Print where the sandbox is, a token, and a request to try."""
-    click.echo(hello(current_app))
+    say(hello(current_app))
 
 
 def hello(app: Flask) -> str:

@@ -13,10 +13,10 @@ from google.protobuf.message import Message
 from hiero_sdk_python.crypto.public_key import PublicKey
 
 from marketplace import times
-from marketplace.db import write
 from marketplace.ids import MAX_INT64, TransactionId
 from marketplace.sandbox import history, queries
 from marketplace.sandbox.envelopes import Signed, number_of, open_transaction, read_list, write_id
+from marketplace.store.database import write
 
 MAX_TRANSACTION_BYTES = 6144
 MAX_APPROVALS = 20

@@ -1,7 +1,8 @@
 """What a wallet developer does at the sandbox: look inside a transaction, sign, submit, move an NFT."""
 
 from marketplace import times
-from marketplace.api import Blueprint
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.schemas import ResultSchema
 from marketplace.sandbox import consensus, decoding, wallet
 from marketplace.sandbox.schemas import (
     DecodedSchema,
@@ -15,7 +16,6 @@ from marketplace.sandbox.schemas import (
     TransferSchema,
     UpdateSchema,
 )
-from marketplace.schemas import ResultSchema
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera for one's own desk; asks for no token"

@@ -83,10 +83,7 @@ def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fi
         "valid_duration_seconds": "120",
         "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
     }
-    row = json.dumps(document | fields)
-    is_first = queries.get_transaction(db, transaction_id.dashed) is None
-    insert = queries.insert_transaction if is_first else queries.insert_further_record
-    insert(db, now, transaction_id.dashed, row)
+    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
 
 
 def nft_transfer(token: str, serial_no: int, sender: str, receiver: str, is_approval: bool) -> dict:

@@ -8,10 +8,10 @@ from urllib.parse import urlencode
 from flask import Blueprint, Response, request
 
 from marketplace import times
-from marketplace.db import read
 from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
 from marketplace.sandbox import catalogue, queries
 from marketplace.sandbox.consensus import mint
+from marketplace.store.database import read
 
 GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100

@@ -174,18 +174,18 @@ def list_approvals_for_all(db, owner):
 
 
 def get_last_consensus(db):
-    sql = """
-        SELECT MAX(last) FROM (
-            SELECT COALESCE(MAX(consensus_at), 0) AS last FROM transaction_record
-            UNION ALL
-            SELECT COALESCE(MAX(consensus_at), 0) FROM further_record
-        ) AS records
-    """
+    sql = "SELECT COALESCE(MAX(consensus_at), 0) FROM transaction_record"
     return db.execute(sql).fetchone()[0]
 
 
 def get_transaction(db, transaction_id):
-    sql = "SELECT * FROM transaction_record WHERE transaction_id = :transaction_id"
+    # The first one of those that share the id.
+    sql = """
+        SELECT * FROM transaction_record
+        WHERE transaction_id = :transaction_id
+        ORDER BY consensus_at
+        LIMIT 1
+    """
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
@@ -203,26 +203,11 @@ def insert_transaction(db, consensus_at, transaction_id, document):
     return db.execute(sql, parameters).fetchone()
 
 
-def insert_further_record(db, consensus_at, transaction_id, document):
-    sql = """
-        INSERT INTO further_record (consensus_at, transaction_id, document)
-        VALUES (:consensus_at, :transaction_id, :document)
-        RETURNING *
-    """
-    parameters = {
-        "consensus_at": consensus_at,
-        "transaction_id": transaction_id,
-        "document": document,
-    }
-    return db.execute(sql, parameters).fetchone()
-
-
 def list_transactions(db, transaction_id):
     # All rows under one id, in the order of consensus.
     sql = """
-        SELECT consensus_at, document FROM transaction_record WHERE transaction_id = :transaction_id
-        UNION ALL
-        SELECT consensus_at, document FROM further_record WHERE transaction_id = :transaction_id
+        SELECT consensus_at, document FROM transaction_record
+        WHERE transaction_id = :transaction_id
         ORDER BY consensus_at
     """
     return db.execute(sql, {"transaction_id": transaction_id}).fetchall()

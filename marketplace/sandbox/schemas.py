@@ -5,14 +5,9 @@ import binascii
 
 from marshmallow import Schema, fields
 
-from marketplace.fields import Strict
+from marketplace.api.fields import Strict
+from marketplace.api.schemas import RequestSchema, account_id_field, serial_no_field, token_field
 from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
-from marketplace.schemas import (
-    RequestSchema,
-    account_id_field,
-    serial_no_field,
-    token_field,
-)
 
 
 class SignedBytes(Strict, fields.String):

@@ -7,7 +7,7 @@ from django.conf import settings
 from django.contrib.auth import get_user
 from django.db import close_old_connections
 
-from app import create_app
+from marketplace import create_app
 from marketplace.errors import NotAuthenticated, ScopeMissing
 
 PATH = "/market"

@@ -1,0 +1,65 @@
+"""Who may call: access tokens as bearers show them (RFC 6750), or what a host brings instead."""
+
+import hmac
+import math
+import re
+from collections.abc import Callable
+from functools import wraps
+
+from flask import Flask, Request, current_app, request
+
+from marketplace import times
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.kept import EXPIRES_AT
+from marketplace.errors import NotAuthenticated, ScopeMissing
+from marketplace.store import queries
+from marketplace.store.access_tokens import hash_token
+from marketplace.store.database import read
+
+
+def authenticate(request: Request, scope: str) -> bool:
+    """Check the request's bearer token. Raises NotAuthenticated (401) or ScopeMissing (403)."""
+    if scope == "read" and EXPIRES_AT in request.environ:
+        return True  # found valid a moment ago, for this version of the database
+    header = request.headers.get("Authorization")
+    if header is None:
+        raise NotAuthenticated("This address asks for the header Authorization: Bearer <token>")
+    match = re.fullmatch(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/=-]+) *", header)
+    if not match:
+        raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
+    token_hash = hash_token(match[1])
+    row = queries.get_access_token(read(), token_hash)
+    if row is None or not hmac.compare_digest(row["hash"], token_hash):
+        raise NotAuthenticated("This access token is not known here", "invalid_token")
+    if row["revoked_at"]:
+        raise NotAuthenticated("This access token was revoked", "invalid_token")
+    if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
+        raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
+    if scope not in row["scopes"].split():
+        raise ScopeMissing(scope)
+    if scope == "read":
+        expires_at = row["expires_at"]
+        request.environ[EXPIRES_AT] = times.from_iso(expires_at) if expires_at else math.inf
+    return True
+
+
+def require_scope(scope: str) -> Callable:
+    """Let a view be called only by who may: the app's authenticate(request, scope) decides."""
+    document = Blueprint.doc(
+        security=[{"bearerToken": []}], responses={401: "NotAuthenticated", 403: "ScopeMissing"}
+    )
+
+    def decorator(view):
+        @wraps(view)
+        def guarded(*args, **kwargs):
+            if not current_app.extensions["authenticate"](request, scope):
+                raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+            return view(*args, **kwargs)
+
+        return document(guarded)
+
+    return decorator
+
+
+def init_app(app: Flask, authenticate: Callable[[Request, str], bool]) -> None:
+    app.extensions["authenticate"] = authenticate

@@ -1,0 +1,132 @@
+"""The kinds of fields that schemas are made of: how each is read, written and refused."""
+
+import re
+
+from flask import current_app
+from marshmallow import fields
+
+from marketplace.api.paging import Position
+from marketplace.errors import shown
+from marketplace.ids import ENTITY_ID, TRANSACTION_ID, TransactionId, is_entity_id
+
+DIGITS = re.compile("0|[1-9][0-9]{0,18}")
+
+
+def described(description, example, **more):
+    return {"description": description, "example": example, **more}
+
+
+class Strict:
+    """A field whose refusals name the value and the way out."""
+
+    default_error_messages = {
+        "required": "is required",
+        "null": "must not be null",
+        "expected": "must be {expected}, not {value}",
+    }
+    expected = ""
+
+    def refuse(self, value):
+        raise self.make_error("expected", expected=self.expected, value=shown(value))
+
+
+class EntityId(Strict, fields.String):
+    """A token id or an account id. Contract, section 1."""
+
+    expected = "three integers joined by dots, such as 0.0.1234"
+
+    def __init__(self, description, example, **kwargs):
+        metadata = described(description, example, pattern=f"^{ENTITY_ID}$")
+        super().__init__(required=True, metadata=metadata, **kwargs)
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if not isinstance(value, str) or not is_entity_id(value):
+            self.refuse(value)
+        return value
+
+
+class WholeNumber(Strict, fields.Integer):
+    """A JSON integer within bounds: not "1", 1.0 or true."""
+
+    def __init__(self, description, example, *, low, high, **kwargs):
+        metadata = described(description, example, minimum=low, maximum=high, format="int64")
+        super().__init__(metadata=metadata, **kwargs)
+
+    @property
+    def expected(self):
+        return f"a whole number from {self.metadata['minimum']} to {self.maximum}"
+
+    @property
+    def maximum(self):
+        return self.metadata["maximum"]
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if type(value) is not int or not self.metadata["minimum"] <= value <= self.maximum:
+            self.refuse(value)
+        return value
+
+
+class Digits(WholeNumber):
+    """A whole number within bounds, written in a path or a query: ASCII digits, no leading zero."""
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if not DIGITS.fullmatch(value):
+            self.refuse(value)
+        return super()._deserialize(int(value), attr, data, **kwargs)
+
+
+class UserLimit(Digits):
+    """How many listings of a user are wanted: the operator sets the maximum."""
+
+    @property
+    def maximum(self):
+        return current_app.config["USER_LIMIT_MAX"]
+
+
+class TransactionIdField(Strict, fields.String):
+    """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""
+
+    expected = "a transaction id, such as 0.0.1001@1763640000.123456789"
+
+    def __init__(self, description, example, **kwargs):
+        metadata = described(description, example, pattern=f"^{TRANSACTION_ID}$")
+        super().__init__(metadata=metadata, **kwargs)
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        parsed = TransactionId.parse(value) if isinstance(value, str) else None
+        if parsed is None:
+            self.refuse(value)
+        return str(parsed)
+
+
+class PagePosition(Strict, fields.String):
+    """Where a page begins: what a Link header said."""
+
+    expected = "a page token from this list's own Link header"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        position = Position.parse(value)
+        if position is None:
+            self.refuse(value)
+        return position
+
+
+class Flag(fields.Boolean):
+    """A 0 or 1 of the database."""
+
+    def _serialize(self, value, attr, obj, **kwargs):
+        return value == 1
+
+
+class Milliseconds(fields.String):
+    """A date of the database, cut from nanoseconds to 2026-11-20T12:34:56.789Z."""
+
+    def _serialize(self, value, attr, obj, **kwargs):
+        return None if value is None else f"{value[:23]}Z"
+
+
+class MediaUrl(fields.String):
+    """The absolute address of an image in our media store."""
+
+    def _serialize(self, value, attr, obj, **kwargs):
+        return current_app.extensions["media"].url(value)

@@ -1,0 +1,45 @@
+"""How the optimised images are served: without a token, and to be kept by whoever fetches them."""
+
+import re
+
+from flask import Blueprint, Response, abort, current_app, request, send_file
+
+from marketplace.store.media import PLACEHOLDER
+
+KEY = re.compile(r"[0-9a-f]{64}\.(?:webp|gif|png)")
+TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
+MAX_AGE_SECONDS = 31_536_000
+
+blp = Blueprint("media", __name__)
+
+
+@blp.get("/media/<key>")
+def show_media(key):
+    """Serve an optimised image"""
+    if key == PLACEHOLDER.name:
+        response = send_file(PLACEHOLDER, max_age=MAX_AGE_SECONDS)
+        response.cache_control.immutable = True
+    elif KEY.fullmatch(key):
+        response = _serve(key)
+    else:
+        abort(404)
+    response.headers["X-Content-Type-Options"] = "nosniff"
+    response.headers["Content-Security-Policy"] = "default-src 'none'"
+    return response
+
+
+def _serve(key: str) -> Response:
+    etag = key.partition(".")[0]
+    response = Response(mimetype=TYPES[key.rpartition(".")[2]])
+    response.cache_control.max_age = MAX_AGE_SECONDS
+    response.cache_control.public = True
+    response.cache_control.immutable = True
+    response.set_etag(etag)
+    if request.if_none_match.contains(etag):
+        response.status_code = 304
+        return response
+    content = current_app.extensions["media"].get(key)
+    if content is None:
+        abort(404)
+    response.data = content
+    return response

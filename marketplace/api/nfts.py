@@ -1,0 +1,54 @@
+"""NFT records: read one, list a collection's, add one."""
+
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.schemas import (
+    AddSchema,
+    CollectionPathSchema,
+    NftPathSchema,
+    NftSchema,
+    ResultSchema,
+)
+from marketplace.market import sales
+from marketplace.store import queries
+from marketplace.store.database import read
+
+blp = Blueprint("NFT", __name__, description="NFT records")
+
+
+@blp.get("/nft/<tokenId>/<serialNo>")
+@require_scope("read")
+@blp.path(NftPathSchema)
+@blp.rows(NftSchema(), description="The NFT record")
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+def get_nft(token, serial_no):
+    """Get one NFT"""
+    return sales.require_nft(token, serial_no)
+
+
+@blp.get("/nftslisted/<tokenId>")
+@require_scope("read")
+@blp.path(CollectionPathSchema)
+@blp.rows(NftSchema(many=True), description="The listed NFTs, by serial number")
+def list_collection(token):
+    """List a collection's NFTs for sale
+
+    All of them, by serial number; an empty array where nothing is listed.
+    """
+    return queries.iterate_listed_in_collection(read(), token)
+
+
+@blp.post("/add")
+@require_scope("write")
+@blp.body(AddSchema)
+@blp.response(200, ResultSchema, description="The NFT is stored")
+@blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
+def add_nft(account_id, token, serial_no):
+    """Add an NFT
+
+    Reads an NFT that is not stored yet from the ledger, resolves its metadata and image, and stores it.
+    One that is stored is left as it is. Its owner is the ledger's word, not the body's. Call this before
+    preparing a listing.
+    """
+    sales.add(account_id, token, serial_no)
+    return {"result": "OK"}

@@ -1,0 +1,297 @@
+"""The wire format: the only module that knows a field's name in a request or a response.
+
+Inside names are the database's columns; wire names stand in data_key, in the contract's order.
+"""
+
+from marshmallow import EXCLUDE, Schema, fields
+
+from marketplace.api.fields import (
+    Digits,
+    EntityId,
+    Flag,
+    MediaUrl,
+    Milliseconds,
+    PagePosition,
+    TransactionIdField,
+    UserLimit,
+    WholeNumber,
+    described,
+)
+from marketplace.ids import MAX_HBAR, MAX_INT64
+
+ORDERBOOK_LIMIT = 20
+USER_LIMIT = 10
+
+
+def token_field():
+    return EntityId("Token id of the collection", "0.0.5005", data_key="tokenId")
+
+
+def serial_no_field(kind=WholeNumber):
+    return kind(
+        "Serial number of the NFT within the token",
+        7,
+        low=1,
+        high=MAX_INT64,
+        required=True,
+        data_key="serialNo",
+    )
+
+
+def account_id_field(description):
+    return EntityId(description, "0.0.1001", data_key="accountId")
+
+
+# Requests
+
+
+class RequestSchema(Schema):
+    error_messages = {"type": "must be a JSON object"}
+
+    class Meta:
+        unknown = EXCLUDE
+
+
+class NftPathSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field(Digits)
+
+
+class CollectionPathSchema(RequestSchema):
+    token = token_field()
+
+
+class AccountPathSchema(RequestSchema):
+    account_id = account_id_field("Account whose listings are asked for")
+
+
+class WalletPathSchema(RequestSchema):
+    wallet = fields.String(
+        required=True,
+        metadata=described("Name of the wallet that is to sign", "extwallet"),
+    )
+
+
+def offset_field():
+    return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
+
+
+def page_field():
+    return PagePosition(
+        load_default=None,
+        metadata={
+            "description": "Where a page begins, from the Link header of the page before; beats offset",
+        },
+    )
+
+
+class OrderbookQuerySchema(RequestSchema):
+    limit = Digits(
+        "Number of NFTs wanted at most",
+        ORDERBOOK_LIMIT,
+        low=1,
+        high=ORDERBOOK_LIMIT,
+        load_default=ORDERBOOK_LIMIT,
+    )
+    offset = offset_field()
+    page = page_field()
+
+
+class UserQuerySchema(RequestSchema):
+    limit = UserLimit(
+        "Number of NFTs wanted at most; the operator sets the maximum (1000 unless told)",
+        USER_LIMIT,
+        low=1,
+        high=MAX_INT64,
+        load_default=USER_LIMIT,
+    )
+    offset = offset_field()
+    page = page_field()
+
+
+class AddSchema(RequestSchema):
+    account_id = account_id_field("Account that wants to list the NFT")
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class PrepareSchema(RequestSchema):
+    account_id = account_id_field("Account that lists the NFT, and signs")
+    token = token_field()
+    serial_no = serial_no_field()
+    listing_price = WholeNumber(
+        "Price in HBAR", 250, low=1, high=MAX_HBAR, required=True, data_key="listingPrice"
+    )
+
+
+class ReportSchema(RequestSchema):
+    account_id = account_id_field("Account that signed the listing")
+    token = token_field()
+    serial_no = serial_no_field()
+    transaction_id = TransactionIdField(
+        "The listing transaction; without it, the newest one prepared for this account and NFT",
+        "0.0.1001@1763640000.123456789",
+        data_key="transactionId",
+        load_default=None,
+    )
+
+
+# Responses
+
+
+class OwnerSchema(Schema):
+    owner = fields.String(
+        data_key="accountId",
+        required=True,
+        metadata=described("Account id of the owner", "0.0.1001"),
+    )
+
+
+class NftSchema(Schema):
+    """An NFT record. Contract, section 2.1."""
+
+    token = fields.String(
+        required=True, metadata=described("Token id of the collection", "0.0.5005")
+    )
+    serial_no = fields.Integer(
+        data_key="serialNo",
+        required=True,
+        metadata=described("Serial number of the NFT within the token", 7, format="int64"),
+    )
+    name = fields.String(required=True, metadata=described("Name of the NFT", "Tides #7"))
+    file_type = fields.String(
+        data_key="fileType",
+        required=True,
+        metadata=described("MIME type of the image", "image/png"),
+    )
+    is_for_sale = Flag(
+        data_key="isForSale",
+        required=True,
+        metadata=described("True when the NFT is listed for sale", True),
+    )
+    attributes = fields.String(
+        data_key="stringifiedAttributes",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
+            " has no attributes",
+            '[{"trait_type":"Palette","value":"Dusk"}]',
+        ),
+    )
+    image = MediaUrl(
+        data_key="imageUrl",
+        required=True,
+        metadata=described(
+            "Address of the optimised image", "http://127.0.0.1:8000/media/5f2c.webp"
+        ),
+    )
+    original_image_url = fields.String(
+        data_key="originalImageUrl",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "Address of the original image; null when it is not known",
+            "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
+        ),
+    )
+    listing_price = fields.Integer(
+        data_key="listingPrice",
+        required=True,
+        metadata=described("Price in HBAR while listed, otherwise 0", 250, format="int64"),
+    )
+    last_listed_at = Milliseconds(
+        data_key="lastListedDate",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "When the NFT was last listed (consensus time, UTC); null when not known",
+            "2026-11-20T12:34:56.789Z",
+            format="date-time",
+        ),
+    )
+    owner = fields.Nested(
+        OwnerSchema,
+        required=True,
+        metadata={"description": "The account that owns the NFT"},
+    )
+
+    def get_attribute(self, obj, attr, default):
+        # The owner's object is a view of the same row.
+        return obj if attr == "owner" else super().get_attribute(obj, attr, default)
+
+
+class ResultSchema(Schema):
+    """The result of adding an NFT or of reporting a listing. Contract, section 2.3."""
+
+    result = fields.String(
+        required=True,
+        metadata=described("OK on success", "OK", enum=["OK", "PENDING"]),
+    )
+
+
+class ListingMetadataSchema(Schema):
+    account_id = fields.String(
+        data_key="accountToSign",
+        required=True,
+        metadata=described("Account id that must sign the transaction", "0.0.1001"),
+    )
+    return_transaction = fields.Boolean(
+        data_key="returnTransaction",
+        required=True,
+        dump_default=False,
+        metadata=described(
+            "Whether the wallet shall return the transaction; false: it submits it itself", False
+        ),
+    )
+
+
+class ListingTransactionSchema(Schema):
+    """A listing transaction to be signed. Contract, section 2.4."""
+
+    transaction = fields.String(
+        data_key="byteArray",
+        required=True,
+        metadata=described(
+            "The unsigned transaction: base64 of the bytes of a HAPI TransactionList",
+            "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
+        ),
+    )
+    metadata = fields.Nested(ListingMetadataSchema, required=True)
+
+    def get_attribute(self, obj, attr, default):
+        return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
+
+
+class StatusSchema(Schema):
+    version = fields.String(required=True, metadata=described("Version of this service", "0.1.0"))
+    network = fields.String(required=True, metadata=described("Hedera network", "sandbox"))
+    database = fields.String(
+        required=True, metadata=described("Whether the database answers", "reachable")
+    )
+    last_sync = Milliseconds(
+        data_key="lastSync",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "When all listings were last compared with the ledger; null when never",
+            "2026-11-20T12:34:56.789Z",
+            format="date-time",
+        ),
+    )
+
+
+class ErrorSchema(Schema):
+    """The one shape of every error."""
+
+    code = fields.Integer(required=True, metadata=described("HTTP status code", 404))
+    status = fields.String(required=True, metadata=described("HTTP status name", "Not Found"))
+    message = fields.String(
+        required=True,
+        metadata=described(
+            "What is wrong, and the way out", "0.0.5005 #7 is not stored: POST /v1/add it first"
+        ),
+    )
+    errors = fields.Dict(
+        metadata={"description": "What is wrong, by place and field, where there are several"}
+    )

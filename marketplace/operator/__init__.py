@@ -1,0 +1,12 @@
+"""What an operator runs: commands, the server's configuration, and what is said at the start."""
+
+from flask import Flask
+
+from marketplace.operator import backup, importer, tokens, upgrade, watcher
+
+
+def init_app(app: Flask) -> None:
+    upgrade.init_app(app)
+    for module in (backup, importer, watcher):
+        module.init_app(app)
+    app.cli.add_command(tokens.cli)

@@ -1,0 +1,59 @@
+"""What all of the operator's commands share: how they end, and how what strangers wrote is printed."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+from flask.cli import AppGroup, FlaskGroup
+
+from marketplace.errors import MarketplaceError, StartRefused, printable
+from marketplace.store.sqlite import DatabaseError, DatabaseInUse, explain
+
+
+class Command(click.Command):
+    """A command that ends with a sentence where the disk, the database or the ledger fails."""
+
+    def invoke(self, context: click.Context):
+        try:
+            return super().invoke(context)
+        except click.ClickException as error:
+            error.message = printable(error.message)
+            raise
+        except DatabaseError as error:
+            reason = explain(error)
+            if reason is None:
+                raise
+            raise click.ClickException(printable(reason.message)) from error
+        except MarketplaceError as error:
+            raise click.ClickException(printable(error.message)) from error
+        except (DatabaseInUse, StartRefused, OSError) as error:
+            raise click.ClickException(printable(str(error))) from error
+
+
+class Group(AppGroup):
+    """A group of such commands, which run with the application at hand."""
+
+    def command(self, *arguments, **options):
+        return super().command(*arguments, **{"cls": Command} | options)
+
+
+def say(text: str, **options) -> None:
+    """Print a text without its control characters: a ledger's text is a stranger's."""
+    click.echo(printable(text), **options)
+
+
+def is_looked_for() -> bool:
+    """Tell whether Flask's command line loads the application just now, to find a command of it."""
+    context = click.get_current_context(silent=True)
+    return context is not None and isinstance(context.command, FlaskGroup)
+
+
+@contextmanager
+def telling_refusals() -> Iterator[None]:
+    """Let Flask's command line end with the sentence of a refused start."""
+    try:
+        yield
+    except StartRefused as error:
+        if click.get_current_context(silent=True) is None:
+            raise
+        raise click.ClickException(printable(str(error))) from error

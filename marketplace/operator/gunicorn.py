@@ -1,0 +1,89 @@
+"""How gunicorn serves it; every line can be overridden on gunicorn's own command line.
+
+``gunicorn -c python:marketplace.operator.gunicorn "marketplace:create_app()"``
+"""
+
+import gc
+import logging
+import os
+import socket
+import struct
+
+from marketplace.operator import requestlog, startup
+
+# Only this machine: a proxy in front ends TLS, and keeps slow clients away.
+bind = "127.0.0.1:8000"
+
+# One process for each core that we may use; threads for requests that wait for the ledger.
+worker_class = "gthread"
+workers = len(os.sched_getaffinity(0))
+threads = 8
+
+# The application and the Hedera SDK are imported once, before the fork: workers share their memory.
+preload_app = True
+
+# A worker that has not moved for so long is replaced. Threads that wait for the ledger do not count.
+timeout = 30
+# After SIGTERM, running requests get so long to finish; the longest waits for the ledger and images.
+graceful_timeout = 30
+# A connection may idle so long between two requests: longer than a page needs for its next call.
+keepalive = 5
+
+# No address here is longer than about 200 bytes, and no client sends more than some twenty headers.
+limit_request_line = 2048
+limit_request_fields = 64
+limit_request_field_size = 8190
+
+# Proxies are believed as MARKETPLACE_TRUSTED_PROXIES says, and by the application alone.
+forwarded_allow_ips = ""
+
+# Nothing but signals and systemd controls the server.
+control_socket_disable = True
+
+# Files go through write(), which SILENT_CLIENT_SECONDS interrupts; sendfile() would wait for ever.
+sendfile = False
+
+# Standard output, one line a request, where MARKETPLACE_ACCESS_LOG asks for it.
+accesslog = requestlog.destination(os.environ.get("MARKETPLACE_ACCESS_LOG", "off"))
+
+# A client may fall silent for so long in the middle of a request, or of our answer.
+SILENT_CLIENT_SECONDS = 5
+
+
+def when_ready(server):
+    """Before the fork: what is set here holds in every worker."""
+    for listener in server.LISTENERS:
+        drop_silent_clients(listener.sock)
+    logging.getLogger("gunicorn.error").addFilter(tell_briefly)
+    app = server.app.wsgi()
+    requestlog.init_server(app.config["ACCESS_LOG"])
+    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    print(startup.describe(app, addresses), flush=True)  # or each worker would print it, too
+
+    # What lives as long as the workers is looked through once, and never again by a collection of theirs.
+    gc.collect()
+    gc.freeze()
+
+
+def on_reload(server):
+    """After SIGHUP, which made the access log's handlers anew."""
+    requestlog.init_server(server.app.wsgi().config["ACCESS_LOG"])
+
+
+def drop_silent_clients(sock):
+    """A client that stops in the middle must not keep a thread."""
+    patience = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)
+    # Linux hands these down to each accepted connection.
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
+    if sock.family in (socket.AF_INET, socket.AF_INET6):
+        # A connection is ours once something was sent on it; until then the kernel keeps it.
+        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_CLIENT_SECONDS)
+
+
+def tell_briefly(record):
+    """One line, not a traceback, for a client that fell silent."""
+    if record.exc_info and isinstance(record.exc_info[1], BlockingIOError):
+        logging.getLogger(record.name).info("Dropped a client that fell silent")
+        return False
+    return True

@@ -1,0 +1,201 @@
+"""Brings whole collections in, from the ledger alone: what ``flask import`` and ``flask rebuild`` do."""
+
+import sys
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from itertools import islice
+
+import click
+import sqlite_utils
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace.errors import LedgerAnswerInvalid, MarketplaceError
+from marketplace.ids import is_entity_id
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.answers import Nft, Token
+from marketplace.market import reconciler, records, rule
+from marketplace.market.reconciler import InLine
+from marketplace.operator.command import Command, say
+from marketplace.store import queries
+from marketplace.store.database import read, write
+
+AT_ONCE = 16  # NFTs whose metadata and image are fetched at the same time
+BATCH = 200  # NFTs held in memory, and written in one transaction
+LEDGER_SECONDS = 8
+
+
+@dataclass
+class Tally:
+    """What became of a collection's NFTs until now."""
+
+    added: int = 0
+    here_already: int = 0
+    burned: int = 0
+    listed: int = 0
+    incomplete: Counter[str] = field(default_factory=Counter)  # how many, by what is missing
+    unlisted: list[str] = field(default_factory=list)  # what we may spend, and why it is not listed
+
+
+def import_collection(
+    token: str, token_name: str, tally: Tally, *, with_images: bool = True, anew: bool = False
+) -> Iterator[int]:
+    """Store what is missing of a collection, batch by batch; yields how many NFTs were dealt with.
+
+    What the marketplace may spend is brought in line with the ledger: with ``anew``, also what is stored.
+    Otherwise that is left alone, and asked for no more: it may be stopped at any moment, and begun again.
+    Raises the ledger's errors.
+    """
+    app = current_app._get_current_object()
+    market = app.config["ACCOUNT_ID"]
+
+    def describe(nft: Nft) -> dict:
+        with app.app_context():
+            return records.build(nft, token_name=token_name, with_image=with_images)
+
+    def bring_in_line(nft: Nft) -> InLine | LedgerAnswerInvalid:
+        with app.app_context():
+            try:
+                return reconciler.bring_in_line(nft, describe=describe, anew=anew)
+            except LedgerAnswerInvalid as error:
+                return error
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        for batch in _batches(mirror_node().list_nfts(token)):
+            nfts = [nft for nft in batch if isinstance(nft, Nft)]
+            stored = _stored(token, nfts)
+            new, ours = [], []
+            for nft in nfts:
+                row = stored.get(nft.serial_no)
+                is_ours = not rule.decides_alone(nft, market) or (row and row["is_for_sale"])
+                if is_ours and (anew or row is None):
+                    ours.append(nft)
+                elif row is None and not rule.is_gone(nft):
+                    new.append(nft)
+            rows = list(pool.map(describe, new))
+            with write() as db:
+                sqlite_utils.Database(db)["nft"].insert_all(rows, ignore=True)
+            for nft, line in zip(ours, pool.map(bring_in_line, ours), strict=True):
+                _count_in_line(tally, nft, line)
+            tally.added += len(rows)
+            tally.here_already += len(stored)
+            tally.burned += sum(map(rule.is_gone, nfts))
+            tally.incomplete.update(row["missing"] for row in rows if row["missing"])
+            tally.unlisted += [error.message for error in batch if not isinstance(error, Nft)]
+            yield len(batch)
+
+
+def _count_in_line(tally: Tally, nft: Nft, line: InLine | LedgerAnswerInvalid) -> None:
+    if isinstance(line, LedgerAnswerInvalid):
+        tally.unlisted.append(f"{nft.token} #{nft.serial_no} is not decided: {line.message}")
+        return
+    if line.before is None and line.nft is not None:
+        tally.added += 1
+        tally.incomplete.update(filter(None, [line.nft["missing"]]))
+    if line.nft is not None and line.nft["is_for_sale"]:
+        tally.listed += 1
+    elif line.verdict:
+        state = "is not for sale" if line.is_decided else "is not decided yet"
+        tally.unlisted.append(f"{nft.token} #{nft.serial_no} {state}: {line.verdict.reason}")
+
+
+def _stored(token: str, nfts: list[Nft]) -> dict:
+    """What is stored of these NFTs, by serial number."""
+    serials = [nft.serial_no for nft in nfts] or [0]
+    rows = queries.list_serial_numbers(read(), token, min(serials), max(serials))
+    return {row["serial_no"]: row for row in rows}
+
+
+def _batches(nfts: Iterable[Nft]) -> Iterator[list[Nft]]:
+    nfts = iter(nfts)
+    while batch := list(islice(nfts, BATCH)):
+        yield batch
+
+
+with_images = click.option(
+    "--images/--no-images", "with_images", default=True, help="Fetch images too; the default."
+)
+collections = click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
+
+
+@click.command("import", cls=Command)
+@collections
+@with_images
+@with_appcontext
+def import_command(tokens, with_images):
+    """Bring whole collections in, by token id. May be interrupted and run again: it goes on.
+
+    NFTs whose metadata or image can't be had are stored with what is known; sync and watch complete them.
+    What of them the ledger shows as listed is listed.
+    """
+    _run(tokens, with_images=with_images)
+
+
+@click.command("rebuild", cls=Command)
+@collections
+@with_images
+@with_appcontext
+def rebuild_command(tokens, with_images):
+    """Restore collections and their listings from the ledger alone, and say what is not listed, and why.
+
+    It is import, and looks at what is stored, too: for when the database was lost, or is in doubt.
+    """
+    _run(tokens, with_images=with_images, anew=True)
+
+
+def _run(tokens: tuple[str, ...], **options) -> None:
+    failed = False
+    for token in tokens:
+        tally = Tally()
+        try:
+            described = require_collection(token)
+            batches = import_collection(token, described.name, tally, **options)
+            with _progress(token, described) as progress:
+                for size in batches:
+                    progress.update(size)
+        except MarketplaceError as error:
+            failed = True
+            say(f"\n{token}: {error.message}", err=True)
+        except KeyboardInterrupt:
+            _tell(token, tally)
+            raise click.ClickException("Interrupted: run it again to go on") from None
+        _tell(token, tally)
+    if failed:
+        raise click.ClickException("Not everything was brought in: run it again to go on")
+
+
+def _progress(token: str, described: Token):
+    """How far it is, and how long it will take, on a terminal."""
+    label, length = f"{token} {described.name}", max(described.total_supply, 1)
+    return click.progressbar(
+        length=length, label=label, show_pos=True, hidden=not sys.stdout.isatty()
+    )
+
+
+def require_collection(token: str) -> Token:
+    """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
+    if not is_entity_id(token):
+        raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
+    described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
+    if described is None or not described.is_nft:
+        raise click.ClickException(f"{token} is not an NFT collection on the ledger")
+    return described
+
+
+def _tell(token: str, tally: Tally) -> None:
+    say(f"{token}: added {tally.added:,}, here already {tally.here_already:,}")
+    if tally.listed:
+        say(f"  {tally.listed:,} listed")
+    if tally.burned:
+        say(f"  {tally.burned:,} burned")
+    for missing, count in tally.incomplete.most_common():
+        say(f"  {count:,} incomplete: {missing}")
+    for sentence in tally.unlisted:
+        say(f"  {sentence}")
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(import_command)
+    app.cli.add_command(rebuild_command)

@@ -1,0 +1,73 @@
+"""What is said when the service starts: what it serves, where, for which network, and what is unsafe."""
+
+from collections.abc import Iterator
+from ipaddress import ip_address
+from urllib.parse import urlsplit
+
+from flask import Flask
+
+from marketplace import __version__
+
+
+def describe(app: Flask, addresses: list) -> str:
+    """The lines to print, for the addresses of the sockets that are listened on."""
+    config = app.config
+    lines = [
+        f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
+        f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
+        f" {', '.join(map(_written, addresses))}, data in {config['DATABASE_URL']}",
+        *(f"Warning: {warning}" for warning in warnings(config, addresses)),
+    ]
+    if hello := app.extensions.get("hello"):
+        lines.append(hello(app))
+    return "\n".join(lines)
+
+
+def warnings(config: dict, addresses: list) -> Iterator[str]:
+    """A sentence for everything that is unsafe about these settings on these addresses."""
+    url = urlsplit(config["PUBLIC_URL"])
+    real = config["NETWORK"] != "sandbox"
+    exposed = [address for address in addresses if not _is_local(address)]
+    if real and _is_local((url.hostname, url.port)):
+        yield (
+            f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: nobody else can see the images."
+            " Set it to the address that the world knows"
+        )
+    elif real and url.scheme == "http":
+        yield (
+            f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: access tokens travel unencrypted."
+            " Put TLS in front, and set it to https"
+        )
+    if exposed and not real:
+        yield (
+            f"the sandbox listens on {_written(exposed[0])}: whoever reaches it signs for anybody."
+            " Listen on 127.0.0.1, or set MARKETPLACE_NETWORK"
+        )
+    if exposed and config["TRUSTED_PROXIES"]:
+        yield (
+            f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, and {_written(exposed[0])}"
+            " may be reached past the proxy: who does so may claim any address"
+        )
+    if config["CORS_ORIGINS"] == ("*",):
+        yield (
+            "MARKETPLACE_CORS_ORIGINS is *: every web page may use the tokens that its visitors have."
+            " Name the origins that should"
+        )
+
+
+def _is_local(address) -> bool:
+    """Whether only this machine reaches an address: a socket's (host, port), or a Unix socket's path."""
+    if not isinstance(address, tuple):
+        return True
+    host = address[0]
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost" or host.endswith(".localhost")
+
+
+def _written(address) -> str:
+    if not isinstance(address, tuple):
+        return f"unix:{address}"
+    host, port = address[:2]
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"

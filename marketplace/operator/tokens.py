@@ -1,0 +1,89 @@
+"""The operator's commands for access tokens: who may call the service."""
+
+import re
+
+import click
+
+from marketplace import times
+from marketplace.errors import shown
+from marketplace.operator.command import Group, say
+from marketplace.store import queries
+from marketplace.store.access_tokens import SCOPES, create
+from marketplace.store.database import read, write
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+cli = Group("token", help="Make, list and revoke access tokens.")
+
+
+class Duration(click.ParamType):
+    """A length of time such as 12h or 90d, in seconds; or never."""
+
+    name = "duration"
+
+    def convert(self, value, param, ctx):
+        if value == "never":
+            return None
+        match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
+        if match is None:
+            self.fail(f"{value!r} is not like 12h, 90d or never")
+        return int(match[1]) * UNITS[match[2]]
+
+
+@cli.command("create")
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    default=("read",),
+    show_default=True,
+    help="What the token may do: read for GET, write for POST. May be given twice.",
+)
+@click.option(
+    "--expires-in",
+    "seconds",
+    type=Duration(),
+    default="90d",
+    show_default=True,
+    help="How long the token works: 30m, 12h, 90d, 52w or never.",
+)
+def create_command(name, scopes, seconds):
+    """Make an access token and print it, this once."""
+    if not name.isprintable() or not 1 <= len(name) <= 64:
+        raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
+    token = create(name, scopes, seconds)
+    if token is None:
+        raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
+    click.echo(token)
+
+
+@cli.command("list")
+def list_command():
+    """List access tokens by name.
+
+    The tokens themselves are not kept, and can not be shown again.
+    """
+    rows = queries.list_access_tokens(read())
+    if not rows:
+        click.echo("There is no access token yet: flask --app wsgi token create NAME")
+    for row in rows:
+        say(f"{row['name']}  [{row['scopes']}]  created {row['created_at']}  {_describe_end(row)}")
+
+
+def _describe_end(row) -> str:
+    if row["revoked_at"]:
+        return f"revoked {row['revoked_at']}"
+    return f"expires {row['expires_at']}" if row["expires_at"] else "never expires"
+
+
+@cli.command("revoke")
+@click.argument("name")
+def revoke_command(name):
+    """Revoke an access token: it stops working at once."""
+    with write() as db:
+        row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+    if row is None:
+        raise click.ClickException(f"There is no living token named {name}")
+    say(f"Revoked {name}")

@@ -1,0 +1,271 @@
+"""Keeps the index true without being asked: what ``flask watch`` and ``flask sync`` do."""
+
+import enum
+import fcntl
+import random
+import signal
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from itertools import chain, zip_longest
+from typing import Any
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
+from marketplace.ledger import mirror_node
+from marketplace.ledger.answers import Nft
+from marketplace.market import reconciler, records
+from marketplace.operator.command import Command, say
+from marketplace.store import queries
+from marketplace.store.database import read, write
+
+AT_ONCE = 8  # requests under way
+# What a round may cost, in seconds. Who is left out has the same chance in the next one.
+PREPARERS_SECONDS = 20  # asking about accounts that have prepared something, and list nothing
+LOOKING_SECONDS = 60  # looking at NFTs that differ
+COMPLETING_SECONDS = 20
+COMPLETED_AT_ONCE = 200  # NFTs tried to complete
+KEPT_SECONDS = 3 * 3600  # past its end; until then, a prepared listing tells where to look
+FORGOTTEN_AT_ONCE = 10_000  # prepared listings, in one transaction, for which other writers wait
+
+
+class Done(enum.Enum):
+    """What a round did, in its operator's words."""
+
+    SELLERS = "sellers checked"
+    LISTED = "NFTs listed"
+    TAKEN_OFF = "NFTs taken off the order book"
+    UNCHANGED = "NFTs found unchanged"
+    UNDECIDED = "NFTs not decided yet"
+    NOT_CHECKED = "not checked"
+    COMPLETED = "NFTs completed"
+    INCOMPLETE = "NFTs still incomplete"
+
+    @property
+    def is_final(self) -> bool:
+        """Whether the next round need not look again."""
+        return self not in (Done.UNDECIDED, Done.NOT_CHECKED)
+
+
+UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
+
+
+def sync(stop: threading.Event | None = None) -> Counter[Done]:
+    """Bring everything in line with the ledger, once. Returns how often what was done."""
+    stop = stop or threading.Event()
+    now = times.now()
+    differing = _find_all_differing(stop)
+    checked = {account: found for account, found in differing.items() if isinstance(found, list)}
+    looked = [*_for_each(look, _in_turns(checked.values()), stop, LOOKING_SECONDS)]
+    accounts = _in_turns([account] * len(found) for account, found in checked.items())
+    unfinished = {
+        account for account, done in zip(accounts, looked, strict=True) if not done.is_final
+    }
+    for account in checked.keys() - unfinished:
+        _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
+    incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), COMPLETED_AT_ONCE)
+    completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
+    counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
+    counts[Done.NOT_CHECKED] += len(differing) - len(checked)
+    if not stop.is_set() and all(done.is_final for done in +counts):
+        with write() as db:
+            queries.mark_job_finished(db, "sync", times.to_iso(now))
+    if stop.is_set():
+        del counts[Done.NOT_CHECKED]  # nobody expects it
+    return +counts  # without the zeros
+
+
+def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
+    """For each account what differs; no list for one that could not be asked about."""
+    sellers = _shuffled(row["account_id"] for row in queries.list_sellers(read()))
+    preparers = {row["account_id"] for row in queries.list_preparers(read())}
+    # Whoever may write can make others of these: sellers do not wait for them.
+    others = _shuffled(preparers - set(sellers))
+    found = [
+        *_for_each(find_differing, sellers, stop),
+        *_for_each(find_differing, others, stop, PREPARERS_SECONDS),
+    ]
+    return dict(zip([*sellers, *others], found, strict=True))
+
+
+def find_differing(account_id: str) -> list[Any]:
+    """Compare what an account has listed here with what the ledger lets us spend: mostly one request.
+
+    Returns what differs, to be looked at: the keys of NFTs that are listed only here, the ledger's rows
+    of those that are otherwise there, and the errors of those that make no sense.
+    """
+    market = current_app.config["ACCOUNT_ID"]
+    rows = queries.list_known_of_seller(read(), account_id)
+    known = {(row["token"], row["serial_no"]): row for row in rows}
+    otherwise = []
+    for nft in mirror_node().list_nfts_spendable(account_id, market):
+        if isinstance(nft, LedgerAnswerInvalid):
+            otherwise.append(nft)
+            continue
+        key = nft.token, nft.serial_no
+        if reconciler.is_news(nft, known.pop(key, None) or queries.get_nft(read(), *key)):
+            otherwise.append(nft)
+    return [*known, *_shuffled(otherwise)]
+
+
+def look(found: tuple[str, int] | Nft | LedgerAnswerInvalid) -> Done:
+    """Bring one NFT in line. Raises the ledger's errors."""
+    if isinstance(found, LedgerAnswerInvalid):
+        raise found
+    if isinstance(found, Nft):
+        line = reconciler.bring_in_line(found, describe=records.build_bare)
+    else:
+        line = reconciler.refresh(*found)
+    if not line.is_decided:
+        current_app.logger.warning("%s is not decided yet: %s", _name(found), line.verdict.reason)
+        return Done.UNDECIDED
+    was_listed = line.before and line.before["is_for_sale"]
+    if line.nft is None or not line.nft["is_for_sale"]:
+        return Done.TAKEN_OFF if was_listed else Done.UNCHANGED
+    columns = ("listing_price", "last_listed_at", "owner")
+    is_same = was_listed and all(line.before[name] == line.nft[name] for name in columns)
+    return Done.UNCHANGED if is_same else Done.LISTED
+
+
+def complete(nft) -> Done:
+    """Try again for the metadata and the image that a stored NFT lacks."""
+    completed = records.complete(nft)
+    with write() as db:
+        queries.mark_described(db, completed, nft["attempts"])
+    return Done.INCOMPLETE if completed["missing"] else Done.COMPLETED
+
+
+def _forget_prepared(account_id: str, before: str) -> None:
+    """Forget what has told for long enough where to look, once that account was looked at to the end."""
+    while queries.get_expired_listing(read(), account_id, before):
+        with write() as db:
+            queries.delete_expired_listings(db, account_id, before, FORGOTTEN_AT_ONCE)
+
+
+def _for_each(
+    work: Callable,
+    items: list,
+    stop: threading.Event,
+    seconds: float = float("inf"),
+    left_out: Done = Done.NOT_CHECKED,
+) -> Iterator[Any]:
+    """Do the work for each item, several at once, while there is time. One that fails ends no round.
+
+    Yields what it returned for each; Done.NOT_CHECKED where it failed, ``left_out`` where it was not begun.
+    """
+    app = current_app._get_current_object()
+    enough = time.monotonic() + seconds
+
+    def work_on(item):
+        if stop.is_set() or time.monotonic() > enough:
+            return left_out
+        with app.app_context():
+            try:
+                return work(item)
+            except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+                app.logger.warning("%s was not checked: %s", _name(item), error)
+            except Exception:
+                app.logger.exception("%s was not checked", _name(item))
+            return Done.NOT_CHECKED
+
+    with ThreadPoolExecutor(AT_ONCE) as pool:
+        yield from pool.map(work_on, items)
+
+
+def _in_turns(lists: Iterable[list]) -> list:
+    """The first of each, then the second of each, and so on: nobody's many keep another's one waiting."""
+    return [item for item in chain.from_iterable(zip_longest(*lists)) if item is not None]
+
+
+def _shuffled(items: Iterable) -> list:
+    items = list(items)
+    return random.sample(items, len(items))
+
+
+def _name(item: Any) -> str:
+    """What an item is called in the log: an account, or an NFT, whose token and serial number come first."""
+    if isinstance(item, LedgerAnswerInvalid):
+        return "An NFT"
+    return item if isinstance(item, str) else f"{item[0]} #{item[1]}"
+
+
+def watch(seconds: int, stop: threading.Event) -> None:
+    """Sync again and again, with a pause between, until told to stop. Says only what changed."""
+    while not stop.is_set():
+        try:
+            counts = sync(stop)
+            if counts.keys() - UNREMARKABLE:
+                say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
+        except MarketplaceError as error:
+            say(f"This round failed: {error.message}", err=True)
+        stop.wait(seconds)
+
+
+def summary(counts: Counter[Done]) -> str:
+    """What was done, in a line."""
+    return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])
+
+
+@contextmanager
+def leadership(app: Flask, stop: threading.Event) -> Iterator[None]:
+    """Let one watcher of a database work at a time; another one waits for its turn."""
+    with open(f"{app.config['DATABASE_URL']}.watch", "w") as lock:
+        if not _take(lock):
+            say("Another watcher is at work: waiting for it to end")
+            while not stop.wait(1) and not _take(lock):
+                pass
+        yield
+
+
+def _take(lock) -> bool:
+    try:
+        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        return True
+    except BlockingIOError:
+        return False
+
+
+@click.command("sync", cls=Command)
+@with_appcontext
+def sync_command():
+    """Bring everything in line with the ledger, once: for cron.
+
+    Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
+    book, and completes NFTs whose metadata or image was missing.
+    """
+    counts = sync()
+    say(summary(counts) or "Nothing to do")
+    if not all(done.is_final for done in counts):
+        raise click.ClickException("Not everything could be checked: run it again")
+
+
+@click.command("watch", cls=Command)
+@click.option(
+    "--every",
+    type=click.IntRange(1, 86_400),
+    default=30,
+    show_default=True,
+    help="Seconds between two rounds.",
+)
+@with_appcontext
+def watch_command(every):
+    """Do what sync does, again and again, until SIGTERM. One watcher of a database works at a time."""
+    stop = threading.Event()
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, lambda *_: stop.set())
+    with leadership(current_app, stop):
+        say(f"Watching {current_app.config['NETWORK']}, every {every} s")
+        watch(every, stop)
+    say("Stopped")
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(sync_command)
+    app.cli.add_command(watch_command)

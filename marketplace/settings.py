@@ -1,0 +1,256 @@
+"""Every setting: read once, from MARKETPLACE_* or create_app(), and refused when it makes no sense."""
+
+import difflib
+import os
+import re
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from typing import Any, NamedTuple
+from urllib.parse import urlsplit
+
+from marketplace.errors import StartRefused
+from marketplace.ids import is_entity_id
+
+PREFIX = "MARKETPLACE_"
+
+
+class Network(NamedTuple):
+    """What is true of one Hedera network, and of no other."""
+
+    mirror_node_url: str | None
+    node_numbers: tuple[int, ...]
+
+
+# Its public mirror node, and the consensus nodes that every wallet's SDK knows: an SDK refuses to submit
+# to one it does not know. The sandbox lives inside this service, below PUBLIC_URL, and takes any node.
+NETWORKS = {
+    "sandbox": Network(None, tuple(range(3, 40))),
+    "mainnet": Network("https://mainnet.mirrornode.hedera.com", (3, 4, 6, 7, 8, 9, 10)),
+    "testnet": Network("https://testnet.mirrornode.hedera.com", tuple(range(3, 10))),
+    "previewnet": Network("https://previewnet.mirrornode.hedera.com", tuple(range(3, 10))),
+}
+
+
+class SettingError(StartRefused):
+    """A setting that makes no sense. The message names it."""
+
+
+def _text(value: str) -> str:
+    if not value.strip() or not value.isprintable():
+        raise ValueError("is not a line of text")
+    return value.strip()
+
+
+def _network(value: str) -> str:
+    if value not in NETWORKS:
+        raise ValueError(f"is not a network ({', '.join(NETWORKS)})")
+    return value
+
+
+def _account_id(value: str) -> str:
+    if not is_entity_id(value):
+        raise ValueError("is not an account id (0.0.1234)")
+    return value
+
+
+def _account_ids(value: str) -> tuple[str, ...]:
+    ids = tuple(_account_id(part) for part in _words(value))
+    if not ids or len(set(ids)) < len(ids):
+        raise ValueError("is not a list of different account ids (0.0.3,0.0.4)")
+    return ids
+
+
+def _words(value: str) -> tuple[str, ...]:
+    return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def _wallets(value: str) -> tuple[str, ...]:
+    wallets = _words(value)
+    if not wallets or not all(re.fullmatch(r"[a-z0-9-]{1,32}", wallet) for wallet in wallets):
+        raise ValueError("is not a list of wallet names (extwallet,hashpack)")
+    return wallets
+
+
+def _integer(low: int, high: int) -> Callable[[str], int]:
+    def parse(value: str) -> int:
+        if not re.fullmatch(r"[0-9]{1,18}", value) or not low <= int(value) <= high:
+            raise ValueError(f"is not a whole number from {low} to {high}")
+        return int(value)
+
+    return parse
+
+
+def _tinybars(value: str) -> int:
+    try:
+        tinybars = Decimal(value.removesuffix("HBAR").strip()) * 100_000_000
+    except InvalidOperation:
+        tinybars = Decimal(0)
+    if (
+        not tinybars.is_finite()
+        or tinybars.adjusted() > 12
+        or not 1 <= tinybars <= 10**12
+        or tinybars % 1
+    ):
+        raise ValueError("is not an amount of HBAR (5)")
+    return int(tinybars)
+
+
+def _url(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        valid = parts.scheme in ("http", "https") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        valid = False
+    if not valid or re.search(r"[\s?#@\\]", value) or not value.isprintable():
+        raise ValueError("is not a web address (https://nft.example.com)")
+    # As the HTTP client writes it, so that prefixes can be compared.
+    return f"{parts.scheme}://{parts.netloc.lower()}{parts.path}".rstrip("/")
+
+
+def _mirror_node_url(value: str) -> str:
+    return _url(value).removesuffix("/api/v1")
+
+
+def _gateways(value: str) -> tuple[str, ...]:
+    if not _words(value):
+        raise ValueError("is not a list of gateways: it names none")
+    return tuple(_url(word) + "/" for word in _words(value))
+
+
+def _origins(value: str) -> tuple[str, ...]:
+    origins = _words(value)
+    if origins != ("*",) and not all(map(_is_origin, origins)):
+        raise ValueError(
+            "is not a list of web origins (https://dapp.example,http://localhost:3000)"
+        )
+    return origins
+
+
+def _is_origin(value: str) -> bool:
+    # As a browser writes it: scheme://host or scheme://host:port, lower case, and nothing after.
+    host = r"(?:[a-z0-9](?:[a-z0-9.-]*[a-z0-9])?|\[[0-9a-f:]+\])"
+    if not re.fullmatch(rf"[a-z][a-z0-9+.-]*://{host}(?::[1-9][0-9]{{0,4}})?", value):
+        return False
+    return not re.fullmatch(r"http://.*:80|https://.*:443", value)  # browsers leave these out
+
+
+def _access_log(value: str) -> str:
+    if value not in ("off", "text", "json"):
+        raise ValueError("is not an access log (off, text, json)")
+    return value
+
+
+def _prefix(value: str) -> str:
+    if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
+        raise ValueError("is not a path prefix (/marketplace)")
+    return value
+
+
+def _sqlite_path(value: str) -> str:
+    if not value.startswith("sqlite:///") or value in ("sqlite:///", "sqlite:///:memory:"):
+        raise ValueError("is not an SQLite file (sqlite:///instance/marketplace.db)")
+    return value.removeprefix("sqlite:///")
+
+
+def _store(value: str) -> str:
+    if not re.fullmatch(r"file:.+|s3://[a-z0-9][a-z0-9.-]{2,62}(/[^?#]*)?", value):
+        raise ValueError("is not a folder (file:instance/media) or a bucket (s3://bucket/prefix)")
+    return value
+
+
+class Setting(NamedTuple):
+    """How one setting is read, and its default: text, a function of the settings before it, or
+    None where there is none and the operator must decide."""
+
+    parse: Callable[[str], Any]
+    default: str | Callable[[dict[str, Any]], str | None]
+
+
+def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], str | None]:
+    def default(settings: dict[str, Any]) -> str | None:
+        if settings["NETWORK"] != "sandbox":
+            return otherwise
+        return settings["PUBLIC_URL"] + path
+
+    return default
+
+
+SETTINGS = {
+    "NETWORK": Setting(_network, "sandbox"),
+    "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
+    "API_PREFIX": Setting(_prefix, ""),
+    "DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/marketplace.db"),
+    "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
+    "MEDIA_URL": Setting(_store, "file:instance/media"),
+    "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
+    "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
+    "NAME": Setting(_text, "NFT Marketplace"),
+    "WALLETS": Setting(_wallets, "extwallet"),
+    "CORS_ORIGINS": Setting(_origins, ""),
+    "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
+    "ACCESS_LOG": Setting(_access_log, "off"),
+    "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
+    "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
+    "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
+    "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
+    "MIRROR_NODE_URL": Setting(
+        _mirror_node_url,
+        lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
+    ),
+    "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
+    "IPFS_GATEWAYS": Setting(
+        _gateways,
+        _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),
+    ),
+    "ARWEAVE_GATEWAYS": Setting(_gateways, _sandbox_or("/sandbox/arweave", "https://arweave.net")),
+}
+
+
+def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
+    """Return every setting by its name without the prefix, parsed; an override beats the environment.
+
+    Raises SettingError with a sentence that names the setting when one is unknown, missing or nonsense.
+    """
+    given = {
+        name.removeprefix(PREFIX): value
+        for name, value in environ.items()
+        if name.startswith(PREFIX)
+    } | dict(overrides)
+    for name in given.keys() - SETTINGS.keys():
+        close = difflib.get_close_matches(name, SETTINGS, n=1)
+        hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
+        raise SettingError(f"{PREFIX}{name} is not a setting{hint}")
+    settings: dict[str, Any] = {}
+    for name, setting in SETTINGS.items():
+        value = given.get(name)
+        if value is None:
+            default = setting.default
+            value = default(settings) if callable(default) else default
+        if value is None:
+            raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
+        settings[name] = _parse(name, setting, value)
+    _require_known_nodes(settings)
+    databases = {
+        os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
+    }
+    if len(databases) == 1:
+        raise SettingError(f"{PREFIX}SANDBOX_DATABASE_URL is the same file as DATABASE_URL")
+    return settings
+
+
+def _require_known_nodes(settings: dict[str, Any]) -> None:
+    known = [f"0.0.{number}" for number in NETWORKS[settings["NETWORK"]].node_numbers]
+    for node in settings["NODE_ACCOUNT_IDS"]:
+        if node not in known:
+            raise SettingError(
+                f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
+                f" {settings['NETWORK']} ({', '.join(known)})"
+            )
+
+
+def _parse(name: str, setting: Setting, value: Any) -> Any:
+    text = ",".join(value) if isinstance(value, list | tuple) else str(value)
+    try:
+        return setting.parse(text)
+    except ValueError as error:
+        raise SettingError(f"{PREFIX}{name}={text!r} {error}") from None

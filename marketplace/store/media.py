@@ -1,0 +1,67 @@
+"""Where optimised images are kept, under the hash of their content."""
+
+import hashlib
+import os
+from datetime import timedelta
+from pathlib import Path
+
+import obstore
+from flask import Flask, current_app
+from obstore.exceptions import GenericError
+from obstore.store import LocalStore, S3Store
+
+from marketplace.errors import MediaUnreachable
+from marketplace.settings import SettingError
+
+PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
+TIMEOUT = {"timeout": "10s", "connect_timeout": "3s", "allow_http": True}
+RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=10)}
+
+
+class MediaStore:
+    """A folder, or a bucket, of images. An image never changes under its key."""
+
+    def __init__(self, url: str, public_url: str) -> None:
+        self._public_url = public_url
+        self._folder: Path | None = None
+        self._store = self._open(url)
+
+    def _open(self, url: str) -> LocalStore | S3Store:
+        if url.startswith("s3://"):
+            return S3Store.from_url(url, client_options=TIMEOUT, retry_config=RETRIES)
+        self._folder = Path(url.removeprefix("file:")).absolute()
+        try:
+            return LocalStore(self._folder, mkdir=True)
+        except OSError as error:
+            raise SettingError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
+
+    def put(self, content: bytes, extension: str) -> str:
+        """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""
+        key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
+        try:
+            obstore.put(self._store, key, content)
+            if self._folder:
+                os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
+        except (OSError, GenericError) as error:
+            current_app.logger.warning("An image can not be stored: %s", error)
+            raise MediaUnreachable from error
+        return key
+
+    def get(self, key: str) -> bytes | None:
+        """The image, or None where there is none of that key. Raises MediaUnreachable."""
+        try:
+            return bytes(obstore.get(self._store, key).bytes())
+        except FileNotFoundError:
+            return None
+        except (OSError, GenericError) as error:
+            current_app.logger.warning("An image can not be read: %s", error)
+            raise MediaUnreachable from error
+
+    def url(self, key: str | None) -> str:
+        """The absolute address of an image; of a placeholder where there is none."""
+        return f"{self._public_url}/{key or PLACEHOLDER.name}"
+
+
+def init_app(app: Flask) -> None:
+    public_url = app.config["MEDIA_PUBLIC_URL"]
+    app.extensions["media"] = MediaStore(app.config["MEDIA_URL"], public_url)

@@ -1,0 +1,332 @@
+"""All SQL, by hand: one function, one statement, in the subset SQLite and PostgreSQL share.
+
+The name tells the shape: get_ a row or None, list_ rows, iterate_ a cursor, insert_ and mark_ the row
+written or None.
+"""
+
+# NFTs
+
+
+def get_nft(db, token, serial_no):
+    sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def list_orderbook(db, limit, offset):
+    # What is passed over is read in the index alone.
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit OFFSET :offset
+    """
+    return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
+
+
+def list_orderbook_after(db, limit, listed_order, token, serial_no):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    parameters = {
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def iterate_listed_in_collection(db, token):
+    # A cursor: a collection may have tens of thousands listed.
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND token = :token
+        ORDER BY serial_no
+    """
+    return db.execute(sql, {"token": token})
+
+
+def list_listed_by_owner(db, owner, limit, offset):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit OFFSET :offset
+    """
+    return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
+
+
+def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND owner = :owner
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    parameters = {
+        "owner": owner,
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_serial_numbers(db, token, low, high):
+    sql = """
+        SELECT serial_no, is_for_sale FROM nft
+        WHERE token = :token AND serial_no BETWEEN :low AND :high
+    """
+    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
+
+
+def list_known_of_seller(db, owner):
+    # What an account has listed, and what of it could not be decided yet.
+    sql = """
+        SELECT token, serial_no, is_for_sale, ledger_at FROM nft
+        WHERE owner = :owner
+          AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
+    """
+    return db.execute(sql, {"owner": owner}).fetchall()
+
+
+def list_sellers(db):
+    sql = "SELECT DISTINCT owner AS account_id FROM nft WHERE is_for_sale = 1"
+    return db.execute(sql).fetchall()
+
+
+def list_preparers(db):
+    # Who may have listed something that nobody has reported, or owns what could not be decided yet.
+    sql = """
+        SELECT account_id FROM prepared_listing
+        UNION
+        SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
+    """
+    return db.execute(sql).fetchall()
+
+
+def list_incomplete(db, now, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE retry_at <= :now
+        ORDER BY retry_at
+        LIMIT :limit
+    """
+    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+
+
+def insert_nft(db, nft):
+    # Two adds at once make one record: the second finds it there and changes nothing.
+    sql = """
+        INSERT INTO nft (
+            token, serial_no, name, file_type, attributes, image, original_image_url,
+            owner, ledger_at, metadata, missing, attempts, retry_at
+        )
+        VALUES (
+            :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
+            :owner, :ledger_at, :metadata, :missing, :attempts, :retry_at
+        )
+        ON CONFLICT (token, serial_no) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, nft).fetchone()
+
+
+def mark_described(db, nft, attempts_before):
+    # An attempt that began before another one ended knows nothing of what that one completed.
+    sql = """
+        UPDATE nft
+        SET name = :name,
+            file_type = :file_type,
+            attributes = :attributes,
+            image = :image,
+            original_image_url = :original_image_url,
+            missing = :missing,
+            attempts = :attempts,
+            retry_at = :retry_at
+        WHERE token = :token AND serial_no = :serial_no
+          AND missing IS NOT NULL AND attempts = :attempts_before
+        RETURNING *
+    """
+    return db.execute(sql, nft | {"attempts_before": attempts_before}).fetchone()
+
+
+def mark_in_line(db, state):
+    # What was seen of an older state of the ledger never wins.
+    sql = """
+        UPDATE nft
+        SET is_for_sale = :is_for_sale,
+            listing_price = :listing_price,
+            owner = :owner,
+            last_listed_at = COALESCE(:last_listed_at, last_listed_at),
+            ledger_at = :ledger_at
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
+        RETURNING *
+    """
+    return db.execute(sql, state).fetchone()
+
+
+# Prepared listings
+
+
+def insert_prepared_listing(db, prepared):
+    sql = """
+        INSERT INTO prepared_listing (
+            transaction_id, token, serial_no, account_id, listing_price, memo, wallet,
+            prepared_at, expires_at
+        )
+        VALUES (
+            :transaction_id, :token, :serial_no, :account_id, :listing_price, :memo, :wallet,
+            :prepared_at, :expires_at
+        )
+        ON CONFLICT (transaction_id) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, prepared).fetchone()
+
+
+def get_prepared_listing(db, transaction_id):
+    sql = "SELECT * FROM prepared_listing WHERE transaction_id = :transaction_id"
+    return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
+
+
+def list_prepared_listings(db, token, serial_no, account_id, limit):
+    sql = """
+        SELECT * FROM prepared_listing
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+        ORDER BY prepared_at DESC
+        LIMIT :limit
+    """
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "account_id": account_id,
+        "limit": limit,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def mark_result(db, transaction_id, result):
+    sql = """
+        UPDATE prepared_listing SET result = :result
+        WHERE transaction_id = :transaction_id AND result IS NULL
+        RETURNING *
+    """
+    return db.execute(sql, {"transaction_id": transaction_id, "result": result}).fetchone()
+
+
+def delete_prepared_listings_beyond(db, token, serial_no, account_id, kept):
+    # Keeps the newest ones of an NFT and account.
+    sql = """
+        DELETE FROM prepared_listing
+        WHERE transaction_id IN (
+            SELECT transaction_id FROM prepared_listing
+            WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+            ORDER BY prepared_at DESC
+            LIMIT 100 OFFSET :kept
+        )
+    """
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "account_id": account_id,
+        "kept": kept,
+    }
+    db.execute(sql, parameters)
+
+
+def delete_expired_listings(db, account_id, before, limit):
+    sql = """
+        DELETE FROM prepared_listing
+        WHERE transaction_id IN (
+            SELECT transaction_id FROM prepared_listing
+            WHERE account_id = :account_id AND expires_at < :before
+            LIMIT :limit
+        )
+    """
+    parameters = {"account_id": account_id, "before": before, "limit": limit}
+    return db.execute(sql, parameters).rowcount
+
+
+def get_expired_listing(db, account_id, before):
+    sql = """
+        SELECT transaction_id FROM prepared_listing
+        WHERE account_id = :account_id AND expires_at < :before
+        LIMIT 1
+    """
+    return db.execute(sql, {"account_id": account_id, "before": before}).fetchone()
+
+
+# Access tokens
+
+
+def insert_access_token(db, access_token):
+    sql = """
+        INSERT INTO access_token (hash, name, scopes, created_at, expires_at)
+        VALUES (:hash, :name, :scopes, :created_at, :expires_at)
+        ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, access_token).fetchone()
+
+
+def get_access_token(db, token_hash):
+    sql = "SELECT * FROM access_token WHERE hash = :hash"
+    return db.execute(sql, {"hash": token_hash}).fetchone()
+
+
+def list_access_tokens(db):
+    sql = "SELECT * FROM access_token ORDER BY created_at, name"
+    return db.execute(sql).fetchall()
+
+
+def mark_access_token_revoked(db, name, revoked_at):
+    sql = """
+        UPDATE access_token
+        SET revoked_at = :revoked_at
+        WHERE name = :name AND revoked_at IS NULL
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchone()
+
+
+# Jobs
+
+
+def get_job(db, name):
+    return db.execute("SELECT * FROM job WHERE name = :name", {"name": name}).fetchone()
+
+
+def mark_job_finished(db, name, finished_at):
+    sql = """
+        INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
+        ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
+
+
+# Properties
+
+
+def insert_property(db, name, value):
+    # The first process to start decides, for all.
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "value": value}).fetchone()
+
+
+def get_property(db, name):
+    return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()

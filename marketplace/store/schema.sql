@@ -1,0 +1,96 @@
+-- Every table, and the rules the data obeys: what a new database is made of. An older one comes to the same by the
+-- steps of upgrades/, and a change of this file is such a step as well.
+-- Dates are text that sorts: 2026-11-20T12:34:56.789012345Z. Prices are whole HBAR.
+
+-- One NFT, as the ledger and its metadata showed it last.
+CREATE TABLE nft (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL CHECK (serial_no > 0),
+    name TEXT NOT NULL,
+    file_type TEXT NOT NULL,
+    attributes TEXT, -- JSON text of [{"trait_type", "value"}, ...], null when there are none
+    image TEXT, -- key of the optimised image in the media store, null while it could not be had
+    original_image_url TEXT,
+    owner TEXT NOT NULL,
+    is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
+    listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),
+    last_listed_at TEXT, -- consensus timestamp of the listing, null when not known
+    -- The ledger's own date of the state seen here: an older one never wins. Without its Z, so that it sorts just
+    -- below, where not all facts of that moment were seen; 1970-01-01T00:00:00.000000000Z where nothing could be
+    -- decided; in the year 9999 once it was burned or its token was deleted: nothing follows.
+    ledger_at TEXT NOT NULL,
+    metadata TEXT, -- the ledger's metadata pointer, decoded; kept even when it leads nowhere
+    missing TEXT, -- why metadata or image could not be had, null when both are here
+    attempts INTEGER NOT NULL DEFAULT 0, -- how often they were tried for
+    retry_at TEXT, -- when to try again, null when there is nothing to try for
+    listed_order TEXT NOT NULL GENERATED ALWAYS AS (COALESCE(last_listed_at, '')) VIRTUAL, -- unknown dates last
+    PRIMARY KEY (token, serial_no),
+    CHECK (is_for_sale = 0 OR listing_price > 0),
+    CHECK (is_for_sale = 1 OR listing_price = 0)
+) STRICT;
+
+-- Serves queries.list_orderbook and list_orderbook_after.
+CREATE INDEX nft_by_listing_date
+    ON nft (listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.list_listed_by_owner and list_listed_by_owner_after.
+CREATE INDEX nft_by_owner_and_listing_date
+    ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.iterate_listed_in_collection.
+CREATE INDEX nft_listed_in_collection
+    ON nft (token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves queries.list_preparers and list_known_of_seller.
+CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
+
+-- Serves queries.list_incomplete.
+CREATE INDEX nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
+
+-- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
+-- to a report.
+CREATE TABLE prepared_listing (
+    transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    account_id TEXT NOT NULL,
+    listing_price INTEGER NOT NULL CHECK (listing_price BETWEEN 1 AND 50000000000),
+    memo TEXT NOT NULL,
+    wallet TEXT NOT NULL,
+    prepared_at TEXT NOT NULL,
+    expires_at TEXT NOT NULL,
+    result TEXT, -- the ledger's result code that a report was told, where it was no listing; else null
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+) STRICT;
+
+-- Serves queries.list_prepared_listings and delete_prepared_listings_beyond.
+CREATE INDEX prepared_listing_by_nft
+    ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
+
+-- Serves queries.list_preparers and delete_expired_listings.
+CREATE INDEX prepared_listing_by_account ON prepared_listing (account_id, expires_at);
+
+-- What holds for the whole database: the network and the account it is of, and the version of its schema.
+CREATE TABLE property (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
+
+-- When a job of the operator's was last done to the end.
+CREATE TABLE job (
+    name TEXT PRIMARY KEY,
+    finished_at TEXT NOT NULL
+) STRICT;
+
+-- One access token: only its hash is here.
+CREATE TABLE access_token (
+    hash TEXT PRIMARY KEY, -- SHA-256 of the token, hexadecimal
+    name TEXT NOT NULL,
+    scopes TEXT NOT NULL, -- separated by spaces, as in RFC 6749
+    created_at TEXT NOT NULL,
+    expires_at TEXT,
+    revoked_at TEXT
+) STRICT;
+
+-- A name belongs to one living token at most.
+CREATE UNIQUE INDEX access_token_name ON access_token (name) WHERE revoked_at IS NULL;

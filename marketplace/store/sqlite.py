@@ -1,0 +1,376 @@
+"""One SQLite file: how it is made, read, written, upgraded, copied and replaced."""
+
+import fcntl
+import os
+import re
+import threading
+import weakref
+from collections.abc import Iterator
+from contextlib import closing, contextmanager, suppress
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from sqlite_utils.utils import (
+    sqlite3,  # its one import with upgrades.py: two libraries break each other's locks
+)
+
+from marketplace.errors import DatabaseBusy, DatabaseUnusable, MarketplaceError, StartRefused
+from marketplace.store import queries
+from marketplace.store.upgrades import Schema, VersionUnknown, mark_version
+
+# Before this version two processes that write and checkpoint at once may corrupt the file.
+# https://sqlite.org/wal.html#walresetbug
+SAFE_VERSION = (3, 51, 3)
+BUSY_TIMEOUT_SECONDS = 5
+# What SQLite says of a full or failing disk, of permissions, and of a file that was overwritten.
+UNUSABLE = re.compile("full|disk I/O|readonly|unable to open|malformed|not a database")
+OWNERS = ("network", "account_id")  # properties: whose index a database is
+
+DatabaseError = sqlite3.DatabaseError
+
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+
+
+class DatabaseUnreadable(StartRefused):
+    """A file that is no database, or not one of ours. The message names it, and the way out."""
+
+
+class DatabaseOutdated(DatabaseUnreadable):
+    """A database of an earlier version, to be upgraded."""
+
+
+class DatabaseInUse(RuntimeError):
+    """Another process has the database open."""
+
+
+def explain(error: DatabaseError) -> MarketplaceError | None:
+    """Tell what is wrong with a database, or its disk; None where the fault is ours."""
+    reason = str(error)
+    if "locked" in reason:
+        return DatabaseBusy(BUSY_TIMEOUT_SECONDS)
+    return DatabaseUnusable(reason) if UNUSABLE.search(reason) else None
+
+
+class Database:
+    """One SQLite file, with one kept connection per thread and process.
+
+    Opening and closing a connection per request would checkpoint the WAL each time, so each thread opens
+    its own and keeps it. None may be open at a fork: the child would believe that it holds the parent's
+    locks. The forking thread's are closed before it, and opened again when they are needed. So a host that
+    forks does it before other threads of it have used the database.
+    """
+
+    def __init__(self, path: str, schema: Schema) -> None:
+        """Make the file where there is none. Raises DatabaseUnreadable for one that is not ours, or newer."""
+        if sqlite3.sqlite_version_info < SAFE_VERSION:
+            raise RuntimeError(
+                f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write;"
+                f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
+            )
+        self.path = Path(path)
+        self.schema = schema
+        self._local = threading.local()
+        self._observer: sqlite3.Cursor | None = None
+        self._observers = 0  # opened until now: each counts commits anew
+        self._observing = threading.Lock()
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.turn():
+                self.is_new = not self.path.exists() or not _tables(self.path)
+                if self.is_new:
+                    self._make()
+                self.look()
+            self._identity = self._identify()
+        except OSError as error:
+            raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
+        except sqlite3.DatabaseError as error:
+            if isinstance(explain(error), DatabaseBusy):
+                raise DatabaseUnreadable(
+                    f"{self.path} is locked by another process: try again"
+                ) from error
+            raise DatabaseUnreadable(
+                f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
+                " -shm files away, and restore a backup: flask --app wsgi restore FILE"
+            ) from error
+        _databases.add(self)
+
+    def _make(self) -> None:
+        with closing(self._connect(may_make=True)) as connection:
+            connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
+            mark_version(connection, self.schema.version)
+            connection.execute("COMMIT")
+
+    @contextmanager
+    def turn(self) -> Iterator[None]:
+        """Let those who start at once take turns, however long one takes."""
+        with open(f"{self.path}.lock", "w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            yield
+
+    def _connect(self, *, may_make: bool = False, **options) -> sqlite3.Connection:
+        options = {"timeout": BUSY_TIMEOUT_SECONDS} | options
+        # Never made anew by the way: a file that vanished took what was in it along.
+        address = f"{self.path.absolute().as_uri()}?mode={'rwc' if may_make else 'rw'}"
+        connection = sqlite3.connect(address, uri=True, isolation_level=None, **options)
+        connection.row_factory = sqlite3.Row
+        connection.execute("PRAGMA journal_mode = WAL")
+        connection.execute("PRAGMA synchronous = FULL")
+        connection.execute("PRAGMA foreign_keys = ON")
+        connection.execute("PRAGMA journal_size_limit = 67108864")
+        return connection
+
+    def _identify(self) -> tuple[int, int]:
+        status = os.stat(self.path)
+        return status.st_dev, status.st_ino
+
+    def _require_same_file(self) -> None:
+        """What is written to a file that was moved or removed would be lost at the next start."""
+        with suppress(FileNotFoundError):
+            if self._identify() == self._identity:
+                return
+        raise DatabaseUnusable(
+            "its file has vanished, or was replaced, while the service was running. Put it back, or"
+            " restore a backup, and start the service again"
+        )
+
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The calling thread's own connection, in autocommit mode.
+
+        Raises DatabaseUnusable where the file is another one by now, DatabaseOutdated before an upgrade.
+        """
+        self._require_same_file()
+        if getattr(self._local, "connection", None) is None:
+            self.require_current()
+            self._local.connection = self._connect()
+        return self._local.connection
+
+    def look(self) -> None:
+        """See of which version the database is. Raises DatabaseUnreadable for a newer one."""
+        self._version = check_kind(self.path, self.schema)
+
+    @property
+    def is_outdated(self) -> bool:
+        return self._version < self.schema.version
+
+    def require_current(self) -> None:
+        """Raise DatabaseOutdated where the database is of an earlier version."""
+        if self.is_outdated:
+            raise DatabaseOutdated(
+                f"{self.path} is of an earlier version (its schema is {self._version}, this version's is"
+                f" {self.schema.version}): stop the service and the watcher, and run flask --app wsgi upgrade"
+            )
+
+    def find_or_keep(self, name: str, value: bytes) -> bytes:
+        """What holds for the whole database under a name: what is there already, or else this value."""
+        with closing(self._connect()) as connection:
+            if queries.get_property(connection, name) is None:
+                queries.insert_property(connection, name, value)
+            return queries.get_property(connection, name)["value"]
+
+    def stamp(self) -> tuple[int, int] | None:
+        """Another value after each commit, by whatever thread or process; None while it can not be read.
+
+        SQLite counts for a connection the commits of all others; so one that never writes sees them all.
+        """
+        try:
+            self._require_same_file()
+            with self._observing:
+                if self._observer is None:
+                    # Any thread may ask it, and nobody waits for it.
+                    self._observer = self._connect(timeout=0, check_same_thread=False).cursor()
+                    self._observers += 1
+                return self._observers, self._observer.execute("PRAGMA data_version").fetchone()[0]
+        except (sqlite3.Error, DatabaseUnusable):
+            return None
+
+    def close(self) -> None:
+        """Close the calling thread's own connection and the observer; they are opened again when needed."""
+        connection, self._local.connection = getattr(self._local, "connection", None), None
+        if connection:
+            connection.close()
+        with self._observing:
+            observer, self._observer = self._observer, None
+            if observer:
+                observer.connection.close()
+
+    @contextmanager
+    def write(self) -> Iterator[sqlite3.Connection]:
+        """One write transaction: committed at the end, durably, or rolled back whole.
+
+        Raises DatabaseBusy or DatabaseUnusable.
+        """
+        connection = self.connection
+        try:
+            connection.execute("BEGIN IMMEDIATE")
+            yield connection
+            connection.execute("COMMIT")
+        except BaseException as error:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            if isinstance(error, sqlite3.DatabaseError) and (reason := explain(error)):
+                raise reason from error
+            raise
+
+    def copy(self, target: Path) -> None:
+        """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.
+
+        Raises OSError where the target can't be written.
+        """
+        with closing(self._connect()) as source, _writing(target) as copy:
+            # All at once: in steps, it would start again after every write of another process.
+            source.backup(copy)
+            # Whole by itself, without a -wal beside it.
+            copy.execute("PRAGMA journal_mode = DELETE")
+
+    def upgrade(self, aside: Path) -> Iterator[str]:
+        """Bring it up to this version, step by step, each in one transaction; yields what is done next.
+
+        What it held before is kept in ``aside``. Raises DatabaseInUse while another process has it open,
+        OSError where there is no room: then the step is undone, and the next try goes on with it.
+        """
+        with closing(self._alone()) as connection:
+            yield f"Keep what it holds in {aside}"
+            with _writing(aside) as old:
+                connection.backup(old)
+            yield from _upgrade(connection, self.schema, self.schema.find_version(connection))
+        self._version = self.schema.version
+
+    def replace(self, source: Path, aside: Path) -> None:
+        """Take over all of another file, in one transaction, and keep the old content in ``aside``.
+
+        A source of an earlier version is brought up on the way; it is left as it is itself. Raises
+        DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
+        check() refuses, or of another network or account, OSError where there is no room. Then nothing was
+        changed.
+        """
+        version = check(source, self.schema)
+        theirs, ours = _owners(source), _owners(self.path)
+        for name in theirs.keys() & ours.keys():
+            if theirs[name] != ours[name]:
+                raise DatabaseUnreadable(
+                    f"{source} is an index of {theirs[name]}, {self.path} one of {ours[name]}"
+                )
+        with (
+            closing(self._alone()) as connection,
+            TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
+        ):
+            if version < self.schema.version:
+                source = _upgraded_copy(source, Path(folder) / "copy.db", self.schema, version)
+            with _writing(aside) as old:
+                connection.backup(old)
+            try:
+                with closing(_open_to_read(source)) as new:
+                    new.backup(connection)
+            except sqlite3.OperationalError as error:
+                raise OSError(f"{self.path} can not be written: {error}") from error
+        self._version = self.schema.version
+
+    def _alone(self) -> sqlite3.Connection:
+        """A connection beside which nobody has the database open, not even to read, until it is closed."""
+        self.close()
+        connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        try:
+            connection.execute("PRAGMA locking_mode = EXCLUSIVE")
+            connection.execute("BEGIN EXCLUSIVE")
+            connection.execute("COMMIT")
+        except sqlite3.DatabaseError as error:
+            connection.close()
+            if "locked" in str(error):
+                raise DatabaseInUse(f"{self.path} is in use: {error}") from error
+            raise OSError(f"{self.path} can not be written: {error}") from error
+        return connection
+
+
+def _close_all() -> None:
+    for database in list(_databases):
+        database.close()
+
+
+os.register_at_fork(before=_close_all)
+
+
+def check_kind(path: Path, schema: Schema) -> int:
+    """Return the version of a database's schema.
+
+    Raises DatabaseUnreadable unless it is of this kind, and not of a newer version; sqlite3.DatabaseError
+    for what is no database.
+    """
+    if not schema.is_of(_tables(path)):
+        raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
+    try:
+        with closing(_open_to_read(path)) as connection:
+            version = schema.find_version(connection)
+    except VersionUnknown as error:
+        raise DatabaseUnreadable(f"{path} can not be used: {error}. Restore a backup") from error
+    if version > schema.version:
+        raise DatabaseUnreadable(
+            f"{path} is of a newer version (its schema is {version}, this version's is"
+            f" {schema.version}): install that version, or name another file"
+        )
+    return version
+
+
+def check(path: Path, schema: Schema) -> int:
+    """Return the version of a sound database. Raises DatabaseUnreadable for any other file."""
+    try:
+        with closing(_open_to_read(path)) as connection:
+            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.Error as error:
+        problem = str(error)
+    if problem != "ok":
+        reason = " ".join(problem.split())
+        raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
+    return check_kind(path, schema)
+
+
+def _tables(path: Path) -> set[str]:
+    with closing(_open_to_read(path)) as connection:
+        return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+
+
+def _owners(path: Path) -> dict[str, str]:
+    """Whose index a database is, as far as it says so: versions before 0.1.0 did not."""
+    if "property" not in _tables(path):
+        return {}
+    with closing(_open_to_read(path)) as connection:
+        rows = [queries.get_property(connection, name) for name in OWNERS]
+    return {row[0]: row[1].decode() for row in rows if row}
+
+
+def _upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> Iterator[str]:
+    for step in schema.steps_from(version):
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            for what, statement in step.statements:
+                yield what
+                connection.execute(statement)
+            mark_version(connection, step.version)
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            raise OSError(f"the database can not be written: {error}") from error
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+def _upgraded_copy(source: Path, target: Path, schema: Schema, version: int) -> Path:
+    with closing(_open_to_read(source)) as old, _writing(target) as copy:
+        old.backup(copy)
+        for _ in _upgrade(copy, schema, version):
+            pass
+    return target
+
+
+def _open_to_read(path: Path) -> sqlite3.Connection:
+    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+
+
+@contextmanager
+def _writing(path: Path) -> Iterator[sqlite3.Connection]:
+    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            yield connection
+    except sqlite3.OperationalError as error:
+        raise OSError(f"{path} can not be written: {error}") from error

@@ -1,0 +1,85 @@
+"""The versions of a schema: what a new database is made of, and the steps that bring an older one up."""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from sqlite_utils.utils import sqlite3
+
+PROPERTY = "schema_version"
+VERSION = re.compile(rb"[1-9][0-9]{0,5}")
+
+
+class Step(NamedTuple):
+    """What brings a database from the version before to this one, in one transaction."""
+
+    version: int
+    statements: tuple[tuple[str, str], ...]  # what it does, as its comment says; and the SQL
+
+
+class VersionUnknown(ValueError):
+    """A database does not say of which version it is, or says what is no number."""
+
+
+class Schema:
+    """The tables of one kind of database.
+
+    Its folder holds ``schema.sql``, which makes a new one, and ``upgrades/``: ``N.sql`` brings version N - 1
+    to N, and ``unnumbered.sql`` finds the version of one that was made before databases were numbered.
+    """
+
+    def __init__(self, folder: Path, tables: set[str]) -> None:
+        """``tables``: which every database of this kind has had, from the first version on."""
+        self._upgrades = folder / "upgrades"
+        self._tables = tables
+        self.sql = (folder / "schema.sql").read_text()
+        self.version = max(self._numbers())
+
+    def _numbers(self) -> list[int]:
+        return sorted(int(path.stem) for path in self._upgrades.glob("[0-9]*.sql"))
+
+    def is_of(self, tables: set[str]) -> bool:
+        """Tell whether a database with these tables is of this kind, of whichever version."""
+        return tables >= self._tables
+
+    def find_version(self, connection: sqlite3.Connection) -> int:
+        """Find of which version a database of this kind is. Raises VersionUnknown."""
+        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'property'").fetchone():
+            sql = "SELECT value FROM property WHERE name = :name"
+            if row := connection.execute(sql, {"name": PROPERTY}).fetchone():
+                if not VERSION.fullmatch(row[0]):
+                    raise VersionUnknown(
+                        f"the version of its schema is {row[0]!r}, which is no number"
+                    )
+                return int(row[0])
+        return connection.execute((self._upgrades / "unnumbered.sql").read_text()).fetchone()[0]
+
+    def steps_from(self, version: int) -> list[Step]:
+        return [
+            Step(number, tuple(_statements((self._upgrades / f"{number}.sql").read_text())))
+            for number in self._numbers()
+            if number > version
+        ]
+
+
+def mark_version(connection: sqlite3.Connection, version: int) -> None:
+    """Write down of which version a database is, in the transaction that made it so."""
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
+    connection.execute(sql, {"name": PROPERTY, "value": str(version).encode()})
+
+
+def _statements(script: str) -> Iterator[tuple[str, str]]:
+    """Cut a script into statements, each with the last comment before it."""
+    comment, statement = "", ""
+    for line in script.splitlines(keepends=True):
+        if not statement and line.startswith("--"):
+            comment = line.removeprefix("--").strip()
+        elif statement or line.strip():
+            statement += line
+        if sqlite3.complete_statement(statement):
+            yield comment, statement
+            statement = ""

@@ -1,0 +1,159 @@
+"""Every way to fail answers in the one shape: {"code", "status", "message", "errors"?}."""
+
+import io
+import json
+import logging
+
+import pytest
+
+from marketplace import errors
+from marketplace.store import sqlite as engine
+from marketplace.store.database import write
+from tests.conftest import ALICE, TOKEN, assert_error
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/nowhere", "/v2/orderbook", "/favicon.ico", "/v1", "/v1/nft/0.0.1"]
+)
+def test_an_unknown_route(client, path):
+    assert_error(client.get(path), 404, f'There is nothing at "{path}"')
+
+
+def test_a_method_that_is_not_allowed(client):
+    r = client.delete("/v1/orderbook")
+    assert_error(r, 405, "DELETE is not allowed here", "GET")
+    assert "GET" in r.headers["Allow"]
+
+
+@pytest.mark.parametrize("body", ["", "{", "nonsense", "{'a': 1}", '{"a": NaN}', "[" * 20_000])
+def test_a_body_that_is_not_json(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 400, "The body is not JSON")
+
+
+def test_a_number_longer_than_python_reads(client):
+    r = client.post("/v1/add", data="9" * 5000, content_type="application/json")
+    assert_error(r, 422, "body must be a JSON object")
+    body = json.dumps(KEYS).replace("7", "9" * 5000)
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 422, 'serialNo must be a whole number from 1 to 9223372036854775807, not "999')
+
+
+def test_a_body_that_is_not_utf8(client):
+    r = client.post("/v1/add", data=b'{"a": "\xff"}', content_type="application/json")
+    assert_error(r, 400, "The body is not JSON")
+
+
+@pytest.mark.parametrize("body", ["null", "[]", "7", '"text"', "true", "[{}]"])
+def test_a_body_that_is_not_an_object(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 422, "body must be a JSON object")
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "", "text/plain", "application/x-www-form-urlencoded"]
+)
+def test_a_wrong_content_type(client, content_type):
+    r = client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
+    assert_error(r, 415, "Content-Type must be application/json")
+
+
+def test_a_body_that_is_too_large(client):
+    r = client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_a_chunked_body_that_is_too_large(client):
+    body = json.dumps(KEYS) + " " * 80_000 + "GARBAGE"
+    r = client.post(
+        "/v1/add",
+        input_stream=io.BytesIO(body.encode()),
+        content_type="application/json",
+        headers={"Transfer-Encoding": "chunked"},
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_several_wrong_fields_are_all_named(client):
+    body = assert_error(client.post("/v1/add", json={"serialNo": "7", "tokenId": None}), 422)
+    assert body["message"] == (
+        "accountId is required; tokenId must not be null;"
+        ' serialNo must be a whole number from 1 to 9223372036854775807, not "7"'
+    )
+    assert body["errors"]["json"].keys() == {"accountId", "tokenId", "serialNo"}
+
+
+def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
+    @app.get("/broken")
+    def broken():
+        raise RuntimeError("the password is hunter2")
+
+    with caplog.at_level(logging.ERROR):
+        r = client.get("/broken")
+    body = assert_error(r, 500, "Something went wrong here")
+    assert "hunter2" not in str(body)
+    assert [record.message for record in caplog.records] == ["Exception on /broken [GET]"]
+
+
+def test_every_domain_error_has_its_own_status():
+    kinds, found = [errors.MarketplaceError], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        found.add(kind)
+    assert all(400 <= kind.status < 600 for kind in found)
+    assert len(found) > 15
+
+
+def test_the_database_being_locked_is_said(app, client):
+    blocker = app.extensions["database"]._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    app.extensions["database"].connection.execute("PRAGMA busy_timeout = 50")
+    try:
+        r = client.post("/v1/add", json=KEYS)
+        assert_error(r, 503, f"stayed locked for {engine.BUSY_TIMEOUT_SECONDS} s")
+        assert r.headers["Retry-After"]
+    finally:
+        blocker.close()
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
+@pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
+def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
+    app.extensions["database"].close()
+    blocker = app.extensions["database"]._connect()
+    blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
+    blocker.execute("BEGIN EXCLUSIVE")
+    try:
+        assert_error(client.get(path), 503, "stayed locked for 0.05 s")
+    finally:
+        blocker.close()
+    assert client.get(path).status_code in (200, 404)
+
+
+def test_a_full_disk_is_said_and_passes(app, client):
+    connection = app.extensions["database"].connection
+    pages = connection.execute("PRAGMA page_count").fetchone()[0]
+    most = connection.execute("PRAGMA max_page_count").fetchone()[0]
+    connection.execute(f"PRAGMA max_page_count = {pages}")
+    statuses = set()
+    for serial_no in range(1, 60):
+        r = client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
+        statuses.add(r.status_code)
+        if r.status_code != 200:
+            assert_error(r, 503, "database or disk is full", "Nothing was changed")
+            assert client.get(f"/v1/nft/{TOKEN}/{serial_no}").status_code == 404
+    assert 503 in statuses
+    assert statuses <= {200, 503}
+    connection.execute(f"PRAGMA max_page_count = {most}")
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
+def test_another_fault_of_the_database_is_ours(app, client):
+    with app.app_context(), write() as connection:
+        connection.execute("DROP TABLE nft")
+    assert_error(client.get("/v1/orderbook?offset=1000"), 500, "has been logged")

@@ -1,0 +1,159 @@
+"""HTTP's own means, for every answer under /v1: ETag and 304, HEAD, gzip, and what caches may do."""
+
+import gzip
+
+import pytest
+
+from marketplace import create_app
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+
+READS = [
+    f"/v1/nft/{TOKEN}/7",
+    f"/v1/nftslisted/{TOKEN}",
+    f"/v1/user/{ALICE}/listed",
+    "/v1/orderbook",
+]
+
+
+@pytest.fixture(params=["kept", "not kept"])
+def client(request, tmp_path):
+    """A client of the service with access tokens, and of one with a host's own authentication."""
+    if request.param == "kept":
+        return authorized_client(create_app(**settings(tmp_path)), "read", "write")
+    return create_app(authenticate=lambda *_: True, **settings(tmp_path)).test_client()
+
+
+@pytest.fixture
+def listed(client):
+    keys = {"accountId": ALICE, "tokenId": TOKEN}
+    for serial_no in (7, 8):
+        client.post("/v1/add", json=keys | {"serialNo": serial_no})
+        listing = keys | {"serialNo": serial_no, "listingPrice": 5}
+        prepared = client.post("/v1/list/extwallet", json=listing).json
+        to_sign = {"accountId": ALICE, "transaction": prepared["byteArray"]}
+        client.post("/sandbox/transactions", json=client.post("/sandbox/sign", json=to_sign).json)
+        reported = client.post("/v1/comingsoon", json=keys | {"serialNo": serial_no})
+        assert reported.json == {"result": "OK"}
+
+
+@pytest.mark.parametrize("url", READS)
+def test_an_answer_has_a_strong_etag_and_may_be_kept_by_its_client_only(client, listed, url):
+    for _ in range(2):
+        r = client.get(url)
+        assert r.status_code == 200
+        assert r.headers["ETag"].startswith('"')
+        assert r.headers["Cache-Control"] == "private, no-cache"
+        assert r.headers["Vary"] == "Authorization, Accept-Encoding, Origin"
+        assert r.headers["Content-Length"] == str(len(r.data))
+        assert r.mimetype == "application/json"
+
+
+@pytest.mark.parametrize("url", READS)
+def test_a_matching_etag_is_answered_with_304(client, listed, url):
+    etag = client.get(url).headers["ETag"]
+    for wanted in (etag, f'"other", {etag}', f"W/{etag}", "*"):
+        r = client.get(url, headers={"If-None-Match": wanted})
+        assert r.status_code == 304
+        assert r.data == b""
+        assert r.headers["ETag"] == etag
+        assert "Content-Length" not in r.headers
+
+
+@pytest.mark.parametrize("wanted", ['"{}', "", ",", '"other"', 'W/"other"', "W/*", "\x80"])
+def test_other_and_malformed_etags_are_ignored(client, listed, wanted):
+    tag = client.get("/v1/orderbook").headers["ETag"].strip('"')
+    r = client.get("/v1/orderbook", headers={"If-None-Match": wanted.format(tag)})
+    assert r.status_code == 200
+
+
+def test_a_change_changes_the_etag(client, listed):
+    before = client.get("/v1/orderbook").headers["ETag"]
+    client.post(
+        "/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": "0.0.1002"}
+    )
+    client.post("/v1/comingsoon", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
+    r = client.get("/v1/orderbook", headers={"If-None-Match": before})
+    assert r.status_code == 200
+    assert r.headers["ETag"] != before
+
+
+@pytest.mark.parametrize("url", READS)
+def test_head_tells_the_same_without_a_body(client, listed, url):
+    got, head = client.get(url), client.head(url)
+    assert head.status_code == 200
+    assert head.data == b""
+    assert dict(head.headers) == dict(got.headers)
+
+
+def test_head_of_what_is_not_there(client):
+    r = client.head(f"/v1/nft/{TOKEN}/99")
+    assert r.status_code == 404
+    assert r.data == b""
+
+
+def test_it_is_compressed_when_asked_for(client, listed):
+    plain = client.get("/v1/orderbook")
+    for _ in range(2):
+        r = client.get("/v1/orderbook", headers={"Accept-Encoding": "br, gzip;q=0.8"})
+        assert r.headers["Content-Encoding"] == "gzip"
+        assert gzip.decompress(r.data) == plain.data
+        assert len(r.data) < len(plain.data)
+        assert r.headers["ETag"] != plain.headers["ETag"]
+    again = {"Accept-Encoding": "gzip", "If-None-Match": r.headers["ETag"]}
+    assert client.get("/v1/orderbook", headers=again).status_code == 304
+    assert client.get("/v1/orderbook").data == plain.data
+
+
+@pytest.mark.parametrize(
+    "accepted",
+    ["identity", "gzip;q=0", "GZIP;q=0.0", "gzip; q=0.", "gzip;x=1;q=0.000", "br", "gzipped", ""],
+)
+def test_it_is_not_compressed_when_not_asked_for(client, listed, accepted):
+    r = client.get("/v1/orderbook", headers={"Accept-Encoding": accepted})
+    assert "Content-Encoding" not in r.headers
+
+
+def test_short_answers_are_not_compressed(client):
+    r = client.get("/v1/orderbook", headers={"Accept-Encoding": "gzip"})
+    assert "Content-Encoding" not in r.headers
+    assert r.data == b"[]"
+
+
+def test_errors_are_left_as_they_are(client):
+    r = client.get("/v1/orderbook?limit=99", headers={"Accept-Encoding": "gzip"})
+    assert r.status_code == 422
+    assert "ETag" not in r.headers
+
+
+@pytest.mark.parametrize(
+    ("path", "status"), [(f"/v1/nft/{TOKEN}/99", 404), ("/v1//orderbook", 404)]
+)
+def test_no_cache_on_the_way_keeps_an_error_or_a_redirect(client, path, status):
+    """RFC 9111 lets them keep both, by a guess of their own."""
+    for method in ("GET", "HEAD"):
+        r = client.open(path, method=method)
+        assert r.status_code == status
+        assert r.headers["Cache-Control"] == "private, no-cache"
+        assert "Authorization" in r.headers["Vary"]
+
+
+@pytest.mark.parametrize(
+    "path", ["//", "//v1/orderbook", "/v1//orderbook", "//evil.example/%2e%2e"]
+)
+@pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
+def test_a_double_slash_leads_nowhere(client, path, method):
+    """A redirect to //evil.example would leave the service."""
+    r = client.open(path, method=method, base_url="https://shop.example:8443/nft/market")
+    assert r.status_code == 404
+    assert "Location" not in r.headers
+
+
+@pytest.mark.parametrize("host", ["a" * 80, "[::1]:80", "other.example"])
+def test_what_the_client_calls_the_host_does_not_matter(client, host):
+    assert client.get("/v1/orderbook", headers={"Host": host}).json == []
+
+
+def test_a_host_that_is_none_is_refused_clearly(client):
+    """RFC 9112, 3.2: a 400."""
+    r = client.get("/v1/orderbook", headers={"Host": "a..b"})
+    assert_error(r, 400, "Host", "a..b")

@@ -1,0 +1,52 @@
+import pytest
+
+from marketplace import create_app
+from tests.conftest import ALICE, BOB, TOKEN, assert_error, authorized_client, settings
+
+
+def get(client, account_id=ALICE, **query):
+    return client.get(f"/v1/user/{account_id}/listed", query_string=query)
+
+
+def test_it_works(client, lister):
+    lister((TOKEN, 1))
+    lister((TOKEN, 2))
+    lister((TOKEN, 3), account_id=BOB)
+
+    r = get(client)
+    assert r.status_code == 200
+    assert [nft["serialNo"] for nft in r.json] == [2, 1]
+    assert all(nft["owner"] == {"accountId": ALICE} for nft in r.json)
+
+
+def test_it_shows_ten_by_default(client, lister):
+    for serial_no in range(1, 12):
+        lister((TOKEN, serial_no))
+
+    r = get(client)
+    assert [nft["serialNo"] for nft in r.json] == list(range(11, 1, -1))
+    url = r.headers["Link"].removeprefix("<").removesuffix('>; rel="next"')
+    assert url.startswith(f"/v1/user/{ALICE}/listed?limit=10&page=")
+    assert [nft["serialNo"] for nft in client.get(url).json] == [1]
+    assert len(get(client, limit=11).json) == 11
+    assert len(get(client, limit=3).json) == 3
+
+
+def test_it_handles_an_account_without_listings(client):
+    assert get(client, "0.0.999999").json == []
+
+
+def test_it_allows_up_to_a_thousand(client):
+    assert get(client, limit=1000).status_code == 200
+    assert_error(get(client, limit=1001), 422, "limit must be a whole number from 1 to 1000")
+
+
+def test_its_maximum_is_a_setting(tmp_path):
+    client = authorized_client(create_app(USER_LIMIT_MAX=50, **settings(tmp_path)), "read")
+    assert get(client, limit=50).status_code == 200
+    assert_error(get(client, limit=51), 422, "from 1 to 50")
+
+
+@pytest.mark.parametrize("account_id", ["0.0", "alice", "0.0.1001 ", "0.0.01", "0.0.-1"])
+def test_it_rejects_a_bad_account_id(client, account_id):
+    assert_error(get(client, account_id), 422, "accountId must be three integers joined by dots")

@@ -1,0 +1,133 @@
+"""The document describes all of it: it validates, and the service never answers what it does not say."""
+
+import pytest
+import schemathesis
+from hypothesis import HealthCheck, Phase, given, settings
+from openapi_spec_validator import validate
+from schemathesis import GenerationMode
+from schemathesis.checks import not_a_server_error
+from schemathesis.specs.openapi.checks import (
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+    status_code_conformance,
+)
+
+from marketplace import create_app
+from tests.conftest import authorized_client
+from tests.conftest import settings as folders
+
+CHECKS = [
+    not_a_server_error,
+    status_code_conformance,
+    content_type_conformance,
+    response_headers_conformance,
+    response_schema_conformance,
+]
+
+
+def document(app, path="/openapi.json"):
+    return app.test_client().get(path).json
+
+
+def operations(document):
+    for path, item in document["paths"].items():
+        for method, operation in item.items():
+            if method in ("get", "post"):
+                yield path, method, operation
+
+
+@pytest.mark.parametrize("path", ["/openapi.json", "/sandbox/openapi.json"])
+def test_the_document_is_valid(app, path):
+    validate(document(app, path))
+
+
+def test_it_holds_the_seven_endpoints(app):
+    assert {(method, path) for path, method, _ in operations(document(app)) if "/v1/" in path} == {
+        ("get", "/v1/nft/{tokenId}/{serialNo}"),
+        ("get", "/v1/nftslisted/{tokenId}"),
+        ("get", "/v1/user/{accountId}/listed"),
+        ("get", "/v1/orderbook"),
+        ("post", "/v1/add"),
+        ("post", "/v1/list/{wallet}"),
+        ("post", "/v1/comingsoon"),
+    }
+
+
+def test_every_operation_is_described(app):
+    for path, method, operation in operations(document(app)):
+        assert operation["summary"], path
+        assert "200" in operation["responses"], path
+        if path.startswith("/v1/"):
+            assert operation["security"] == [{"bearerToken": []}], path
+            assert {"401", "403"} <= operation["responses"].keys(), path
+        if method == "post":
+            assert {"400", "404", "413", "415", "422", "503"} <= operation["responses"].keys()
+
+
+def test_every_field_has_a_description_and_an_example(app):
+    for name, schema in document(app)["components"]["schemas"].items():
+        for field, described in schema["properties"].items():
+            assert "description" in described or "$ref" in described or "allOf" in described, (
+                name,
+                field,
+            )
+
+
+def test_the_server_address_follows_the_mount(app):
+    assert document(app)["servers"] == [{"url": "/"}]
+    r = app.test_client().get("/openapi.json", environ_overrides={"SCRIPT_NAME": "/market"})
+    assert r.json["servers"] == [{"url": "/market"}]
+
+
+def test_the_reference_page_needs_no_internet(app):
+    client = app.test_client()
+    page = client.get("/reference").text
+    assert "://" not in page
+    assert "<script>" not in page
+    for asset in ("swagger-ui-bundle.js", "swagger-ui-standalone-preset.js", "swagger-ui.css"):
+        with client.get(f"/reference/assets/{asset}") as r:
+            assert r.status_code == 200
+
+
+@pytest.fixture(scope="module")
+def served(tmp_path_factory):
+    app = create_app(**folders(tmp_path_factory.mktemp("served")))
+    client = authorized_client(app, "read", "write")
+    for serial_no in (7, 8):
+        keys = {"accountId": "0.0.1001", "tokenId": "0.0.5005", "serialNo": serial_no}
+        client.post("/v1/add", json=keys)
+    return app, client.environ_base["HTTP_AUTHORIZATION"]
+
+
+@pytest.mark.parametrize("mode", list(GenerationMode))
+@pytest.mark.parametrize("path", ["/openapi.json", "/sandbox/openapi.json"])
+def test_no_answer_is_undescribed(served, path, mode):
+    app, authorization = served
+    application = app if path == "/openapi.json" else app.extensions["sandbox"]
+    schema = schemathesis.openapi.from_wsgi("/openapi.json", application)
+    for operation in schema.get_all_operations():
+        check_operation(operation.ok(), mode, authorization)
+
+
+def check_operation(operation, mode, authorization):
+    if (
+        mode is GenerationMode.NEGATIVE
+        and not any(operation.iter_parameters())
+        and not operation.body
+    ):
+        return
+
+    @settings(
+        max_examples=40,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        phases=[Phase.generate],
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(case=operation.as_strategy(generation_mode=mode))
+    def check(case):
+        case.call_and_validate(headers={"Authorization": authorization}, checks=CHECKS)
+
+    check()

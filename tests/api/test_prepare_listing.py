@@ -1,0 +1,120 @@
+import base64
+
+import pytest
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace import create_app
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, settings
+
+
+def prepare(client, wallet="extwallet", **fields):
+    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250} | fields
+    return client.post(f"/v1/list/{wallet}", json=body)
+
+
+def bodies(r):
+    """Read the bytes back as the ledger would."""
+    transactions = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
+    signed = [
+        SignedTransaction.FromString(transaction.signedTransactionBytes)
+        for transaction in transactions.transaction_list
+    ]
+    assert all(not item.sigMap.sigPair for item in signed)
+    return [TransactionBody.FromString(item.bodyBytes) for item in signed]
+
+
+def test_it_works(client, nft):
+    r = prepare(client)
+
+    assert r.status_code == 200
+    assert r.json == {
+        "byteArray": r.json["byteArray"],
+        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
+    }
+    [body] = bodies(r)
+    [approval] = body.cryptoApproveAllowance.nftAllowances
+    assert approval.tokenId.tokenNum == 7001
+    assert approval.owner.accountNum == 1001
+    assert approval.spender.accountNum == 9001
+    assert list(approval.serial_numbers) == [7]
+    assert not approval.HasField("approved_for_all")
+    assert body.transactionID.accountID.accountNum == 1001
+    assert (
+        body.memo == f"Listing NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace"
+    )
+    assert body.transactionFee == 500_000_000
+    assert body.transactionValidDuration.seconds == 180
+    assert body.nodeAccountID.accountNum == 3
+
+
+def test_it_follows_the_settings(tmp_path):
+    app = create_app(
+        ACCOUNT_ID="0.0.4321",
+        NAME="Kunsthalle",
+        NODE_ACCOUNT_IDS="0.0.4,0.0.5",
+        MAX_TRANSACTION_FEE="0.75",
+        TRANSACTION_VALID_SECONDS=60,
+        WALLETS="blade,hashpack",
+        **settings(tmp_path),
+    )
+    client = authorized_client(app, "read", "write")
+    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
+
+    first, second = bodies(prepare(client, "hashpack"))
+    assert (first.nodeAccountID.accountNum, second.nodeAccountID.accountNum) == (4, 5)
+    assert first.cryptoApproveAllowance.nftAllowances[0].spender.accountNum == 4321
+    assert first.memo.endswith("for 250 HBAR on Kunsthalle")
+    assert first.transactionFee == 75_000_000
+    assert first.transactionValidDuration.seconds == 60
+    assert_error(prepare(client, "extwallet"), 404, "extwallet", "blade, hashpack")
+
+
+def test_it_prepares_a_new_transaction_each_time(client, nft):
+    first, second = bodies(prepare(client))[0], bodies(prepare(client))[0]
+    assert first.transactionID != second.transactionID
+
+
+def test_it_handles_an_unknown_wallet(client, nft):
+    assert_error(prepare(client, "myspace"), 404, '"myspace" is not a wallet', "extwallet")
+
+
+def test_it_handles_an_nft_that_is_not_stored(client):
+    assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored: POST /v1/add it first")
+
+
+def test_it_refuses_who_is_not_the_owner(client, nft):
+    r = prepare(client, accountId=CHARLIE)
+    assert_error(r, 409, f"{TOKEN} #7 belongs to {ALICE}, not to {CHARLIE}")
+
+
+def test_it_asks_the_ledger_about_a_new_owner(client, nft, ledger):
+    ledger.hand_over(nft, BOB)
+
+    assert prepare(client, accountId=BOB).json["metadata"]["accountToSign"] == BOB
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": BOB}
+
+
+def test_a_new_owner_ends_the_old_owners_listing(client, nft, lister, ledger):
+    lister(nft, add=False)
+    ledger.hand_over(nft, BOB)
+
+    prepare(client, accountId=BOB)
+    assert client.get("/v1/orderbook").json == []
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["listingPrice"] == 0
+
+
+def test_the_marketplace_itself_can_not_sell(client, nft, ledger):
+    ledger.hand_over(nft, "0.0.9001")
+    assert_error(prepare(client, accountId="0.0.9001"), 409, "SPENDER_ACCOUNT_SAME_AS_OWNER")
+
+
+@pytest.mark.parametrize("price", [0, -5, 50_000_000_001, 2**63, 1.5, 250.0, "250", True, None])
+def test_it_rejects_a_bad_price(client, nft, price):
+    assert_error(prepare(client, listingPrice=price), 422, "listingPrice must")
+
+
+def test_it_takes_the_whole_supply(client, nft):
+    [body] = bodies(prepare(client, listingPrice=50_000_000_000))
+    assert "for 50000000000 HBAR" in body.memo

@@ -1,0 +1,273 @@
+import base64
+
+import pytest
+
+from marketplace import times
+from marketplace.ids import TransactionId
+from marketplace.market import sales
+from tests import lives
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+def prepare(client, price=250, **fields):
+    r = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": price} | fields)
+    return r.json["byteArray"]
+
+
+def report(client, transaction_id=None, **fields):
+    body = KEYS | fields
+    if transaction_id is not None:
+        body["transactionId"] = transaction_id
+    return client.post("/v1/comingsoon", json=body)
+
+
+def shown(client):
+    return client.get(f"/v1/nft/{TOKEN}/7").json
+
+
+@pytest.fixture
+def long_ago(app, ledger):
+    """A listing of ten minutes ago, when it can't be valid any more: its bytes and the moment."""
+    then = times.now() - 600 * times.SECOND
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    return base64.b64encode(prepared.transaction), then
+
+
+def test_it_works(client, nft, ledger):
+    transaction_id = ledger.sign_and_submit(prepare(client))
+
+    r = report(client, transaction_id)
+    assert r.status_code == 200
+    assert r.json == {"result": "OK"}
+    assert shown(client)["isForSale"] is True
+    assert shown(client)["listingPrice"] == 250
+    assert [nft["serialNo"] for nft in client.get("/v1/orderbook").json] == [7]
+
+
+def test_it_lists_at_consensus_time(client, nft, ledger, lister):
+    transaction_id = TransactionId.parse(lister(nft, add=False))
+    rows = client.get(f"/sandbox/api/v1/transactions/{transaction_id.dashed}").json["transactions"]
+    consensus_at = times.to_iso(times.from_consensus(rows[0]["consensus_timestamp"]))
+    assert shown(client)["lastListedDate"] == consensus_at[:23] + "Z"
+
+
+def test_it_needs_no_transaction_id(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client))
+    assert report(client).json == {"result": "OK"}
+
+
+def test_it_reads_both_forms_of_a_transaction_id(client, nft, ledger):
+    transaction_id = ledger.sign_and_submit(prepare(client))
+    account_id, start = transaction_id.split("@")
+    seconds, nanos = start.split(".")
+
+    assert report(client, f"{account_id}-{seconds}-{nanos}").json == {"result": "OK"}
+    assert report(client, f"{account_id}@{seconds}.{int(nanos)}").json == {"result": "OK"}
+
+
+def test_it_may_be_repeated(client, nft, lister):
+    transaction_id = lister(nft, add=False)
+    before = shown(client)
+    assert report(client, transaction_id).json == {"result": "OK"}
+    assert report(client).json == {"result": "OK"}
+    assert shown(client) == before
+
+
+def test_it_answers_pending_before_the_ledger_knows(client, nft, ledger):
+    byte_array = prepare(client)
+
+    r = report(client)
+    assert r.status_code == 202
+    assert r.json == {"result": "PENDING"}
+    assert int(r.headers["Retry-After"]) > 0
+    assert shown(client)["isForSale"] is False
+
+    ledger.sign_and_submit(byte_array)
+    assert report(client).status_code == 200
+
+
+def test_it_refuses_what_was_never_submitted_once_it_expired(client, long_ago):
+    body = assert_error(report(client), 409, "was not submitted in time (TRANSACTION_EXPIRED)")
+    assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
+    assert shown(client)["isForSale"] is False
+
+
+def test_it_still_finds_a_late_one_that_was_submitted_in_time(client, long_ago, ledger):
+    byte_array, then = long_ago
+    receipt = ledger.submit(ledger.sign(byte_array), then)
+    assert receipt.result == "SUCCESS"
+    assert report(client, receipt.transaction_id).json == {"result": "OK"}
+
+
+def test_it_refuses_what_the_ledger_refused(client, nft, ledger):
+    byte_array = prepare(client)
+    ledger.hand_over(nft, BOB)
+    receipt = ledger.submit(ledger.sign(byte_array))
+    assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+
+    for _ in range(2):
+        body = assert_error(report(client), 409, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+        assert body["errors"]["ledger"]["result"] == ["SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"]
+
+
+def test_it_does_not_take_a_wrong_signature_for_a_listing(client, nft, ledger, lister):
+    lister((TOKEN, 8))  # the ledger knows Alice's key from now on
+    receipt = ledger.submit(ledger.sign(prepare(client), CHARLIE))
+    assert receipt.result == "INVALID_SIGNATURE"
+    assert report(client).status_code == 202
+
+
+def test_it_handles_a_foreign_transaction_id(client, nft, ledger, lister):
+    foreign = lister((TOKEN, 8))
+    prepare(client)
+    r = report(client, foreign)
+    assert_error(r, 404, f"{foreign} was not prepared here for {ALICE} and {TOKEN} #7")
+    assert shown(client)["isForSale"] is False
+
+
+def test_it_handles_a_listing_that_was_never_prepared(client, nft):
+    assert_error(report(client), 404, "No listing was prepared here", "POST /v1/list/<wallet>")
+    assert_error(report(client, accountId=CHARLIE), 404, CHARLIE)
+
+
+def test_it_handles_an_nft_that_is_not_stored(client):
+    assert_error(report(client), 404, "is not stored")
+
+
+def test_it_handles_a_transfer_in_between(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client))
+    ledger.hand_over(nft, BOB)
+
+    assert_error(report(client), 409, "no longer listed", f"belongs to {BOB} now")
+    assert shown(client)["isForSale"] is False
+    assert shown(client)["owner"] == {"accountId": BOB}
+
+
+def test_it_notices_that_a_listed_nft_was_sold_since(client, nft, ledger, lister):
+    lister(nft, add=False)
+    ledger.hand_over(nft, BOB)
+
+    assert_error(report(client), 409, f"belongs to {BOB} now")
+    assert client.get("/v1/orderbook").json == []
+
+
+def test_an_old_listing_does_not_come_back_with_its_old_owner(client, nft, ledger, lister):
+    old = lister(nft, listing_price=5, add=False)
+    ledger.hand_over(nft, BOB)
+    assert_error(report(client, old), 409)
+    ledger.hand_over(nft, ALICE)
+    ledger.sign_and_submit(prepare(client, 900))
+
+    assert report(client, old).json == {"result": "OK"}  # the listing that stands was found instead
+    assert shown(client)["listingPrice"] == 900
+
+
+def test_an_unreported_listing_never_outlives_the_one_that_replaced_it(client, nft, ledger):
+    old = ledger.sign_and_submit(prepare(client, 5))
+    ledger.hand_over(nft, BOB)
+    ledger.hand_over(nft, ALICE)
+    ledger.sign_and_submit(prepare(client, 900))
+
+    assert report(client, old).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 900
+
+
+def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger):
+    transaction_id = ledger.sign_and_submit(prepare(client))
+    ledger.approve(nft, ALICE, "0.0.9001")
+
+    assert_error(report(client, transaction_id), 409, "a later CRYPTOAPPROVEALLOWANCE ended it")
+    assert shown(client)["isForSale"] is False
+
+
+def test_so_it_does_one_that_was_confirmed_before(client, nft, ledger, lister):
+    transaction_id = lister(nft, add=False)
+    ledger.approve(nft, ALICE, "0.0.9001")
+
+    assert_error(report(client, transaction_id), 409, "a later CRYPTOAPPROVEALLOWANCE ended it")
+    assert shown(client)["isForSale"] is False
+
+
+def test_an_altered_new_listing_ends_the_old_one(client, nft, ledger, lister):
+    lister(nft, add=False)
+    ledger.submit_altered(prepare(client, 90), memo="Listing for 5 HBAR")
+    assert_error(report(client), 409, "its memo is another")
+    assert shown(client)["isForSale"] is False
+
+
+def test_without_an_id_it_finds_the_one_that_was_signed(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client, 100))
+    prepare(client, 200)
+
+    assert report(client).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 100
+
+
+def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
+    lister(nft, listing_price=100, add=False)
+    byte_array = prepare(client, 80)
+    transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
+
+    assert report(client, transaction_id).status_code == 202
+    assert (
+        report(client).status_code == 200
+    )  # without it, the question is whether the NFT is listed
+    ledger.sign_and_submit(byte_array)
+    assert report(client, transaction_id).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 80
+
+
+def test_it_handles_a_withdrawn_approval(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client))
+    ledger.withdraw(nft, ALICE)
+    assert_error(report(client), 409, "its owner withdrew the approval")
+
+
+def test_the_price_is_what_the_owner_signed(client, nft, ledger):
+    memo = "Listing NFT with 0.0.7001 and Serial Number 7 for 1 HBAR on another wallet's page"
+    ledger.submit_altered(prepare(client, 250), memo=memo)
+    assert report(client).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 1
+
+
+@pytest.mark.parametrize(
+    ("change", "name"),
+    [
+        ({"memo": "Listing NFT with 0.0.7001 and Serial Number 8 for 1 HBAR"}, "CRYPTOAPPROVE"),
+        ({"memo": "Listing NFT with 0.0.7001 and Serial Number 7 for 0 HBAR"}, "CRYPTOAPPROVE"),
+        ({"transfer_to": BOB}, "CRYPTOTRANSFER"),
+    ],
+)
+def test_it_refuses_an_altered_transaction_of_the_same_id(client, nft, ledger, change, name):
+    ledger.submit_altered(prepare(client), **change)
+    assert_error(report(client), 409, f"is a {name}", "its kind or its memo is another")
+    assert shown(client)["isForSale"] is False
+
+
+@pytest.mark.parametrize("order", [(0, 1), (1, 0)])
+def test_the_last_of_two_listings_wins_in_either_order_of_reports(client, nft, ledger, order):
+    ids = [ledger.sign_and_submit(prepare(client, price)) for price in (100, 200)]
+
+    for position in order:
+        assert report(client, ids[position]).json == {"result": "OK"}
+    assert shown(client)["listingPrice"] == 200
+
+
+def test_a_new_price_needs_no_unlisting(client, nft, lister):
+    lister(nft, listing_price=100, add=False)
+    lister(nft, listing_price=80, add=False)
+    assert shown(client)["listingPrice"] == 80
+    assert len(client.get("/v1/orderbook").json) == 1
+
+
+@pytest.mark.parametrize(
+    "transaction_id",
+    ["", "0.0.1001", "0.0.1001@5", "0.0.1001@5.1\n", "0.0.1001@-5.1", "0.0.x@1.2", 5, "٠.0.1@1.2"],
+)
+def test_it_rejects_a_bad_transaction_id(client, nft, transaction_id):
+    assert_error(report(client, transaction_id), 422, "transactionId must be a transaction id")

@@ -1,0 +1,166 @@
+"""Who may call: every endpoint asks for a token, of the right scope, that lives."""
+
+import pytest
+
+from marketplace import create_app, errors, times
+from marketplace.store import access_tokens, queries
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+READS = [
+    f"/v1/nft/{TOKEN}/7",
+    f"/v1/nftslisted/{TOKEN}",
+    f"/v1/user/{ALICE}/listed",
+    "/v1/orderbook",
+]
+WRITES = ["/v1/add", "/v1/list/extwallet", "/v1/comingsoon"]
+
+
+def call(client, url, **headers):
+    if url in WRITES:
+        return client.post(url, json=KEYS | {"listingPrice": 5}, headers=headers)
+    return client.get(url, headers=headers)
+
+
+def run(app, *words):
+    return app.test_cli_runner().invoke(args=["token", *words])
+
+
+@pytest.mark.parametrize("url", READS + WRITES)
+def test_every_endpoint_asks_for_a_token(app, url):
+    r = call(app.test_client(), url)
+    assert_error(r, 401, "Authorization: Bearer <token>")
+    assert r.headers["WWW-Authenticate"] == "Bearer"
+
+
+@pytest.mark.parametrize("url", READS + WRITES)
+def test_every_endpoint_asks_for_its_scope(app, url):
+    client = authorized_client(app, "read" if url in WRITES else "write")
+    r = call(client, url)
+    assert_error(r, 403, "lacks the scope")
+    assert 'error="insufficient_scope"' in r.headers["WWW-Authenticate"]
+
+
+def test_authentication_comes_before_validation(app):
+    assert call(app.test_client(), "/v1/nft/nonsense/x").status_code == 401
+    r = app.test_client().post("/v1/add", data="not json")
+    assert r.status_code == 401
+
+
+@pytest.mark.parametrize(
+    "header",
+    [
+        "",
+        "Bearer",
+        "Bearer ",
+        "Basic dXNlcjpwYXNz",
+        "Token x",
+        "Bearer a b",
+        "Bearer é",
+        "x" * 8000,
+    ],
+)
+def test_it_rejects_a_broken_header(app, header):
+    r = call(app.test_client(), "/v1/orderbook", Authorization=header)
+    assert_error(r, 401, "not of the form: Bearer <token>")
+
+
+def test_it_rejects_an_unknown_token(app):
+    r = call(app.test_client(), "/v1/orderbook", Authorization="Bearer nftm_unknown")
+    assert_error(r, 401, "not known here")
+    assert 'error="invalid_token"' in r.headers["WWW-Authenticate"]
+
+
+def test_it_reads_the_scheme_in_any_case(app):
+    token = run(app, "create", "any case").output.strip()
+    r = call(app.test_client(), "/v1/orderbook", Authorization=f"bearer  {token}")
+    assert r.status_code == 200
+
+
+def test_only_a_hash_is_stored(app):
+    token = run(app, "create", "secret").output.strip()
+    with app.app_context():
+        [row] = queries.list_access_tokens(read())
+    assert token not in "".join(map(str, tuple(row)))
+    assert row["hash"] == access_tokens.hash_token(token)
+
+
+def test_a_revoked_token_stops_at_once(app):
+    client = authorized_client(app, "read")
+    assert call(client, "/v1/orderbook").status_code == 200
+    name = run(app, "list").output.partition("  [")[0]
+    assert run(app, "revoke", name).output == f"Revoked {name}\n"
+    assert_error(call(client, "/v1/orderbook"), 401, "was revoked")
+
+
+def test_an_expired_token_stops_at_once(app):
+    client = authorized_client(app, "read")
+    with app.app_context(), write() as db:
+        db.execute("UPDATE access_token SET expires_at = ?", (times.to_iso(times.now()),))
+    assert_error(call(client, "/v1/orderbook"), 401, "expired")
+
+
+def test_commands_make_list_and_revoke(app):
+    assert run(app, "list").output.startswith("There is no access token yet")
+    made = run(app, "create", "shop", "--scope", "read", "--scope", "write", "--expires-in", "12h")
+    assert made.output.startswith("nftm_")
+    assert made.exit_code == 0
+    assert run(app, "create", "forever", "--expires-in", "never").exit_code == 0
+
+    first, second = run(app, "list").output.splitlines()
+    assert first.startswith("shop  [read write]  created ")
+    assert "expires 20" in first
+    assert second.startswith("forever  [read]  created ")
+    assert second.endswith("never expires")
+
+    run(app, "revoke", "shop")
+    assert "revoked 20" in run(app, "list").output
+    assert run(app, "create", "shop").exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("words", "sentence"),
+    [
+        (("create", "shop"), "A token named shop exists"),
+        (("create", "x" * 65), "is not a name"),
+        (("create", "a\nb"), "is not a name"),
+        (("create", "other", "--expires-in", "soon"), "'soon' is not like 12h, 90d or never"),
+        (("create", "other", "--expires-in", "0d"), "is not like"),
+        (("create", "other", "--scope", "admin"), "'admin' is not one of"),
+        (("revoke", "nobody"), "There is no living token named nobody"),
+    ],
+)
+def test_commands_refuse_nonsense(app, words, sentence):
+    run(app, "create", "shop")
+    result = run(app, *words)
+    assert result.exit_code != 0
+    assert sentence in result.output
+
+
+def test_a_host_brings_its_own_authentication(tmp_path):
+    seen = []
+
+    def authenticate(request, scope):
+        seen.append((request.headers.get("X-User"), scope))
+        if request.headers.get("X-User") == "charlie":
+            raise errors.ScopeMissing(scope)
+        return request.headers.get("X-User") == "alice"
+
+    client = create_app(authenticate=authenticate, **settings(tmp_path)).test_client()
+    assert call(client, "/v1/orderbook", **{"X-User": "alice"}).status_code == 200
+    assert_error(call(client, "/v1/orderbook", **{"X-User": "bob"}), 401, "not allowed")
+    assert_error(call(client, "/v1/add", **{"X-User": "charlie"}), 403, "write")
+    assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
+
+
+@pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
+def test_a_command_says_that_the_database_is_locked(app, command):
+    database = app.extensions["database"]
+    blocker = database._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    database.connection.execute("PRAGMA busy_timeout = 50")
+    result = app.test_cli_runner().invoke(args=["token", *command])
+    blocker.close()
+    assert result.exit_code == 1
+    assert result.stderr.startswith("Error: The database stayed locked for")

@@ -1,0 +1,163 @@
+"""An NFT's page, and a stranger's words on it."""
+
+import base64
+import json
+import re
+import urllib.request
+
+import pytest
+import sqlite_utils
+from playwright.sync_api import expect
+
+from marketplace.sandbox import wallet
+from tests import lives
+from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+
+require_chromium()
+
+ALICE, CHARLIE = "0.0.1001", "0.0.1003"
+JSON = {"Content-Type": "application/json"}
+
+MARKUP = (
+    """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
+)
+PROBE = ("0.0.6666", 1)
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_it_works(visit, size, scheme):
+    visitor = visit("/?collection=0.0.5001", size=size, scheme=scheme)
+    page = visitor.page
+    page.locator("#gallery h2 a").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Tides #\d+$"))
+    expect(page).to_have_title(re.compile(r"^Tides #\d+ · NFT Marketplace$"))
+    expect(page.locator(".traits > div").first).to_be_visible()
+    fields = page.locator("#fields dt").all_inner_texts()
+    assert fields[:4] == ["Token", "Serial number", "Name", "File type"]
+    expect(page.locator(".history li")).to_have_count(2)
+    expect(page.locator(".history .memo")).to_contain_text("Listing NFT with 0.0.5001")
+    expect(page.locator(".history .what").last).to_contain_text("Minted for 0.0.100")
+    visitor.look("nft")
+
+
+def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
+    page = visit("/demo/nft/0.0.5001/1").page
+    exchange = page.locator("#calls .exchange").first
+    expect(exchange.locator("code").nth(2)).to_contain_text('"serialNo": 1')
+    curl = exchange.locator("code").nth(1)
+    expect(curl).to_contain_text("/v1/nft/0.0.5001/1'")
+    expect(curl).to_contain_text("-H 'Authorization: Bearer nftm_")
+
+
+def test_code_is_copied(visit):
+    visitor = visit("/demo/nft/0.0.5001/1", permissions=["clipboard-read", "clipboard-write"])
+    visitor.page.get_by_role("button", name="Copy the answer of /v1/nft/0.0.5001/1").click()
+    expect(visitor.page.locator("#calls [role=status]").filter(has_text="Copied")).to_have_count(1)
+    copied = json.loads(visitor.page.evaluate("navigator.clipboard.readText()"))
+    assert copied["token"] == "0.0.5001"
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_it_handles_an_nft_that_is_not_stored(visit, size):
+    visitor = visit("/demo/nft/0.0.7777/1", size=size, refusals=[404])
+    sentence = "0.0.7777 #1 is not stored: POST /v1/add it first"
+    expect(visitor.page.locator("#state")).to_contain_text(sentence)
+    visitor.look("nft-not-stored")
+    visitor.page.get_by_role("link", name="Add and list it").click()
+    expect(visitor.page.get_by_label("Token")).to_have_value("0.0.7777")
+
+
+def test_it_handles_nonsense(visit):
+    page = visit("/demo/nft/Tides/seven", refusals=[400, 422]).page
+    expect(page.locator("#state")).to_contain_text("tokenId must be three integers")
+    expect(page.locator("#history")).to_contain_text("Invalid parameter: tokenid")
+
+
+def test_a_purchase_ends_the_listing(visit):
+    page = visit("/?collection=0.0.5003", refusals=[409]).page
+    page.locator("#gallery h2 a").last.click()
+    page.get_by_label("Account that buys").fill("0.0.1003")
+    page.get_by_role("button", name="Buy, and report again").click()
+    said = page.locator("#buying .outcome")
+    expect(said).to_contain_text("The listing has left the order book.")
+    expect(said).to_contain_text("is no longer listed: it belongs to 0.0.1003 now")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
+
+
+def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
+    """Not what a stranger wrote who paid for the schedule that executed it."""
+    url, nft = market[0], ("0.0.7801", 1)
+
+    def call(path, body=None):
+        content = json.dumps(body).encode() if body else None
+        request = urllib.request.Request(f"{url}/sandbox{path}", content, JSON)
+        return json.load(urllib.request.urlopen(request, timeout=10))
+
+    call(f"/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
+    body = lives.new_body(CHARLIE, "the stranger's memo")
+    scheduled = body.scheduleCreate.scheduledTransactionBody
+    scheduled.memo = "the memo that was signed"
+    lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
+    signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
+    receipt = call("/transactions", {"transaction": base64.b64encode(signed).decode()})
+    assert receipt["result"] == "SUCCESS"
+    call("/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+
+    visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
+    told = visitor.page.locator(".history .what")
+    expect(told.nth(0)).to_have_text("Its metadata was updated")
+    expect(told.nth(1)).to_contain_text("Approved for sale")
+    expect(visitor.page.locator(".history .memo")).to_have_text("the memo that was signed")
+    visitor.look("nft-history")
+
+
+@pytest.fixture
+def probe(market):
+    """An NFT for sale whose every word is markup."""
+    path = market[1] / "instance" / "marketplace.db"
+    nft = {
+        "token": PROBE[0],
+        "serial_no": PROBE[1],
+        "name": MARKUP,
+        "file_type": MARKUP,
+        "attributes": json.dumps([{"trait_type": MARKUP, "value": MARKUP}]),
+        "original_image_url": "javascript:alert(3)",
+        "owner": "0.0.1001",
+        "is_for_sale": 1,
+        "listing_price": 5,
+        "ledger_at": "2025-01-01T00:00:00.000000000Z",
+    }
+    db = sqlite_utils.Database(path)
+    db["nft"].insert(nft)
+    yield PROBE
+    db["nft"].delete(PROBE)
+    db.close()
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_strangers_words_stay_words(visit, probe, size):
+    visitor = visit(f"/?collection={probe[0]}", size=size)
+    page = visitor.page
+    page.on("dialog", lambda dialog: visitor.problems.append(f"an alert: {dialog.message}"))
+    link = page.locator("#gallery h2 a")
+    expect(link).to_have_text(MARKUP)
+    visitor.look("gallery-probe")
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(MARKUP)
+    expect(page.locator(".traits dt")).to_have_text(MARKUP)
+    expect(page.locator(".traits dd")).to_have_text(MARKUP)
+    expect(page.get_by_text("javascript:alert(3)", exact=True)).to_be_visible()
+    assert page.locator("a[href^='javascript:'], main script, main b, main img[src=x]").count() == 0
+    visitor.look("nft-probe")
+
+
+def test_the_policy_stops_what_would_slip_through(visit):
+    """Were a script to write markup one day, the browser would not let it."""
+    visitor = visit("/")
+    markup = (
+        "() => { try { document.body.innerHTML = '<b>' } catch (error) { return error.message } }"
+    )
+    assert "TrustedHTML" in visitor.page.evaluate(markup)
+    assert "TrustedHTML" in visitor.problems.pop()

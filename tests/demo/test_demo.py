@@ -1,0 +1,179 @@
+"""The demo's pages, as far as no browser is needed; tests/demo/browser has the rest."""
+
+import base64
+import json
+import re
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+from werkzeug.test import Client
+
+from marketplace import create_app
+from marketplace.demo import SNIPPETS
+from marketplace.sandbox import access
+from marketplace.store import queries
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, ROOT, TOKEN, Ledger, authorized_client, settings
+
+PAGES = ["/", "/demo/nft/0.0.5001/7", "/demo/list"]
+DEMO = ROOT / "marketplace" / "demo"
+
+
+def meta(page):
+    return dict(re.findall(r'<meta name="market-(\w+)" content="([^"]*)">', page.text))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_it_works(app, page):
+    r = app.test_client().get(page)
+    assert r.status_code == 200
+    assert r.text.count("<h1") == 1
+    assert "need JavaScript" in r.text.partition("<noscript>")[2].partition("</noscript>")[0]
+    addresses = meta(r)
+    assert addresses.pop("token").startswith("nftm_")
+    assert addresses == {
+        "wallet": "extwallet",
+        "api": "/v1",
+        "sandbox": "/sandbox",
+        "gallery": "/",
+        "nft": "/demo/nft/TOKEN/SERIAL",
+        "listing": "/demo/list",
+    }
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(app, page):
+    r = app.test_client().get(page)
+    policy = r.headers["Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; script-src 'self'; style-src 'self'; ")
+    assert "unsafe" not in policy
+    # Code to copy is text: it may hold what markup must not.
+    markup = re.sub(r"<pre>.*?</pre>", "", r.text, flags=re.DOTALL)
+    assert "://" not in markup
+    assert not re.search(r"<style|\sstyle=|\son\w+=", markup)
+    assert re.findall(r"<script[^>]*>([^<]*)</script>", markup) == [""]
+
+
+def test_the_scripts_write_text_and_never_markup():
+    for script in (DEMO / "static").glob("*.js"):
+        code = script.read_text()
+        for word in ("innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval("):
+            assert word not in code, script.name
+        assert "://" not in code, script.name
+
+
+def test_what_is_asked_for_is_text(app):
+    r = app.test_client().get("/demo/list?token=%22%3E%3Cscript%3Ealert(1)%3C/script%3E&price=5")
+    assert "<script>alert" not in r.text
+    assert 'value="&#34;&gt;&lt;script&gt;alert(1)' in r.text
+    assert 'name="price" value="5"' in r.text
+
+
+def test_the_token_opens_the_api(app):
+    client = app.test_client()
+    token = meta(client.get("/"))["token"]
+    r = client.get("/v1/orderbook", headers={"Authorization": f"Bearer {token}"})
+    assert r.json == []
+    assert meta(client.get("/demo/list"))["token"] == token
+
+
+def test_a_revoked_token_is_replaced(app):
+    client = app.test_client()
+    token = meta(client.get("/"))["token"]
+    app.test_cli_runner().invoke(args=["token", "revoke", access.NAME])
+    assert meta(client.get("/"))["token"] != token
+
+
+def test_those_who_ask_at_once_get_one_token(app):
+    def ask(_):
+        with app.app_context():
+            return access.kept_token()
+
+    with ThreadPoolExecutor(8) as pool:
+        assert len(set(pool.map(ask, range(16)))) == 1
+    with app.app_context():
+        assert len(queries.list_access_tokens(read())) == 1
+
+
+def test_it_stands_under_a_prefix(tmp_path):
+    market = create_app(API_PREFIX="/api", **settings(tmp_path))
+    host = Client(DispatcherMiddleware(lambda environ, start_response: [], {"/market": market}))
+    page = host.get("/market/")
+    addresses = meta(page)
+    del addresses["token"], addresses["wallet"]
+    assert addresses == {
+        "api": "/market/api/v1",
+        "sandbox": "/market/sandbox",
+        "gallery": "/market/",
+        "nft": "/market/demo/nft/TOKEN/SERIAL",
+        "listing": "/market/demo/list",
+    }
+    for link in re.findall(r'(?:href|src|action)="([^"#]+)"', page.text):
+        assert link.startswith("/market/"), link
+        with host.get(link) as r:
+            assert r.status_code == 200, link
+
+
+def test_images_may_come_from_the_public_address(tmp_path):
+    app = create_app(PUBLIC_URL="https://shop.example/market", **settings(tmp_path))
+    policy = app.test_client().get("/").headers["Content-Security-Policy"]
+    assert "img-src 'self' https://shop.example;" in policy
+
+
+def test_it_exists_in_the_sandbox_only(tmp_path):
+    app = create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
+    client = app.test_client()
+    assert client.get("/").location == "/reference"
+    for page in [*PAGES[1:], "/demo/static/base.css"]:
+        assert client.get(page).status_code == 404
+
+
+def test_it_is_the_first_thing_said(app):
+    said = app.test_cli_runner().invoke(args=["sandbox", "hello"]).output
+    assert re.search(r"\n\n +Demo +http://127\.0\.0\.1:8000/\n", said)
+
+
+def filled(name, listing):
+    """A snippet as the page shows it: with the listing in it."""
+    code = (DEMO / "snippets" / name).read_text()
+    return code.replace("LISTING", json.dumps(listing)).replace("BYTE_ARRAY", listing["byteArray"])
+
+
+@pytest.fixture
+def listing(client, nft):
+    wanted = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
+    return client.post("/v1/list/extwallet", json=wanted).json
+
+
+def test_each_snippet_is_handed_the_listing(listing):
+    for name, _ in SNIPPETS:
+        assert listing["byteArray"] in filled(name, listing), name
+
+
+def test_the_python_snippet_signs(client, listing):
+    code = filled("sdk.py", listing)
+    signed = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert base64.b64decode(signed.stdout.strip())
+    r = client.post("/sandbox/transactions", json={"transaction": signed.stdout.strip()})
+    assert r.json["result"] == "SUCCESS"
+
+
+def test_a_second_run_lists_nothing_again(tmp_path):
+    app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
+    seed = ["sandbox", "seed"]
+    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    client = authorized_client(app, "read")
+    first = client.get("/v1/orderbook").json
+    withdrawn = first[0]["token"], first[0]["serialNo"]
+    Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM prepared_listing")  # as the watcher does, hours later
+    app.test_cli_runner().invoke(args=["sync"])
+
+    assert app.test_cli_runner().invoke(args=seed).exit_code == 0
+    assert client.get("/v1/orderbook").json[:19] == first[1:]

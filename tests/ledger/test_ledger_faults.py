@@ -1,0 +1,298 @@
+"""Each way the mirror node or a metadata host can fail: what the client gets, in time, and what is stored.
+
+Over real sockets, with the code that talks to the real network.
+"""
+
+import base64
+import contextlib
+import json
+import time
+
+import pytest
+
+from marketplace import create_app
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.pace import Pace
+from marketplace.market import reconciler, records
+from marketplace.sandbox import create_sandbox
+from marketplace.store import queries
+from marketplace.store.database import read
+from tests import network
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.network import answering, serve, serve_raw
+
+HURRY_SECONDS = 1.5  # in place of the real budgets, which one test of its own keeps to
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+BUDGET_SECONDS = 15
+
+NFT = {
+    "account_id": ALICE,
+    "created_timestamp": "1700000000.000000001",
+    "deleted": False,
+    "metadata": base64.b64encode(b"ipfs://Qm/7.json").decode(),
+    "modified_timestamp": "1700000000.000000001",
+    "serial_number": 7,
+    "token_id": TOKEN,
+}
+
+
+NOT_FOUND = b'{"_status":{"messages":[{"message":"Not found"}]}}'
+
+
+def page(*nfts):
+    return json.dumps({"nfts": nfts, "links": {"next": None}}).encode()
+
+
+@pytest.fixture
+def connect(tmp_path):
+    """A client of the service on testnet, with these servers for a mirror node and a gateway."""
+
+    def make(mirror_url, gateway_url="http://127.0.0.1:1", **more):
+        app = create_app(
+            NETWORK="testnet",
+            ACCOUNT_ID="0.0.9001",
+            MIRROR_NODE_URL=mirror_url,
+            IPFS_GATEWAYS=f"{gateway_url}/ipfs",
+            **more,
+            **settings(tmp_path),
+        )
+        return authorized_client(app, "read", "write")
+
+    return make
+
+
+@pytest.fixture
+def hurried(monkeypatch):
+    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", HURRY_SECONDS)
+    monkeypatch.setattr(records, "METADATA_SECONDS", HURRY_SECONDS)
+
+
+def add(client):
+    started = time.monotonic()
+    r = client.post("/v1/add", json=KEYS)
+    assert time.monotonic() - started < BUDGET_SECONDS
+    return r
+
+
+def stored(client):
+    with client.application.app_context():
+        return queries.get_nft(read(), TOKEN, 7)
+
+
+LEDGER_FAULTS = {
+    "ten seconds of silence": (network.silence(10), 503, "did not answer"),
+    "a reset in the middle": (network.reset_in_the_middle, 503, "did not answer"),
+    "a body that drips": (network.drip_body, 503, "took too long"),
+    "headers that drip": (network.drip_headers, 503, "took too long"),
+    "200 MB": (network.huge_body, 502, "larger than"),
+    "a storm of 429": (answering(b"", "429 Too Many Requests"), 503, "status 429"),
+    "429 for an hour": (answering(b"slow", "429 Slow", Retry_After="3600"), 503, "status 429"),
+    "500s": (answering(b"oops", "500 Oops"), 503, "status 500"),
+    "503 with a body": (answering(b'{"_status": {"messages": []}}', "503 Busy"), 503, "status 503"),
+    "400": (answering(b'{"_status": {"messages": []}}', "400 Bad Request"), 502, "status 400"),
+    "HTML": (answering(b"<html>Welcome</html>"), 502, "not JSON"),
+    "another server's 404": (
+        answering(b"<html>Nothing</html>", "404 Not Found"),
+        502,
+        "status 404",
+    ),
+    "a redirect to no address": (
+        answering(b"", "302 Found", Location="http://["),
+        502,
+        "redirects to what is no address",
+    ),
+    "half of the JSON": (answering(page(NFT)[:40]), 502, "not JSON"),
+    "deep JSON": (answering(b"[" * 50_000), 502, "not JSON"),
+    "an empty body": (answering(b""), 502, "not JSON"),
+    "an array": (answering(b"[]"), 502, "makes no sense"),
+    "null": (answering(b"null"), 502, "makes no sense"),
+    "wrong types": (answering(page(NFT | {"serial_number": "7"})), 502, "serial_number"),
+    "a wrong owner": (answering(page(NFT | {"account_id": 5})), 502, "account_id"),
+    "a wrong date": (answering(page(NFT | {"modified_timestamp": "now"})), 502, "modified"),
+    "another NFT": (answering(page(NFT | {"serial_number": 8})), 502, "another NFT"),
+    "a redirect to a private address": (
+        answering(b"", "302 Found", Location="http://127.0.0.1:9/x"),
+        502,
+        "port 80 or 443",
+    ),
+    "a redirect to itself": (answering(b"", "301 Moved", Location="/again"), 502, ""),
+    "not HTTP at all": (lambda connection: connection.sendall(b"220 smtp ready\r\n"), 503, ""),
+}
+
+
+@pytest.mark.parametrize("fault", LEDGER_FAULTS)
+def test_a_failing_mirror_node_is_said_and_nothing_is_stored(connect, hurried, fault):
+    answer, status, words = LEDGER_FAULTS[fault]
+    with serve_raw(answer) as url:
+        client = connect(url)
+        r = add(client)
+        assert_error(r, status, words)
+        assert (status == 503) == ("Retry-After" in r.headers)
+        assert stored(client) is None
+
+
+def test_the_slowest_add_of_all_ends_within_fifteen_seconds(connect, tmp_path):
+    """The mirror node is slow to answer, and then the metadata drips."""
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+
+    def slow_mirror(environ, start_response):
+        time.sleep(2.5)
+        return sandbox(environ, start_response)
+
+    with serve(slow_mirror) as mirror_url, serve_raw(network.drip_body) as gateway_url:
+        assert add(connect(mirror_url, gateway_url)).status_code == 200
+
+
+def test_a_refused_connection_is_said(connect):
+    client = connect("http://127.0.0.1:1")
+    assert_error(add(client), 503, "ConnectionError from 127.0.0.1")
+    assert stored(client) is None
+
+
+def test_a_short_trouble_is_sat_out(connect):
+    answers = iter([answering(b"", "503 Busy"), network.reset_in_the_middle])
+    with serve_raw(lambda c: next(answers, answering(page(NFT)))(c)) as url:
+        assert add(connect(url)).status_code == 200
+
+
+def test_retry_after_is_honoured(connect):
+    asked = []
+
+    def answer(connection):
+        asked.append(time.monotonic())
+        reply = page(NFT) if len(asked) > 1 else b""
+        status = "200 OK" if len(asked) > 1 else "429 Slow"
+        connection.sendall(network.response(reply, status, Retry_After="2"))
+
+    with serve_raw(answer) as url:
+        assert add(connect(url)).status_code == 200
+    assert asked[1] - asked[0] >= 2
+
+
+def test_requests_keep_the_pace(connect):
+    asked = []
+
+    def answer(connection):
+        asked.append(time.monotonic())
+        connection.sendall(network.response(NOT_FOUND, "404 Not Found"))
+
+    with serve_raw(answer) as url:
+        client = connect(url, MIRROR_NODE_RATE=10)
+        for _ in range(6):
+            assert_error(add(client), 404, "is not an NFT on the ledger")
+    assert len(asked) == 12
+    assert asked[-1] - asked[0] >= 11 / 10 - 0.1
+
+
+@pytest.mark.parametrize("nft", [NFT | {"deleted": True}, NFT | {"account_id": None}])
+def test_a_burned_nft_is_not_stored(connect, nft):
+    with serve_raw(answering(page(nft))) as url:
+        client = connect(url)
+        assert_error(add(client), 404, f"{TOKEN} #7 was burned on the ledger")
+        assert stored(client) is None
+
+
+def test_a_fungible_token_has_no_nft(connect):
+    with serve_raw(answering(NOT_FOUND, "404 Not Found")) as url:
+        client = connect(url)
+        assert_error(add(client), 404, f"{TOKEN} #7 is not an NFT on the ledger")
+
+
+def test_an_id_that_no_network_can_have_is_not_there(connect):
+    body = b'{"_status":{"messages":[{"message":"Invalid parameter: tokenid"}]}}'
+    with serve_raw(answering(body, "400 Bad Request")) as url:
+        assert_error(add(connect(url)), 404, "is not an NFT on the ledger")
+
+
+def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
+    pace = Pace(tmp_path / "pace", 40)
+    granted = 0
+    for _ in range(400):
+        with contextlib.suppress(TimeIsUp):
+            pace.wait(Deadline(0.001))
+            granted += 1
+    started = time.monotonic()
+    pace.wait(Deadline(5))
+    assert time.monotonic() - started < 0.2
+    assert granted < 40
+
+
+METADATA_FAULTS = {
+    "ten seconds of silence": network.silence(10),
+    "a reset in the middle": network.reset_in_the_middle,
+    "a body that drips": network.drip_body,
+    "headers that drip": network.drip_headers,
+    "200 MB": network.huge_body,
+    "404": answering(b"gone", "404 Not Found"),
+    "500": answering(b"", "500 Oops"),
+    "HTML": answering(b"<html></html>", Content_Type="text/html"),
+    "no object": answering(b"[]"),
+    "NaN and depth": answering(b'{"name": NaN, "a": ' + b"[" * 50_000),
+    "gzip that is none": answering(b"plain", Content_Encoding="gzip"),
+    "a redirect to no address": answering(b"", "302 Found", Location="http://["),
+    "an address of a million letters": answering(
+        json.dumps({"image": "https://nft.example/" + "x" * 900_000}).encode()
+    ),
+    "a redirect loop": answering(b"", "302 Found", Location="/ipfs/again"),
+}
+
+
+@pytest.mark.parametrize("fault", METADATA_FAULTS)
+def test_a_failing_metadata_host_never_makes_add_fail(connect, hurried, tmp_path, fault):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    with serve(sandbox) as mirror_url, serve_raw(METADATA_FAULTS[fault]) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        assert add(client).json == {"result": "OK"}
+        nft = client.get(f"/v1/nft/{TOKEN}/7").json
+        assert nft["name"] == f"Sandbox {TOKEN} #7"
+        assert nft["imageUrl"].endswith("/media/placeholder.webp")
+        assert nft["fileType"] == "application/octet-stream"
+        assert nft["owner"] == {"accountId": ALICE}
+        assert stored(client)["missing"]
+        assert stored(client)["retry_at"]
+
+
+def test_a_failing_image_leaves_the_metadata(connect, tmp_path):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+
+    def gateway(environ, start_response):
+        if environ["PATH_INFO"].endswith(".json"):
+            return sandbox(environ, start_response)
+        start_response("404 Not Found", [])
+        return [b""]
+
+    with serve(sandbox) as mirror_url, serve(gateway) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        add(client)
+        nft = client.get(f"/v1/nft/{TOKEN}/7").json
+    assert nft["stringifiedAttributes"]
+    assert nft["fileType"] == "image/png"
+    assert nft["originalImageUrl"].startswith(f"{gateway_url}/ipfs/")
+    assert nft["imageUrl"].endswith("/media/placeholder.webp")
+
+
+def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(connect, tmp_path):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    with serve(sandbox) as url, serve_raw(network.silence(10)) as silent_url:
+        app = create_app(
+            NETWORK="testnet",
+            ACCOUNT_ID="0.0.9001",
+            MIRROR_NODE_URL=url,
+            IPFS_GATEWAYS=[f"{silent_url}/ipfs", f"{url}/ipfs"],
+            **settings(tmp_path),
+        )
+        client = authorized_client(app, "read", "write")
+        started = time.monotonic()
+        assert add(client).status_code == 200
+        assert time.monotonic() - started < 6
+        assert not stored(client)["missing"]
+
+
+def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    with serve(sandbox) as url:
+        client = connect(url, url)
+        add(client)
+    listing = {**KEYS, "accountId": "0.0.1002", "listingPrice": 5}
+    assert_error(client.post("/v1/list/extwallet", json=listing), 503, "nothing is done twice")
+    assert stored(client)["owner"] == ALICE

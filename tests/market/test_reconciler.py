@@ -1,0 +1,713 @@
+"""What is stored follows the ledger, whoever asks, in whatever order, and whatever fails on the way.
+
+Each test is named after what it protects; all of these were seen to break once.
+"""
+
+import base64
+import json
+import threading
+from contextlib import suppress
+
+import pytest
+from sqlite_utils.utils import sqlite3
+from werkzeug.wrappers import Response
+
+from marketplace import create_app, times
+from marketplace.market import sales
+from marketplace.market.transactions import listing_memo
+from marketplace.operator import watcher
+from marketplace.sandbox import consensus, create_sandbox
+from marketplace.store.database import write
+from tests import lives
+from tests.conftest import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    TOKEN,
+    Ledger,
+    assert_error,
+    authorized_client,
+    settings,
+)
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+MARKET = "0.0.9001"
+
+
+@pytest.fixture
+def mirror(app, tmp_path):
+    return Mirror(app.extensions["sandbox"], tmp_path)
+
+
+class Mirror:
+    """The mirror node, whose answers are altered on the way to the service."""
+
+    def __init__(self, sandbox, folder):
+        self.asked = []
+        self._sandbox, self._folder = sandbox, folder
+        self._answer = sandbox.wsgi_app
+        self._alterations = []
+        sandbox.wsgi_app = self
+
+    def __call__(self, environ, start_response):
+        path = environ["PATH_INFO"]
+        self.asked.append(path)
+        for part, alter in self._alterations:
+            if part in path:
+                return alter(environ)(environ, start_response)
+        return self._answer(environ, start_response)
+
+    def heal(self):
+        self._alterations.clear()
+
+    def fail(self, part, status=503):
+        self._alterations.append((part, lambda environ: Response(b"", status)))
+
+    def fail_at(self, number):
+        """Fail one request, so many from now on."""
+        left = iter(range(number))
+        self._alterations.append(
+            ("/", lambda environ: self._answer if next(left, None) is not None else dead)
+        )
+
+    def alter(self, part, change):
+        """Change the JSON of answers about paths that hold a text."""
+
+        def altered(environ):
+            response = Response.from_app(self._answer, environ)
+            document = json.loads(response.get_data())
+            change(document)
+            response.set_data(json.dumps(document))
+            return response
+
+        self._alterations.append((part, altered))
+
+    def lag(self, *parts):
+        """Answer about paths that hold one of these texts from a replica that stays as the ledger is now."""
+        path = self._folder / f"replica-{len(self._alterations)}.db"
+        self._sandbox.extensions["database"].copy(path)
+        replica = create_sandbox(str(path), 65536)
+        self._alterations += [(part, lambda environ: replica) for part in parts]
+
+
+def dead(environ, start_response):
+    return Response(b"", 503)(environ, start_response)
+
+
+def prepare(client, price=250, nft=(TOKEN, 7), account_id=ALICE):
+    keys = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]}
+    return client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
+
+
+def report(client, transaction_id=None, **fields):
+    named = {"transactionId": transaction_id} if transaction_id else {}
+    return client.post("/v1/comingsoon", json=KEYS | named | fields)
+
+
+def price(client, nft=(TOKEN, 7)):
+    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json["listingPrice"]
+
+
+def sync(app):
+    return app.test_cli_runner().invoke(args=["sync"])
+
+
+def last_sync(client):
+    return client.get("/status").json["lastSync"]
+
+
+# A listing is never lost
+
+
+@pytest.mark.parametrize("requests", range(4))
+def test_a_signed_listing_is_not_lost_by_a_request_that_fails(
+    app, client, nft, ledger, mirror, requests
+):
+    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
+    mirror.fail_at(requests)
+    report(client, transaction_id)
+    sync(app)
+    mirror.heal()
+    sync(app)
+    assert price(client) == 250
+    assert report(client, transaction_id).json == {"result": "OK"}
+
+
+@pytest.mark.parametrize("number", range(3))
+@pytest.mark.parametrize("moment", ["before", "after"])
+def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
+    app, client, nft, ledger, monkeypatch, number, moment
+):
+    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
+    app.extensions["database"].close()
+    commits = iter(range(number))
+
+    class Dying(sqlite3.Connection):
+        def execute(self, sql, *args):
+            is_last = sql == "COMMIT" and next(commits, None) is None
+            if is_last and moment == "before":
+                raise lives.Killed
+            cursor = super().execute(sql, *args)
+            if is_last:
+                raise lives.Killed
+            return cursor
+
+    connect = sqlite3.connect
+    with monkeypatch.context() as patch:
+        patch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
+        with suppress(lives.Killed):
+            report(client, transaction_id)
+    app.extensions["database"].close()
+    sync(app)
+    assert price(client) == 250
+    assert report(client).json == {"result": "OK"}
+
+
+def test_a_lagging_replica_takes_nothing_off(app, client, nft, ledger, lister, mirror):
+    mirror.lag("/")
+    lagging, mirror._alterations = mirror._alterations, []
+    lister(nft, add=False)
+    mirror._alterations = lagging
+    sync(app)
+    assert price(client) == 250
+
+
+def test_what_a_wrong_answer_took_off_comes_back(app, client, nft, lister, mirror):
+    lister(nft, add=False)
+    mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
+    mirror.alter("/tokens/", lambda document: document.update(spender=None))
+    assert "NFTs taken off the order book: 1" in sync(app).output
+    assert price(client) == 0
+    mirror.heal()
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM prepared_listing")  # it was hours ago
+    assert "NFTs listed: 1" in sync(app).output
+    assert price(client) == 250
+
+
+def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
+    app, client, ledger, mirror
+):
+    then = times.now() - 600 * times.SECOND
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    mirror.lag("/")  # until it is asked how far it has come: then it has all that follows
+    replica = mirror._alterations.pop()[1]
+
+    def until_asked(environ):
+        if environ["PATH_INFO"].endswith("/blocks"):
+            mirror.heal()
+        return replica(environ)
+
+    ledger.submit(ledger.sign_bytes(prepared.transaction), then)
+    mirror._alterations.append(("/", until_asked))
+    assert report(client, str(prepared.transaction_id)).json == {"result": "OK"}
+
+
+def make_old(app, hours=5):
+    """What was prepared was so hours ago: there was no round since."""
+    then = times.now() - hours * 3600 * times.SECOND
+    with app.app_context(), write() as db:
+        dates = (times.to_iso(then), times.to_iso(then + 180 * times.SECOND))
+        db.execute("UPDATE prepared_listing SET prepared_at = ?, expires_at = ?", dates)
+
+
+@pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions/"])
+def test_what_was_prepared_tells_where_to_look_until_somebody_did(
+    app, client, nft, ledger, mirror, part
+):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    make_old(app)
+    mirror.fail(part)
+    sync(app)
+    mirror.heal()
+    sync(app)
+    assert price(client) == 250
+
+
+@pytest.mark.parametrize("is_stopped", [True, False])
+def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypatch, is_stopped):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    make_old(app)
+    stop = threading.Event()
+    with app.app_context(), monkeypatch.context() as patch:
+        patch.setattr(watcher, "PREPARERS_SECONDS", -1)
+        if is_stopped:
+            stop.set()
+        watcher.sync(stop)
+    sync(app)
+    assert price(client) == 250
+
+
+# What an earlier version decided
+
+
+def as_of_an_earlier_version(app, tmp_path):
+    """Start again on a database that says it is of version 3."""
+    with app.app_context(), write() as db:
+        db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
+        db.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
+    app.extensions["database"].close()
+    return create_app(**settings(tmp_path))
+
+
+def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
+    lister(nft, listing_price=1000, add=False)
+    with app.app_context(), write() as db:
+        db.execute("UPDATE nft SET listing_price = 1")  # a schedule's memo, rebuilt
+    sync(as_of_an_earlier_version(app, tmp_path))
+    assert price(client) == 1000
+
+
+def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
+    lister(nft, add=False)
+    before = client.get("/v1/orderbook").json
+    with app.app_context(), write() as db:
+        db.execute("UPDATE nft SET last_listed_at = NULL")
+    assert report(client).json == {"result": "OK"}
+    sync(as_of_an_earlier_version(app, tmp_path))
+    assert client.get("/v1/orderbook").json == before
+
+
+# A price is never wrong
+
+
+@pytest.mark.parametrize("old", ["/nfts/7/transactions", "/api/v1/transactions/", "/accounts/"])
+def test_replicas_that_disagree_leave_no_wrong_price(app, client, nft, ledger, lister, mirror, old):
+    lister(nft, listing_price=100, add=False)
+    mirror.lag(old)
+    lagging, mirror._alterations = mirror._alterations, []
+    transaction_id = ledger.sign_and_submit(prepare(client, 200).json["byteArray"])
+    mirror._alterations = lagging
+    sync(app)
+    assert report(client, transaction_id).status_code in (200, 202)
+    assert price(client) in (100, 200)
+    mirror.heal()
+    sync(app)
+    assert price(client) == 200
+
+
+def forge(ledger, nft, forger):
+    """Whoever pays writes the memo: here for 1 HBAR; the owner has signed the approval alone."""
+    memo = listing_memo(*nft, 1, "Foo")
+    body = lives.new_body(CHARLIE, memo)
+    approvals = body.cryptoApproveAllowance
+    if forger == "schedule":
+        scheduled = body.scheduleCreate.scheduledTransactionBody
+        approvals = scheduled.cryptoApproveAllowance
+    lives.allow(approvals, nft, ALICE, MARKET)
+    content = lives.seal(body)
+    for signer in (CHARLIE, ALICE):
+        content = ledger.sign_bytes(content, signer)
+    assert ledger.submit(content).result == "SUCCESS"
+
+
+@pytest.mark.parametrize("forger", ["payer", "schedule"])
+def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forger, tmp_path):
+    lister(nft, listing_price=1000, add=False)
+    forge(ledger, nft, forger)
+    assert report(client).status_code == 409
+    sync(app)
+    assert price(client) == 0
+    new = create_app(**settings(tmp_path) | {"DATABASE_URL": f"sqlite:///{tmp_path}/new.db"})
+    output = new.test_cli_runner().invoke(args=["rebuild", TOKEN]).output
+    assert f"{TOKEN} #7 is not for sale" in output
+    assert authorized_client(new, "read").get("/v1/orderbook").json == []
+
+
+def test_rebuild_and_the_running_service_agree(app, client, ledger, lister, tmp_path):
+    """An altered memo, another payer, another marketplace's name, an id of the wallet's own, a schedule."""
+    cases = [(TOKEN, serial_no) for serial_no in range(1, 8)]
+    for nft in cases:
+        lister(nft, listing_price=100)
+    memo = listing_memo(*cases[1], 77, "Foo")
+    ledger.submit_altered(prepare(client, 200, cases[1]).json["byteArray"], memo=memo)
+    forge(ledger, cases[2], "payer")
+    ledger.approve(cases[3], ALICE, MARKET, memo=listing_memo(*cases[3], 88, "Foo"))
+    submit_anew(ledger, prepare(client, 300, cases[4]).json["byteArray"])
+    forge(ledger, cases[5], "schedule")
+    ledger.approve(cases[6], ALICE, MARKET, memo="hello")
+    sync(app)
+
+    new = create_app(**settings(tmp_path) | {"DATABASE_URL": f"sqlite:///{tmp_path}/new.db"})
+    new.test_cli_runner().invoke(args=["rebuild", TOKEN])
+    book = client.get("/v1/orderbook").json
+    assert authorized_client(new, "read").get("/v1/orderbook").json == book
+    assert {nft["serialNo"]: nft["listingPrice"] for nft in book} == {1: 100, 2: 77, 4: 88, 5: 300}
+
+
+# Whose transaction it was makes no difference
+
+
+def submit_anew(ledger, byte_array, account_id=ALICE):
+    """As Transaction.fromBytes(bytes).freezeWith(client) of the JavaScript SDK: under a new id."""
+    body = lives.body_of(base64.b64decode(byte_array))
+    lives.give_new_id(body, account_id)
+    receipt = ledger.submit(ledger.sign_bytes(lives.seal(body), account_id))
+    assert receipt.result == "SUCCESS"
+    return receipt.transaction_id
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_listing_under_an_id_of_the_wallets_own_is_reported(client, nft, ledger, is_named):
+    transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
+    assert report(client, transaction_id if is_named else None).json == {"result": "OK"}
+    assert price(client) == 250
+    assert report(client, transaction_id).json == {"result": "OK"}
+
+
+def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
+    mirror.lag("/")
+    replica = mirror._alterations
+    mirror._alterations = []
+    transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
+    mirror._alterations = replica
+    assert report(client, transaction_id).status_code == 202
+    mirror.heal()
+    assert report(client, transaction_id).status_code == 200
+
+
+def test_a_listing_under_an_id_of_the_wallets_own_is_found_by_sync(app, client, nft, ledger):
+    submit_anew(ledger, prepare(client).json["byteArray"])
+    assert "NFTs listed: 1" in sync(app).output
+    assert price(client) == 250
+
+
+@pytest.mark.parametrize("number", [6, 60])
+def test_other_peoples_preparations_hide_nothing(app, client, nft, ledger, number):
+    transaction_id = ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
+    for other in range(number):
+        prepare(client, 1000 + other)
+    assert report(client).json == {"result": "OK"}
+    assert report(client, transaction_id).json == {"result": "OK"}
+    assert price(client) == 250
+
+
+def test_other_peoples_preparations_hide_nothing_from_sync(app, client, nft, ledger):
+    ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
+    for other in range(60):
+        prepare(client, 1000 + other)
+    sync(app)
+    assert price(client) == 250
+    assert report(client).json == {"result": "OK"}
+
+
+def test_a_listing_whose_preparation_was_forgotten_is_still_awaited(client, nft, ledger):
+    byte_array = prepare(client, 250).json["byteArray"]
+    transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
+    for other in range(10):
+        prepare(client, 1000 + other)
+    assert report(client, transaction_id).status_code == 202
+    ledger.sign_and_submit(byte_array)
+    assert report(client, transaction_id).json == {"result": "OK"}
+
+
+def test_a_made_up_id_was_never_prepared(client, nft):
+    for transaction_id in (
+        f"{ALICE}@1.000000001",
+        f"{BOB}@{times.now() // 10**9}.1",
+        f"{ALICE}@{10**17}.1",
+    ):
+        assert_error(report(client, transaction_id), 404, "was not prepared here")
+    prepare(client)
+    for transaction_id in (
+        f"{ALICE}@1.000000001",
+        f"{BOB}@{times.now() // 10**9}.1",
+        f"{ALICE}@{10**17}.1",
+    ):
+        assert_error(report(client, transaction_id), 404, "was not prepared here")
+
+
+def test_a_report_is_told_again_and_again_whoever_prepares(client, nft, ledger):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    for _ in range(2):
+        prepare(client, 999)
+        assert report(client).json == {"result": "OK"}
+
+
+@pytest.mark.parametrize("memo", [None, "hello"])
+def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(client, app, ledger, memo):
+    """Its id was prepared for one NFT; what was signed under it approves another one."""
+    then = times.now() - 600 * times.SECOND
+    for serial_no in (7, 8):
+        ledger.mint((TOKEN, serial_no), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    body = lives.body_of(prepared.transaction)
+    body.memo = memo or body.memo
+    body.cryptoApproveAllowance.nftAllowances[0].serial_numbers[0] = 8
+    receipt = ledger.submit(ledger.sign_bytes(lives.seal(body)), then)
+    assert receipt.result == "SUCCESS"
+    assert_error(report(client, receipt.transaction_id), 409, "not the transaction prepared here")
+    assert_error(report(client), 409, "not the transaction prepared here")
+
+
+# A deleted collection
+
+
+def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, lister):
+    lister(nft, add=False)
+    lister((TOKEN, 8))
+    with ledger.sandbox.app_context():
+        consensus.delete_token(TOKEN, times.now())
+    assert "NFTs taken off the order book: 2" in sync(app).output
+    assert client.get("/v1/orderbook").json == []
+    assert_error(report(client), 409, "its token was deleted")
+    assert_error(prepare(client), 404, "its token was deleted")
+    assert sync(app).output == "sellers checked: 1\n"
+
+
+def test_an_nft_of_a_deleted_collection_is_not_added(client, ledger):
+    ledger.mint((TOKEN, 7), ALICE, times.now())
+    with ledger.sandbox.app_context():
+        consensus.delete_token(TOKEN, times.now())
+    assert_error(client.post("/v1/add", json=KEYS), 404, "its token was deleted")
+
+
+def test_an_old_answer_does_not_bring_a_deleted_collection_back(
+    app, client, nft, lister, ledger, mirror
+):
+    lister(nft, add=False)
+    mirror.lag("/")
+    replica, mirror._alterations = mirror._alterations, []
+    with ledger.sandbox.app_context():
+        consensus.delete_token(TOKEN, times.now())
+    sync(app)
+    mirror._alterations = replica
+    prepare(client)
+    sync(app)
+    assert price(client) == 0
+
+
+# One odd answer
+
+
+ODD = {
+    "no metadata": lambda document: document.update(metadata=None),
+    "an owner of null": lambda document: document.update(account_id=None),
+    "a name that is null": lambda document: document.update(token_id=None),
+    "a serial number that is none": lambda document: document.update(serial_number="x"),
+    "a date that is none": lambda document: document.update(modified_timestamp=None),
+}
+
+
+@pytest.mark.parametrize("oddity", ODD)
+def test_one_odd_nft_keeps_no_other_from_being_looked_at(
+    app, client, ledger, lister, mirror, oddity, caplog
+):
+    for serial_no in (1, 2, 3):
+        lister((TOKEN, serial_no))
+    for serial_no in (2, 3):
+        ledger.sign_and_submit(prepare(client, 999, (TOKEN, serial_no)).json["byteArray"])
+    ledger.hand_over((TOKEN, 1))
+    mirror.alter("/accounts/", lambda document: ODD[oddity](document["nfts"][0]))
+    mirror.alter(f"/tokens/{TOKEN}/nfts/2", lambda document: document.update(serial_number="x"))
+    sync(app)
+    assert price(client, (TOKEN, 1)) == 0
+    assert price(client, (TOKEN, 3)) == 999
+    if oddity not in ("no metadata", "an owner of null"):
+        assert f"/tokens/{TOKEN}/nfts/2" in caplog.text
+        assert "serial_number" in caplog.text
+
+
+def test_a_partial_mirror_node_and_one_without_metadata_are_understood(app, client, lister, ledger):
+    for serial_no, oddity in ((1, "PARTIAL_HISTORY"), (2, "METADATA_NULL")):
+        body = {"tokenId": TOKEN, "serialNo": serial_no, "oddity": oddity}
+        assert client.post("/sandbox/oddities", json=body).json == {"result": "OK"}
+        lister((TOKEN, serial_no), listing_price=serial_no)
+        ledger.sign_and_submit(
+            prepare(client, 100 + serial_no, (TOKEN, serial_no)).json["byteArray"]
+        )
+    assert "NFTs listed: 2" in sync(app).output
+    assert price(client, (TOKEN, 1)) == 101
+
+
+def test_an_id_that_no_network_can_have_is_not_there(client):
+    body = {"tokenId": TOKEN, "serialNo": 7, "oddity": "IMPOSSIBLE_ID"}
+    client.post("/sandbox/oddities", json=body)
+    assert_error(client.post("/v1/add", json=KEYS), 404, "is not an NFT on the ledger")
+
+
+def turn_around(document):
+    document["transactions"].reverse()
+
+
+def put_an_old_update_first(document):
+    newest = document["transactions"][0]
+    update = {"type": "TOKENUPDATENFTS", "consensus_timestamp": "1700000000.000000000"}
+    document["transactions"].insert(0, newest | update)
+
+
+@pytest.mark.parametrize(
+    ("disorder", "said"),
+    [
+        (turn_around, f"{TOKEN} #7 is not decided yet: its row and its history"),
+        (put_an_old_update_first, f"{TOKEN} #7 was not checked"),
+    ],
+)
+def test_a_history_out_of_order_decides_nothing(
+    app, client, nft, ledger, lister, mirror, caplog, disorder, said
+):
+    lister(nft, add=False)
+    ledger.sign_and_submit(prepare(client, 999).json["byteArray"])
+    mirror.alter("/nfts/7/transactions", disorder)
+    assert sync(app).exit_code == 1
+    assert price(client) == 250
+    assert said in caplog.text
+    mirror.heal()
+    sync(app)
+    assert price(client) == 999
+
+
+def test_an_nft_that_vanished_is_a_contradiction(app, client, nft, lister, mirror):
+    lister(nft, add=False)
+    mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
+    missing = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
+    mirror._alterations.append(("/tokens/", lambda environ: missing))
+    assert sync(app).exit_code == 1
+    assert price(client) == 250
+
+
+# What the operator is told
+
+
+def test_the_last_sync_moves_only_when_all_were_checked(app, client, nft, lister, mirror):
+    lister(nft, add=False)
+    sync(app)
+    before = last_sync(client)
+    mirror.fail("/accounts/", status=418)
+    result = sync(app)
+    assert "not checked: 1" in result.output
+    assert result.exit_code == 1
+    assert last_sync(client) == before
+    mirror.heal()
+    assert sync(app).exit_code == 0
+    assert last_sync(client) > before
+
+
+# What a round costs
+
+
+def insert_listed(app, ledger, sellers, each):
+    """NFTs that are listed, here and on the ledger, as if they had always been."""
+    now = times.now()
+    nfts, rows = [], []
+    for seller in range(sellers):
+        for number in range(each):
+            keys = f"0.0.{8000 + seller}", number + 1
+            nfts.append((*keys, f"0.0.{2000 + seller}", MARKET, now, now))
+            rows.append((*keys, f"0.0.{2000 + seller}", times.to_iso(now), times.to_iso(now)))
+    with ledger.sandbox.app_context(), write() as db:
+        db.executemany("INSERT INTO nft VALUES (?, ?, ?, ?, ?, ?)", nfts)
+    statement = (
+        "INSERT INTO nft (token, serial_no, name, file_type, owner, last_listed_at, ledger_at,"
+        " is_for_sale, listing_price) VALUES (?, ?, 'x', 'x', ?, ?, ?, 1, 5)"
+    )
+    with app.app_context(), write() as db:
+        db.executemany(statement, rows)
+
+
+@pytest.fixture
+def hasty(tmp_path):
+    return create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
+
+
+def test_a_round_over_500_sellers_asks_once_for_each(hasty, tmp_path):
+    mirror, ledger = Mirror(hasty.extensions["sandbox"], tmp_path), Ledger(hasty)
+    insert_listed(hasty, ledger, sellers=500, each=20)
+    assert sync(hasty).output == "sellers checked: 500\n"
+    assert len(mirror.asked) <= 520
+
+
+def insert_prepared(app, accounts, each):
+    """Transactions that were prepared, and are open still."""
+    now, later = times.to_iso(times.now()), times.to_iso(times.now() + 10**11)
+    insert_listed(app, Ledger(app), accounts, 1)
+    with app.app_context(), write() as db:
+        db.executemany(
+            "INSERT INTO prepared_listing VALUES (?, ?, 1, ?, 5, '', 'x', ?, ?, NULL)",
+            (
+                (
+                    f"{account}@{number}",
+                    f"0.0.{8000 + account}",
+                    f"0.0.{2000 + account}",
+                    now,
+                    later,
+                )
+                for account in range(accounts)
+                for number in range(each)
+            ),
+        )
+        db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0")
+
+
+def test_100_000_open_preparations_of_100_accounts_ask_once_for_each(hasty, tmp_path):
+    mirror = Mirror(hasty.extensions["sandbox"], tmp_path)
+    insert_prepared(hasty, accounts=100, each=1000)
+    with Ledger(hasty).sandbox.app_context(), write() as db:
+        db.execute("UPDATE nft SET spender = NULL")
+    assert sync(hasty).output == "sellers checked: 100\n"
+    assert len(mirror.asked) <= 100
+    assert sync(hasty).output == "sellers checked: 100\n"
+
+
+def test_what_is_not_for_sale_all_the_same_is_looked_at_once(app, client, nft, ledger, mirror):
+    prepare(client)
+    ledger.approve(nft, ALICE, MARKET)
+    assert sync(app).output == "sellers checked: 1, NFTs found unchanged: 1\n"
+    mirror.asked.clear()
+    assert sync(app).output == "sellers checked: 1\n"
+    assert len(mirror.asked) == 1
+
+
+def test_what_could_not_be_decided_is_not_asked_about_for_ever(app, client, ledger, mirror):
+    ledger.mint((TOKEN, 7), ALICE, times.now())
+    mirror.lag("/nfts/7/transactions")
+    ledger.approve((TOKEN, 7), ALICE, MARKET)
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+    ledger.withdraw((TOKEN, 7), ALICE)
+    mirror.heal()
+    sync(app)
+    mirror.asked.clear()
+    assert sync(app).output == "Nothing to do\n"
+    assert mirror.asked == []
+
+
+def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lister):
+    """Whoever may update the metadata can bury the last approval under updates."""
+    lister(nft, listing_price=1, add=False)
+    ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 1000, "Foo"))
+    with ledger.sandbox.app_context():
+        for _ in range(501):
+            consensus.update_metadata(*nft, times.now())
+    assert "NFTs taken off the order book: 1" in sync(app).output
+    assert price(client) == 0
+    assert sync(app).output == "sellers checked: 1\n"
+
+
+def test_sold_nfts_go_first_and_everybody_has_a_turn():
+    found = [["a1", "a2", "a3"], ["b1"], [], ["c1", "c2"]]
+    assert watcher._in_turns(found) == ["a1", "b1", "c1", "a2", "c2", "a3"]
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirror, is_listed):
+    """However long ago it was signed: it is the transaction that was prepared here."""
+    then = times.now() - 600 * times.SECOND
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        sales.add(ALICE, TOKEN, 7)
+        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+    ledger.submit(ledger.sign_bytes(prepared.transaction), then)
+    transaction_id = str(prepared.transaction_id)
+    if is_listed:
+        assert report(client, transaction_id).json == {"result": "OK"}
+        mirror.alter("/tokens/", lambda document: document.update(spender=None))
+    else:
+        mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    assert report(client, transaction_id).status_code == 202
+    mirror.heal()
+    assert report(client, transaction_id).json == {"result": "OK"}

@@ -1,0 +1,79 @@
+import pytest
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace.ids import TransactionId
+from marketplace.market.transactions import build_listing, listing_memo
+
+# Built by @hashgraph/sdk 2.81.0: approveTokenNftAllowance(0.0.5005/7, 0.0.1001, 0.0.9001), transaction id
+# 0.0.1001@1790000000.000000005, node 0.0.3, 5 hbar, 180 s, memo "hi", frozen, toBytes().
+BY_JAVASCRIPT = (
+    "0a572a550a510a150a080880f7c4d506100512070800100018e907180012060800100018031880ca"
+    "b5ee01220308b40132026869820320121e0a0708001000188d2712070800100018e9071a07080010"
+    "0018a9462201071200"
+)
+
+
+def build(**fields):
+    values = {
+        "transaction_id": TransactionId("0.0.1001", 1_790_000_000, 5),
+        "token": "0.0.5005",
+        "serial_no": 7,
+        "spender": "0.0.9001",
+        "memo": "hi",
+        "max_fee_tinybars": 500_000_000,
+        "valid_seconds": 180,
+        "node_account_ids": ("0.0.3",),
+    }
+    return build_listing(**values | fields)
+
+
+def bodies(content):
+    for transaction in TransactionList.FromString(content).transaction_list:
+        yield SignedTransaction.FromString(transaction.signedTransactionBytes).bodyBytes
+
+
+def test_it_builds_the_bytes_that_the_javascript_sdk_builds():
+    assert build().hex() == BY_JAVASCRIPT
+
+
+def test_its_bytes_mean_what_the_python_sdk_means():
+    [body_bytes] = bodies(build(memo="für 5", serial_no=2**63 - 1))
+    body = TransactionBody.FromString(body_bytes)
+    assert body.memo == "für 5"
+    assert list(body.cryptoApproveAllowance.nftAllowances[0].serial_numbers) == [2**63 - 1]
+    # Without the zeros that JavaScript writes, nothing else is left over.
+    assert len(body_bytes) - body.ByteSize() == 5 * 4 + 2
+
+
+def test_it_builds_one_transaction_per_node():
+    first, second = bodies(build(node_account_ids=("0.0.3", "0.0.4")))
+    assert TransactionBody.FromString(first).nodeAccountID.accountNum == 3
+    assert TransactionBody.FromString(second).nodeAccountID.accountNum == 4
+
+
+def test_it_leaves_approve_for_all_alone():
+    [body_bytes] = bodies(build())
+    [approval] = TransactionBody.FromString(body_bytes).cryptoApproveAllowance.nftAllowances
+    assert not approval.HasField("approved_for_all")
+
+
+@pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40])
+def test_a_memo_fits_and_keeps_the_price(name):
+    memo = listing_memo("0.0.49139498", 123456, 50_000_000_000, name)
+    assert len(memo.encode()) <= 100
+    assert memo.startswith("Listing NFT with 0.0.49139498 and Serial Number 123456")
+    assert " for 50000000000 HBAR on " in memo
+
+
+def test_a_memo_without_room_for_a_name_has_none():
+    memo = listing_memo("0.0.12345678901234567", 10**18, 50_000_000_000, "Market")
+    assert memo.endswith("HBAR")
+    assert len(memo) <= 100
+
+
+def test_a_memo_of_the_longest_identifiers_keeps_the_price():
+    largest = 2**63 - 1
+    memo = listing_memo(f"{largest}.{largest}.{largest}", largest, 50_000_000_000, "Market")
+    assert memo == f"Listing NFT with Serial Number {largest} for 50000000000 HBAR"

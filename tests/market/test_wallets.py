@@ -1,0 +1,170 @@
+"""A real wallet's SDK reads, signs and re-encodes our bytes, and the sandbox accepts what it signed.
+
+Needs node, and the packages of tests/javascript: make wallets installs them.
+"""
+
+import base64
+import json
+import shutil
+import subprocess
+
+import pytest
+
+from marketplace.ids import TransactionId
+from tests import lives
+from tests.conftest import ALICE, ROOT, TOKEN
+
+FOLDER = ROOT / "tests/javascript"
+
+pytestmark = pytest.mark.skipif(
+    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+    reason="needs the JavaScript SDK: run make wallets (needs npm)",
+)
+
+
+def wallet(byte_array, argument, script="wallet.mjs"):
+    process = subprocess.run(
+        ["node", script, argument],
+        cwd=FOLDER,
+        input=byte_array,
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return json.loads(process.stdout)
+
+
+@pytest.fixture
+def listing(client, nft):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    return client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+
+
+@pytest.fixture
+def run_snippet(tmp_path, listing):
+    """Run code that the demo offers to copy, with the listing in it; returns what it printed."""
+
+    def run_snippet(name, stubs=""):
+        code = (ROOT / "marketplace" / "demo" / "snippets" / name).read_text()
+        script = tmp_path / "snippet.mjs"
+        script.write_text(stubs + code.replace("LISTING", json.dumps(listing)))
+        (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+        process = subprocess.run(["node", script], capture_output=True, text=True, check=True)
+        return process.stdout.splitlines()
+
+    return run_snippet
+
+
+def test_the_demos_sdk_snippet_signs(client, run_snippet):
+    [signed] = run_snippet("sdk.mjs")
+    r = client.post("/sandbox/transactions", json={"transaction": signed})
+    assert r.json["result"] == "SUCCESS"
+
+
+HASHCONNECT_0 = """
+const topic = "of the pairing";
+// As hashconnect 0.2.9 does it: base64 of what it is given.
+const hashconnect = {
+  sendTransaction: async (topic, { byteArray, metadata }) => {
+    const sent = Buffer.from(byteArray).toString("base64");
+    console.log(JSON.stringify({ topic, sent, metadata }));
+    return { success: true };
+  },
+};
+"""
+HASHCONNECT_3 = """
+const hashconnect = {
+  sendTransaction: async (account, transaction) => {
+    const sent = Buffer.from(transaction.toBytes()).toString("base64");
+    console.log(JSON.stringify({ account: account.toString(), sent }));
+  },
+};
+"""
+WALLETCONNECT = """
+const session = { topic: "of the session" };
+const signClient = {
+  request: async (asked) => {
+    console.log(JSON.stringify(asked));
+    return { transactionId: "0.0.1001@1763640000.123456789" };
+  },
+};
+"""
+
+
+def test_the_demos_hashconnect_0_snippet_encodes_once(run_snippet, listing):
+    [sent] = run_snippet("hashconnect-0.js", HASHCONNECT_0)
+    assert json.loads(sent) == {
+        "topic": "of the pairing",
+        "sent": listing["byteArray"],
+        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
+    }
+
+
+def test_the_demos_hashconnect_3_snippet_hands_over_a_transaction(run_snippet, listing):
+    sent, transaction_id = run_snippet("hashconnect-3.js", HASHCONNECT_3)
+    assert json.loads(sent) == {"account": ALICE, "sent": listing["byteArray"]}
+    assert transaction_id.startswith(f"{ALICE}@")
+
+
+def test_the_demos_walletconnect_snippet_passes_the_text_on(run_snippet, listing):
+    sent, transaction_id = run_snippet("walletconnect.js", WALLETCONNECT)
+    assert json.loads(sent) == {
+        "topic": "of the session",
+        "chainId": "hedera:testnet",
+        "request": {
+            "method": "hedera_signAndExecuteTransaction",
+            "params": {
+                "signerAccountId": f"hedera:testnet:{ALICE}",
+                "transactionList": listing["byteArray"],
+            },
+        },
+    }
+    assert transaction_id == "0.0.1001@1763640000.123456789"
+
+
+@pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])
+def test_a_javascript_wallet_signs_a_listing(client, nft, ledger, key_type):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+
+    read = wallet(prepared["byteArray"], key_type)
+    signed, transaction_id = read.pop("signed"), read.pop("transactionId")
+    assert read == {
+        "isApproval": True,
+        "isFrozen": True,
+        "nodes": ["0.0.3"],
+        "memo": f"Listing NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace",
+        "maxFee": "5 ℏ",
+        "validSeconds": 180,
+        "token": TOKEN,
+        "serials": ["7"],
+        "owner": ALICE,
+        "spender": "0.0.9001",
+        "allSerials": False,
+        "sameBytes": True,
+        "sameBody": True,
+    }
+
+    receipt = client.post("/sandbox/transactions", json={"transaction": signed}).json
+    assert receipt["result"] == "SUCCESS"
+    reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
+    assert reported.json == {"result": "OK"}
+    assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_a_javascript_wallet_that_freezes_anew_lists_under_its_own_id(client, nft, is_named):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 250}).json
+    frozen = wallet(prepared["byteArray"], ALICE, script="freeze-anew.mjs")
+    ours = str(lives.id_of(base64.b64decode(prepared["byteArray"])))
+    assert TransactionId.parse(frozen["transactionId"]) != TransactionId.parse(ours)
+
+    receipt = client.post("/sandbox/transactions", json={"transaction": frozen["signed"]}).json
+    assert receipt["result"] == "SUCCESS"
+    named = {"transactionId": frozen["transactionId"]} if is_named else {}
+    assert client.post("/v1/comingsoon", json=keys | named).json == {"result": "OK"}
+    assert client.post("/v1/comingsoon", json=keys | {"transactionId": ours}).json == {
+        "result": "OK"
+    }
+    assert [listed["listingPrice"] for listed in client.get("/v1/orderbook").json] == [250]

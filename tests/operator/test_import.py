@@ -1,0 +1,125 @@
+"""``flask import`` brings whole collections in, and goes on where it was interrupted."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from marketplace import times
+from marketplace.ledger.fetch import Fetcher
+from marketplace.operator import importer
+from marketplace.store import queries
+from marketplace.store.database import read
+from tests.conftest import ALICE, TOKEN, assert_error
+from tests.serving import ROOT
+
+
+def run(app, *words):
+    return app.test_cli_runner().invoke(args=["import", *words])
+
+
+@pytest.fixture
+def minted(ledger):
+    for serial_no in range(1, 13):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+
+
+def stored(app):
+    with app.app_context():
+        return [row["serial_no"] for row in queries.list_serial_numbers(read(), TOKEN, 1, 10**6)]
+
+
+def test_it_works(app, client, minted):
+    result = run(app, TOKEN)
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{TOKEN}: added 12, here already 0\n"
+    assert stored(app) == list(range(1, 13))
+    nft = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert nft["name"] == f"Sandbox {TOKEN} #5"
+    assert nft["owner"] == {"accountId": ALICE}
+    assert "placeholder" not in nft["imageUrl"]
+
+
+def test_it_leaves_alone_what_is_here(app, client, minted, monkeypatch):
+    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 5})
+    before = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert "added 11, here already 1" in run(app, TOKEN).output
+    assert client.get(f"/v1/nft/{TOKEN}/5").json == before
+
+    fetched = []
+    get = Fetcher.get
+    monkeypatch.setattr(
+        Fetcher, "get", lambda *args, **kw: fetched.append(args[1].url) or get(*args, **kw)
+    )
+    assert "added 0, here already 12" in run(app, TOKEN).output
+    assert not any("/ipfs/" in url for url in fetched)
+
+
+def test_it_can_leave_images_out_and_sync_brings_them(app, client, minted):
+    result = run(app, "--no-images", TOKEN)
+    assert "12 incomplete: images were left out" in result.output
+    nft = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert nft["imageUrl"].endswith("placeholder.webp")
+    assert nft["stringifiedAttributes"]
+
+
+def test_it_goes_through_batches(app, minted, monkeypatch):
+    monkeypatch.setattr(importer, "BATCH", 5)
+    assert "added 12" in run(app, TOKEN).output
+
+
+@pytest.mark.parametrize("token", ["0.0", "abc", "0.0.1\n"])
+def test_it_refuses_what_is_no_token_id(app, token):
+    result = run(app, token)
+    assert result.exit_code == 1
+    assert "is not a token id (0.0.1234)" in result.output
+
+
+def test_it_says_what_the_ledger_did_not_answer(app, monkeypatch):
+    from marketplace import ledger
+
+    monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
+    ledger.init_app(app, {})
+    result = run(app, TOKEN)
+    assert result.exit_code == 1
+    assert "did not answer" in result.output
+    assert "run it again to go on" in result.output
+
+
+def test_it_may_be_interrupted(app, ledger, client, tmp_path):
+    for serial_no in range(1, 301):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    import os
+
+    environ = os.environ | {
+        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/marketplace.db",
+        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
+        "MARKETPLACE_MEDIA_URL": f"file:{tmp_path}/media",
+    }
+    process = subprocess.Popen(
+        [sys.executable, "-m", "flask", "--app", "wsgi", "import", TOKEN],
+        cwd=ROOT,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    deadline = time.monotonic() + 60
+    while not stored(app) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    process.send_signal(signal.SIGINT)
+    output = process.communicate(timeout=60)[0]
+    assert "Traceback" not in output
+    if process.returncode:
+        assert "Interrupted: run it again to go on" in output
+    assert len(stored(app)) in (200, 300)
+
+    assert run(app, "--no-images", TOKEN).exit_code == 0
+    assert stored(app) == list(range(1, 301))
+
+
+def test_a_listing_of_an_unknown_token_is_still_refused(client):
+    r = client.get(f"/v1/nft/{TOKEN}/1")
+    assert_error(r, 404)

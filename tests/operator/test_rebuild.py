@@ -1,0 +1,81 @@
+"""``flask rebuild`` restores listings from the ledger alone, after the database was lost."""
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.store import queries
+from marketplace.store.database import read
+from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
+
+
+@pytest.fixture
+def lost(app, tmp_path):
+    """The service with its database lost: a new one beside the same ledger."""
+
+    def make():
+        folders = settings(tmp_path)
+        folders["DATABASE_URL"] = f"sqlite:///{tmp_path}/new.db"
+        return create_app(**folders)
+
+    return make
+
+
+def run(app, *tokens):
+    return app.test_cli_runner().invoke(args=["rebuild", *tokens])
+
+
+def listed(app):
+    client = authorized_client(app, "read", "write")
+    r = client.get(f"/v1/nftslisted/{TOKEN}")
+    assert r.status_code == 200, r.text
+    return {nft["serialNo"]: nft for nft in r.json}
+
+
+def test_it_works(app, client, lister, lost):
+    for serial_no, price in ((1, 100), (2, 200), (3, 300)):
+        lister((TOKEN, serial_no), listing_price=price)
+    lister((TOKEN, 2), listing_price=250)
+    before = listed(app)
+
+    new = lost()
+    result = run(new, TOKEN)
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{TOKEN}: added 3, here already 0\n  3 listed\n"
+    assert listed(new) == before
+    assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n  3 listed\n"
+
+
+def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
+    lister((TOKEN, 1))
+    lister((TOKEN, 2))
+    lister((TOKEN, 3))
+    ledger.hand_over((TOKEN, 1), BOB)
+    ledger.withdraw((TOKEN, 2), ALICE)
+    new = lost()
+    run(new, TOKEN)
+    assert list(listed(new)) == [3]
+
+
+def test_it_says_what_it_can_not_decide(client, ledger, lost):
+    ledger.mint((TOKEN, 1), ALICE, times.now())
+    ledger.approve((TOKEN, 1), ALICE, "0.0.9001")
+    new = lost()
+    result = run(new, TOKEN)
+    assert f"{TOKEN} #1 is not for sale: a later CRYPTOAPPROVEALLOWANCE ended it" in result.output
+    assert f"the memo of {ALICE}@" in result.output
+    assert "names no price" in result.output
+    with new.app_context():
+        assert queries.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
+
+
+def test_it_overwrites_nothing_newer(app, lister):
+    lister((TOKEN, 1), listing_price=100)
+    before = listed(app)
+    assert run(app, TOKEN).output == f"{TOKEN}: added 0, here already 1\n  1 listed\n"
+    assert listed(app) == before
+
+
+def test_it_refuses_what_is_no_token_id(app):
+    result = run(app, "tides")
+    assert result.exit_code == 1
+    assert "'tides' is not a token id" in result.output

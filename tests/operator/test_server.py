@@ -1,0 +1,222 @@
+"""gunicorn as we configure it, over real sockets: silent clients, what it logs, what it says at start."""
+
+import json
+import re
+import signal
+import socket
+import time
+from urllib.error import HTTPError
+
+import pytest
+
+from marketplace.operator import startup
+from marketplace.settings import load
+from tests.serving import CONFIGURATION, serve
+
+PATIENCE = 1
+THREADS = 2
+DRAIN_SECONDS = 5  # gunicorn waits so long for the rest of a body that the application did not read
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    """The service with two threads, and little patience."""
+    folder = tmp_path_factory.mktemp("server")
+    configuration = folder / "impatient.conf.py"
+    configuration.write_text(
+        f"exec(open({str(CONFIGURATION)!r}).read())\n"
+        f"workers, threads, SILENT_CLIENT_SECONDS = 1, {THREADS}, {PATIENCE}\n"
+    )
+    with serve(folder, configuration=configuration) as service:
+        yield service
+    assert "Traceback" not in service.output
+    told = service.output.count("Dropped a client that fell silent")
+    assert told <= 3 * (THREADS + 1), service.output
+
+
+def fall_silent(service, *said, times=THREADS + 1, **options):
+    """Clients, more than there are threads, that say something and then nothing more."""
+    clients = []
+    for _ in range(times):
+        client = socket.socket()
+        client.settimeout(30)
+        for option, value in options.items():
+            client.setsockopt(socket.SOL_SOCKET, getattr(socket, option), value)
+        client.connect(("127.0.0.1", service.port))
+        client.sendall("\r\n".join(said).encode())
+        clients.append(client)
+    time.sleep(0.5)  # until they hold what threads they can
+    return clients
+
+
+def assert_another_is_answered(service, within):
+    started = time.monotonic()
+    assert service.answers()
+    assert time.monotonic() - started < within
+
+
+def assert_dropped(clients):
+    for client in clients:
+        with client:
+            while client.recv(65536):
+                pass
+
+
+def rounds(seconds):
+    """How long until every silent client had its turn on a thread, and some time to spare."""
+    return (THREADS + 1) / THREADS * seconds + 3
+
+
+def test_who_says_nothing_takes_no_thread(impatient):
+    clients = fall_silent(impatient, "")
+    assert_another_is_answered(impatient, within=1)
+    for client in clients:
+        client.close()
+
+
+def test_half_a_request_is_dropped(impatient):
+    clients = fall_silent(impatient, "GET /status HTTP/1.1", "Host: x", "")
+    assert_another_is_answered(impatient, within=rounds(PATIENCE))
+    assert_dropped(clients)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_half_a_body_is_dropped(impatient, known):
+    token = (impatient.folder / "instance/sandbox-token").read_text() if known else "unknown"
+    head = ["POST /v1/add HTTP/1.1", "Host: x", f"Authorization: Bearer {token}"]
+    head += ["Content-Type: application/json", "Content-Length: 100", "", '{"accountId": ']
+    clients = fall_silent(impatient, *head)
+    assert_another_is_answered(impatient, within=rounds(PATIENCE + DRAIN_SECONDS))
+    assert_dropped(clients)
+
+
+def test_who_does_not_read_is_dropped(impatient):
+    # Ten times 1.4 MB is more than the kernel keeps for a client.
+    request = "GET /reference/assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    clients = fall_silent(impatient, request, SO_RCVBUF=4096)
+    assert_another_is_answered(impatient, within=rounds(3 * PATIENCE))
+    for client in clients:
+        client.close()
+
+
+def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        token = (tmp_path / "instance/sandbox-token").read_text()
+        body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
+        head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", service.port), timeout=20) as client:
+            client.sendall(head.encode() + body[:10])
+            time.sleep(0.5)
+            service.process.terminate()
+            time.sleep(0.5)
+            client.sendall(body[10:])
+            answer = client.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert answer.endswith(b'{"result":"OK"}\n')
+        service.stop()
+    assert service.process.returncode == 0
+
+
+def test_a_long_head_is_refused(impatient):
+    for request in ({"path": f"/status?{'x' * 4000}"}, {"path": "/status", "X": "x" * 9000}):
+        with pytest.raises(HTTPError) as refused:
+            impatient.get(**request)
+        assert 400 <= refused.value.code < 500
+        refused.value.close()
+
+
+@pytest.mark.parametrize("form", ["json", "text", "off"])
+def test_the_access_log_keeps_secrets(tmp_path, form):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG=form) as service:
+        token = (service.folder / "instance/sandbox-token").read_text()
+        headers = {"Authorization": f"Bearer {token}", "User-Agent": 'a "b" \\ c', "Cookie": "sh=h"}
+        service.get("/v1/orderbook?limit=1&token=nftm_in_a_query", **headers).close()
+        service.get("/sandbox/openapi.json?x%0Ay").close()
+    lines = [line for line in service.output.splitlines() if "/orderbook" in line]
+    lines = [line for line in lines if "curl" not in line]
+    assert "nftm_in_a_query" not in service.output
+    if form == "off":
+        assert lines == []
+        return
+    [line] = lines
+    assert token not in line
+    if form == "text":
+        assert re.fullmatch(r"20\S+Z 127.0.0.1 GET /v1/orderbook 200 \d+ B [0-9.]+ ms", line), line
+        return
+    fields = json.loads(line)
+    assert list(fields) == ["time", "client", "method", "path", "status", "bytes", "ms", "agent"]
+    assert fields["path"] == "/v1/orderbook"
+    assert fields["agent"] == 'a "b" \\ c'
+    assert '"path": "/sandbox/openapi.json"' in service.output
+
+
+def test_the_access_log_keeps_secrets_after_a_reload_too(tmp_path):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json") as service:
+        service.process.send_signal(signal.SIGHUP)
+        time.sleep(2)
+        service.get("/sandbox/openapi.json?secret=1").close()
+    [line] = [line for line in service.output.splitlines() if "/sandbox/openapi.json" in line]
+    assert json.loads(line)["path"] == "/sandbox/openapi.json"
+
+
+def test_no_header_of_a_stranger_is_believed(tmp_path):
+    # gunicorn by itself would believe whoever connects from 127.0.0.1, which is where proxies are.
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="text") as service:
+        headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+        headers |= {"X-Forwarded-Prefix": "/evil", "Script_Name": "/evil", "SCRIPT-NAME": "/evil"}
+        with service.get("/openapi.json", **headers) as response:
+            assert json.load(response)["servers"] == [{"url": "/"}]
+    assert "203.0.113.7" not in service.output
+
+
+def test_it_says_what_it_serves(tmp_path):
+    settings = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "CORS_ORIGINS": "*"}
+    with serve(tmp_path, "--workers", "2", **settings) as service:
+        pass
+    assert service.output.count("mainnet, account 0.0.4321") == 1
+    assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
+    assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
+
+
+def test_a_setting_that_makes_no_sense_stops_the_start_in_one_sentence(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        pass
+    service.environ["MARKETPLACE_NETWORK"] = "foonet"
+    sentence = (
+        "MARKETPLACE_NETWORK='foonet' is not a network (sandbox, mainnet, testnet, previewnet)\n"
+    )
+    command = ("gunicorn", "-c", str(CONFIGURATION), "--bind", "127.0.0.1:0")
+    for process in (
+        service.run(*command, check=False),
+        service.flask("token", "list", check=False),
+    ):
+        assert process.returncode != 0
+        assert process.stderr.endswith(sentence)
+        assert "Traceback" not in process.stderr
+
+
+REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://nft.example"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "warned"),
+    [
+        ({}, ("127.0.0.1", 8000), []),
+        ({}, ("::1", 8000, 0, 0), []),
+        ({}, "/run/market.sock", []),
+        ({}, ("0.0.0.0", 8000), ["the sandbox listens on 0.0.0.0:8000"]),
+        ({}, ("::", 8000, 0, 0), ["the sandbox listens on [::]:8000"]),
+        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), ["MARKETPLACE_CORS_ORIGINS is *"]),
+        (REAL, ("0.0.0.0", 8000), []),
+        (REAL | {"TRUSTED_PROXIES": "1"}, ("127.0.0.1", 8000), []),
+        (REAL | {"TRUSTED_PROXIES": "1"}, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 1"]),
+        (REAL | {"PUBLIC_URL": "http://nft.example"}, ("127.0.0.1", 8000), ["unencrypted"]),
+        (REAL | {"PUBLIC_URL": "http://localhost:8000"}, ("127.0.0.1", 8000), ["nobody else"]),
+    ],
+)
+def test_it_warns_about_what_is_unsafe(settings, address, warned):
+    warnings = list(startup.warnings(load(settings, {}), [address]))
+    assert len(warnings) == len(warned), warnings
+    for words, warning in zip(warned, warnings, strict=True):
+        assert words in warning

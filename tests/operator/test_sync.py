@@ -1,0 +1,291 @@
+"""What ``flask sync`` and ``flask watch`` keep true, without anybody reporting anything."""
+
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+
+from marketplace import ledger as outside
+from marketplace import times
+from marketplace.market import reports, sales
+from marketplace.market.transactions import listing_memo
+from marketplace.store import queries
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, TOKEN
+from tests.network import serve
+from tests.serving import ROOT
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+@pytest.fixture
+def sync(app):
+    def run():
+        result = app.test_cli_runner().invoke(args=["sync"])
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    return run
+
+
+def prepare(client, price=250):
+    return client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": price}).json["byteArray"]
+
+
+def shown(client):
+    return client.get(f"/v1/nft/{TOKEN}/7").json
+
+
+def prepared(app):
+    with app.app_context():
+        return [
+            row["listing_price"]
+            for row in queries.list_prepared_listings(read(), TOKEN, 7, ALICE, 10)
+        ]
+
+
+@pytest.fixture
+def asked(app):
+    """The mirror node's paths that are asked for, one after the other."""
+    sandbox, paths = app.extensions["sandbox"], []
+    answer = sandbox.wsgi_app
+
+    def noting(environ, start_response):
+        paths.append(environ["PATH_INFO"].removeprefix("/api/v1"))
+        return answer(environ, start_response)
+
+    sandbox.wsgi_app = noting
+    return paths
+
+
+def test_nothing_to_do(sync):
+    assert sync() == "Nothing to do\n"
+
+
+def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
+    ledger.sign_and_submit(prepare(client))
+    assert "NFTs listed: 1" in sync()
+    assert shown(client)["listingPrice"] == 250
+    assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
+
+
+def test_what_was_prepared_costs_one_request_an_account(client, nft, sync, asked):
+    for price in range(1, 5):
+        prepare(client, price)
+    assert sync() == "sellers checked: 1\n"
+    assert asked == [f"/accounts/{ALICE}/nfts"]
+
+
+def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
+    with app.app_context():
+        for hours, price in ((1, 10), (4, 40)):
+            then = times.now() - hours * 3600 * times.SECOND
+            sales.prepare(ALICE, *nft, price, "extwallet", now=then)
+    sync()
+    assert prepared(app) == [10]
+
+
+def test_few_are_kept_of_what_is_prepared_for_one_nft(app, client, nft):
+    for price in range(1, 50):
+        prepare(client, price)
+    assert prepared(app) == [49, 48, 47, 46, 45]
+
+
+@pytest.mark.parametrize(
+    ("end", "owner"),
+    [
+        (lambda ledger, nft: ledger.hand_over(nft, BOB), BOB),
+        (lambda ledger, nft: ledger.withdraw(nft, ALICE), ALICE),
+        (lambda ledger, nft: ledger.approve(nft, ALICE, "0.0.6666"), ALICE),
+    ],
+)
+def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sync, end, owner):
+    lister(nft, add=False)
+    lister((TOKEN, 8))
+    end(ledger, nft)
+
+    assert "NFTs taken off the order book: 1" in sync()
+    assert shown(client)["isForSale"] is False
+    assert shown(client)["owner"] == {"accountId": owner}
+    assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
+
+
+def test_it_ends_a_listing_that_something_else_replaced(client, nft, ledger, lister, sync):
+    lister(nft, add=False)
+    ledger.withdraw(nft, ALICE)
+    ledger.approve(nft, ALICE, "0.0.9001")  # by another application: at no price that is known
+
+    assert "NFTs taken off the order book: 1" in sync()
+    assert shown(client)["isForSale"] is False
+    assert sync() == "sellers checked: 1\n"
+
+
+def test_it_finds_a_new_price_that_nobody_reported(client, nft, ledger, lister, sync):
+    lister(nft, listing_price=250, add=False)
+    ledger.sign_and_submit(prepare(client, 999))
+    sync()
+    assert shown(client)["listingPrice"] == 999
+
+
+def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
+    lister(nft, add=False)
+    with serve(lambda environ, start: (start("404 Not Found", []), [b"nothing"])[1]) as url:
+        monkeypatch.setitem(app.config, "MIRROR_NODE_URL", url)
+        outside.init_app(app, {})
+        assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
+    assert shown(client)["isForSale"] is True
+
+
+def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
+    lister(nft, add=False)
+    for serial_no in (8, 9):
+        with app.app_context(), write() as db:
+            row = record(TOKEN, serial_no, missing="x", retry_at="2026-01-01T00:00:00Z")
+            queries.insert_nft(db, row | {"metadata": "ipfs://bafkqacbqfyyc4nzqgayq/7.json"})
+            # The second one's record can not be written.
+            db.execute(
+                "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
+                " BEGIN SELECT RAISE(ABORT, 'no'); END"
+            ) if serial_no == 9 else None
+    result = app.test_cli_runner().invoke(args=["sync"])
+    assert "sellers checked: 1, not checked: 1, NFTs completed: 1" in result.output
+    assert result.exit_code == 1
+
+
+def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
+    for serial_no in range(1, 9):
+        lister((TOKEN, serial_no))
+    asked.clear()
+    sync()
+    assert asked == [f"/accounts/{ALICE}/nfts"]
+
+
+def test_it_pages_through_many_listings(app, client, nft, ledger, sync):
+    """More than the mirror node shows on one page, over several tokens."""
+    for number in range(130):
+        keys = (f"0.0.{8000 + number % 3}", number + 1)
+        ledger.mint(keys, ALICE, times.now())
+        ledger.approve(keys, ALICE, "0.0.9001", memo=listing_memo(*keys, 5, "Foo"))
+    prepare(client)
+    assert "NFTs listed: 130, NFTs completed: 130" in sync()
+    assert sync() == "sellers checked: 1\n"
+
+
+def record(token, serial_no, **fields):
+    return {
+        "token": token,
+        "serial_no": serial_no,
+        "name": f"#{serial_no}",
+        "file_type": "image/png",
+        "attributes": None,
+        "image": None,
+        "original_image_url": None,
+        "owner": ALICE,
+        "ledger_at": "2026-01-01T00:00:00.000000000Z",
+        "metadata": None,
+        "missing": None,
+        "attempts": 1,
+        "retry_at": None,
+    } | fields
+
+
+def test_it_completes_what_was_missing(app, client, ledger, sync):
+    with app.app_context(), write() as db:
+        pointer = "ipfs://bafkqacbqfyyc4nzqgayq/7.json"
+        queries.insert_nft(
+            db, record(TOKEN, 7, metadata=pointer, missing="x", retry_at="2026-01-01T00:00:00Z")
+        )
+    assert sync() == "NFTs completed: 1\n"
+    assert shown(client)["name"] == f"Sandbox {TOKEN} #7"
+    assert shown(client)["fileType"] == "image/png"
+    assert "placeholder" not in shown(client)["imageUrl"]
+    assert sync() == "Nothing to do\n"
+
+
+def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
+    with app.app_context(), write() as db:
+        queries.insert_nft(
+            db,
+            record(TOKEN, 7, metadata="no address", missing="x", retry_at="2026-01-01T00:00:00Z"),
+        )
+    assert sync() == "NFTs still incomplete: 1\n"
+    assert sync() == "Nothing to do\n"
+    with app.app_context():
+        nft = queries.get_nft(read(), TOKEN, 7)
+    assert nft["missing"] == "it is not an address"
+    assert nft["attempts"] == 2
+    assert nft["name"] == "#7"
+    assert nft["retry_at"] > times.to_iso(times.now() + 3600 * times.SECOND)
+
+
+def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatch):
+    lister(nft, add=False)
+    monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
+    outside.init_app(app, {})
+    result = app.test_cli_runner().invoke(args=["sync"])
+    assert result.exit_code == 1
+    assert "not checked: 1" in result.output
+    assert "run it again" in result.output
+
+
+def test_the_status_shows_the_last_sync(client, sync):
+    assert client.get("/status").json["lastSync"] is None
+    sync()
+    assert client.get("/status").json["lastSync"].startswith("20")
+
+
+@pytest.fixture
+def environ(tmp_path):
+    import os
+
+    return os.environ | {
+        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/marketplace.db",
+        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
+        "MARKETPLACE_MEDIA_URL": f"file:{tmp_path}/media",
+    }
+
+
+def watcher(environ):
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", "--every", "1"]
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+
+
+def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
+    ledger.sign_and_submit(prepare(client))
+    first = watcher(environ)
+    assert first.stdout.readline() == "Watching sandbox, every 1 s\n"
+    assert "NFTs listed: 1" in first.stdout.readline()
+    second = watcher(environ)
+    assert "Another watcher is at work" in second.stdout.readline()
+
+    ledger.hand_over(nft, BOB)
+    assert "NFTs taken off the order book: 1" in first.stdout.readline()
+
+    first.send_signal(signal.SIGTERM)
+    started = time.monotonic()
+    assert first.communicate()[0] == "Stopped\n"
+    assert first.returncode == 0
+    assert time.monotonic() - started < 5
+    assert second.stdout.readline() == "Watching sandbox, every 1 s\n"
+    second.send_signal(signal.SIGTERM)
+    assert second.communicate(timeout=10)[0] == "Stopped\n"
+    assert second.returncode == 0
+
+
+def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
+    from concurrent.futures import ThreadPoolExecutor
+
+    transaction_id = ledger.sign_and_submit(prepare(client))
+
+    def report(_):
+        with app.app_context():
+            return reports.answer(ALICE, *nft, transaction_id)
+
+    with ThreadPoolExecutor(6) as pool:
+        assert all(pool.map(report, range(12)))
+    sync()
+    assert shown(client)["listingPrice"] == 250

@@ -1,0 +1,119 @@
+"""What is inside a transaction: POST /sandbox/decode, for the people who are about to sign it."""
+
+import base64
+
+import pytest
+from hiero_sdk_python.account.account_allowance_approve_transaction import (
+    AccountAllowanceApproveTransaction,
+)
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+from hiero_sdk_python.tokens.token_id import TokenId
+
+from marketplace.ids import TransactionId
+from marketplace.market.transactions import build_listing
+from marketplace.sandbox import wallet
+from tests.conftest import ALICE, TOKEN, assert_error
+from tests.sandbox.test_sandbox_ledger import account, approval, signed, transfer
+
+START = TransactionId(ALICE, 1_763_640_000, 123_456_789)
+
+
+@pytest.fixture
+def decode(app):
+    def decode(content):
+        transaction = base64.b64encode(content).decode()
+        return app.test_client().post("/sandbox/decode", json={"transaction": transaction})
+
+    return decode
+
+
+def listing(nodes=("0.0.3",)):
+    return build_listing(
+        transaction_id=START,
+        token=TOKEN,
+        serial_no=7,
+        spender="0.0.9001",
+        memo="Listing",
+        max_fee_tinybars=500_000_000,
+        valid_seconds=180,
+        node_account_ids=nodes,
+    )
+
+
+def test_it_works(decode):
+    content = listing()
+    assert decode(content).json == {
+        "type": "CRYPTOAPPROVEALLOWANCE",
+        "transactionId": str(START),
+        "validFrom": "2025-11-20T12:00:00.123456789Z",
+        "validUntil": "2025-11-20T12:03:00.123456789Z",
+        "validSeconds": 180,
+        "memo": "Listing",
+        "maxFeeTinybars": 500_000_000,
+        "nodeAccountIds": ["0.0.3"],
+        "sizeBytes": len(content),
+        "signedBy": [],
+        "approvals": [
+            {
+                "tokenId": TOKEN,
+                "serialNumbers": [7],
+                "owner": ALICE,
+                "spender": "0.0.9001",
+                "approvedForAll": None,
+            }
+        ],
+    }
+
+
+def test_it_handles_several_nodes_and_signatures(decode):
+    doc = decode(wallet.sign(ALICE, listing(("0.0.3", "0.0.4")))).json
+    assert doc["nodeAccountIds"] == ["0.0.3", "0.0.4"]
+    assert doc["signedBy"] == [wallet.private_key(ALICE).public_key().to_bytes_raw().hex()]
+
+
+def test_it_shows_the_trap_of_the_python_sdk(decode):
+    assert decode(signed(approval())).json["approvals"][0]["approvedForAll"] is False
+    everything = AccountAllowanceApproveTransaction()
+    everything.approve_token_nft_allowance_all_serials(
+        TokenId.from_string(TOKEN), account(ALICE), account("0.0.9001")
+    )
+    [shown] = decode(signed(everything)).json["approvals"]
+    assert (shown["approvedForAll"], shown["serialNumbers"]) == (True, [])
+
+
+def test_it_handles_another_kind(decode):
+    doc = decode(signed(transfer(ALICE, "0.0.1002"))).json
+    assert (doc["type"], doc["approvals"]) == ("CRYPTOTRANSFER", [])
+
+
+def wrapped(*bodies):
+    return TransactionList(
+        transaction_list=[
+            Transaction(
+                signedTransactionBytes=SignedTransaction(bodyBytes=body).SerializeToString()
+            )
+            for body in bodies
+        ]
+    ).SerializeToString()
+
+
+@pytest.mark.parametrize("seconds", [-1, 2**63 - 1])
+def test_it_handles_what_is_no_date(decode, seconds):
+    body = TransactionBody(memo="é")
+    body.transactionID.transactionValidStart.seconds = seconds
+    body.transactionValidDuration.seconds = 2**63 - 1
+    r = decode(wrapped(body.SerializeToString()))
+    assert r.status_code == 200
+    assert (r.json["type"], r.json["validFrom"], r.json["validUntil"]) == (None, None, None)
+
+
+def test_it_rejects_a_list_whose_second_part_is_none(app, decode):
+    body = TransactionBody()
+    body.transactionID.accountID.accountNum = 1001
+    content = wrapped(body.SerializeToString(), b"\xff")
+    assert_error(decode(content), 422, "transaction must be base64 of a transaction's bytes")
+    signing = {"accountId": ALICE, "transaction": base64.b64encode(content).decode()}
+    r = app.test_client().post("/sandbox/sign", json=signing)
+    assert_error(r, 422, "transaction must be base64 of a transaction's bytes")

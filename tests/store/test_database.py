@@ -1,0 +1,232 @@
+"""What was answered with success survives; several processes share one file safely."""
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace.store import queries
+from marketplace.store import sqlite as engine
+from marketplace.store.database import SCHEMA, read, write
+from marketplace.store.sqlite import Database
+from tests.serving import ROOT, environment
+
+
+def insert_token(connection, name):
+    token = {"hash": name, "name": name, "scopes": "read", "created_at": "x", "expires_at": None}
+    return queries.insert_access_token(connection, token)
+
+
+def names(connection):
+    return [row["name"] for row in queries.list_access_tokens(connection)]
+
+
+def test_a_failed_write_leaves_nothing(app):
+    with app.app_context():
+        with pytest.raises(RuntimeError), write() as connection:
+            insert_token(connection, "half")
+            raise RuntimeError
+        assert names(read()) == []
+        with write() as connection:
+            insert_token(connection, "whole")
+        assert names(read()) == ["whole"]
+
+
+def test_it_is_set_up_to_keep_what_was_answered(app):
+    def pragma(name):
+        return app.extensions["database"].connection.execute(f"PRAGMA {name}").fetchone()[0]
+
+    assert pragma("journal_mode") == "wal"
+    assert pragma("synchronous") == 2  # FULL
+    assert pragma("foreign_keys") == 1
+
+
+def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
+    database = app.extensions["database"]
+    assert database.connection is database.connection
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(lambda: database.connection).result() is not database.connection
+
+
+WRITE_ONE = """
+import sys
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.store.test_database import insert_token
+
+with Database(sys.argv[1], SCHEMA).write() as connection:
+    insert_token(connection, sys.argv[2])
+"""
+READ_ALL = """
+import sys
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.store.test_database import names
+
+print(*sorted(names(Database(sys.argv[1], SCHEMA).connection)))
+"""
+FORKING = """
+import os, subprocess, sys, time
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.store.test_database import READ_ALL, WRITE_ONE, insert_token, names
+
+database = Database(sys.argv[1], SCHEMA)
+with database.write() as connection:
+    insert_token(connection, "parent")
+database.stamp()
+parent = os.getpid()
+if os.fork():
+    os._exit(0)
+names(database.connection)
+while os.getppid() == parent:
+    time.sleep(0.01)
+subprocess.run([sys.executable, "-c", WRITE_ONE, sys.argv[1], "other"], check=True)
+with database.write() as connection:
+    insert_token(connection, "child")
+subprocess.run([sys.executable, "-c", READ_ALL, sys.argv[1]], check=True)
+"""
+
+
+def test_a_child_writes_where_others_read_though_its_parent_had_the_database_open(tmp_path):
+    command = [sys.executable, "-c", FORKING, tmp_path / "market.db"]
+    seen = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
+    assert seen == "child other parent\n"
+
+
+def test_no_connection_is_open_at_a_fork(app):
+    database = app.extensions["database"]
+    inherited = database.connection
+    pid = os.fork()
+    if pid == 0:
+        os._exit(0 if database.connection is not inherited else 1)
+    assert os.waitpid(pid, 0)[1] == 0
+    with pytest.raises(sqlite3.ProgrammingError):
+        inherited.execute("SELECT 1")
+    assert database.connection.execute("SELECT 1").fetchone()[0] == 1
+
+
+def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):
+    monkeypatch.setattr(engine, "SAFE_VERSION", (99, 0, 0))
+    with pytest.raises(RuntimeError, match="pip install pysqlite3"):
+        Database(tmp_path / "x.db", SCHEMA)
+
+
+def test_the_sqlite_library_is_a_safe_one():
+    assert sqlite3.sqlite_version_info >= (3, 51, 3)
+
+
+def test_several_workers_may_start_at_once(tmp_path):
+    code = "from app import create_app; create_app(); print('started')"
+    environ = os.environ | {
+        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/market.db",
+        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
+        "MARKETPLACE_MEDIA_URL": f"file:{tmp_path}/media",
+    }
+    workers = [
+        subprocess.Popen(
+            [sys.executable, "-c", code], cwd=ROOT, env=environ, stdout=subprocess.PIPE
+        )
+        for _ in range(6)
+    ]
+    assert [worker.communicate()[0] for worker in workers] == [b"started\n"] * 6
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.store.test_database import insert_token
+
+database = Database(sys.argv[1], SCHEMA)
+for number in range(100_000):
+    with database.write() as connection:
+        insert_token(connection, f"{sys.argv[2]}-{number}")
+    print(f"{sys.argv[2]}-{number}", flush=True)
+"""
+
+
+def test_what_was_answered_survives_a_kill(tmp_path):
+    path = tmp_path / "market.db"
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, path, str(number)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(3)
+    ]
+    answered = [writer.stdout.readline().strip() for writer in writers]
+    time.sleep(0.5)
+    for writer in writers:
+        writer.send_signal(signal.SIGKILL)
+        answered += writer.communicate()[0].split("\n")[:-1]
+
+    database = Database(path, SCHEMA)
+    assert len(answered) > 30
+    assert set(answered) <= set(names(database.connection))
+    assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+
+
+def test_racing_writers_wait_for_each_other(app):
+    def write_one(number):
+        with app.app_context(), write() as connection:
+            return insert_token(connection, f"racer {number % 20}") is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        written = list(pool.map(write_one, range(200)))
+    assert sum(written) == 20
+
+
+@pytest.mark.parametrize(
+    ("query", "arguments", "index"),
+    [
+        (queries.get_nft, ("0.0.1", 1), "PRIMARY KEY|sqlite_autoindex_nft_1"),
+        (queries.list_orderbook, (20, 0), "nft_by_listing_date"),
+        (queries.list_orderbook_after, (20, "x", "0.0.1", 1), "nft_by_listing_date"),
+        (queries.iterate_listed_in_collection, ("0.0.1",), "nft_listed_in_collection"),
+        (queries.list_listed_by_owner, ("0.0.1", 10, 0), "nft_by_owner_and_listing_date"),
+        (
+            queries.list_listed_by_owner_after,
+            ("0.0.1", 10, "x", "0.0.1", 1),
+            "nft_by_owner_and_listing_date",
+        ),
+        (queries.list_prepared_listings, ("0.0.1", 1, "0.0.2", 5), "prepared_listing_by_nft"),
+        (queries.get_access_token, ("x",), "sqlite_autoindex_access_token_1"),
+    ],
+)
+def test_every_read_goes_through_an_index(app, query, arguments, index):
+    class Explainer:
+        def execute(self, sql, parameters):
+            return connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)
+
+    with app.app_context():
+        connection = read()
+        plan = query(Explainer(), *arguments)
+        rows = [plan] if isinstance(plan, sqlite3.Row) else list(plan)
+        details = [row["detail"] for row in rows]
+    assert any(name in details[0] for name in index.split("|")), details
+    assert not any("TEMP B-TREE" in detail for detail in details), details
+
+
+def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
+    path = tmp_path / "instance" / "marketplace.db"
+    environ = environment(PUBLIC_URL="http://127.0.0.1:8000")
+    command = ["flask", "--app", "wsgi", "token", "list"]
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True)
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
+    connection.execute("BEGIN IMMEDIATE")
+    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    connection.execute("ROLLBACK")
+    connection.close()
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: instance/marketplace.db can not be upgraded: ")
+    subprocess.run(command, cwd=tmp_path, env=environ, check=True)

@@ -1,0 +1,93 @@
+"""Images are kept in a folder or in a bucket, and served from either."""
+
+import pytest
+
+from marketplace import create_app
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+def add(client):
+    assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}
+    return client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"]
+
+
+def test_an_image_is_immutable_and_has_an_etag(client, nft):
+    path = client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"].removeprefix("http://127.0.0.1:8000")
+    r = client.get(path)
+    assert r.headers["Cache-Control"] == "max-age=31536000, public, immutable"
+    assert r.headers["X-Content-Type-Options"] == "nosniff"
+    again = client.get(path, headers={"If-None-Match": r.headers["ETag"]})
+    assert again.status_code == 304
+    assert again.data == b""
+
+
+@pytest.mark.parametrize(
+    "key", ["x", "../marketplace.db", "..%2fmarketplace.db", "a" * 64 + ".svg", "A" * 64 + ".webp"]
+)
+def test_nothing_else_is_served(client, key):
+    assert client.get(f"/media/{key}").status_code == 404
+
+
+def test_an_unknown_image_is_a_404(client):
+    assert_error(client.get(f"/media/{'0' * 64}.webp"), 404)
+
+
+@pytest.fixture
+def bucket(monkeypatch):
+    """An S3 server of its own, over a real socket, with a bucket; yields its name."""
+    moto = pytest.importorskip("moto.server")
+    boto3 = pytest.importorskip("boto3")
+    for name, value in {
+        "AWS_ACCESS_KEY_ID": "test",
+        "AWS_SECRET_ACCESS_KEY": "test",
+        "AWS_REGION": "us-east-1",
+        "AWS_DEFAULT_REGION": "us-east-1",
+    }.items():
+        monkeypatch.setenv(name, value)
+    server = moto.ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
+    server.start()
+    host, port = server.get_host_and_port()
+    monkeypatch.setenv("AWS_ENDPOINT_URL", f"http://{host}:{port}")
+    boto3.client("s3", endpoint_url=f"http://{host}:{port}").create_bucket(Bucket="nft-images")
+    yield "nft-images"
+    server.stop()
+
+
+@pytest.mark.filterwarnings("ignore::DeprecationWarning")
+@pytest.mark.filterwarnings("ignore::ResourceWarning")
+def test_a_bucket_keeps_images(tmp_path, bucket):
+    import boto3
+
+    folders = settings(tmp_path) | {"MEDIA_URL": f"s3://{bucket}/optimised"}
+    client = authorized_client(create_app(**folders), "read", "write")
+    path = add(client).removeprefix("http://127.0.0.1:8000")
+
+    r = client.get(path)
+    assert r.status_code == 200
+    assert r.mimetype == "image/webp"
+    assert r.data[8:12] == b"WEBP"
+    [item] = boto3.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
+    assert item["Key"] == f"optimised/{path.removeprefix('/media/')}"
+    assert not (tmp_path / "media").exists()
+
+
+def test_an_unreachable_bucket_is_said_and_does_not_stop_add(tmp_path, monkeypatch):
+    monkeypatch.setenv("AWS_ENDPOINT_URL", "http://127.0.0.1:1")
+    for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY", "AWS_REGION"):
+        monkeypatch.setenv(name, "test")
+    folders = settings(tmp_path) | {"MEDIA_URL": "s3://nft-images"}
+    client = authorized_client(create_app(**folders), "read", "write")
+    assert add(client).endswith("placeholder.webp")
+    assert_error(client.get(f"/media/{'0' * 64}.webp"), 503, "store of images did not answer")
+
+
+def test_images_may_be_served_from_elsewhere(tmp_path):
+    app = create_app(MEDIA_PUBLIC_URL="https://cdn.example/nft", **settings(tmp_path))
+    assert add(authorized_client(app, "read", "write")).startswith("https://cdn.example/nft/")
+
+
+def test_a_folder_that_was_removed_is_made_again(app, client, tmp_path):
+    (tmp_path / "media").rmdir()
+    assert "placeholder" not in add(client)
