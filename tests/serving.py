@@ -9,6 +9,11 @@ import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
 
+from click.testing import CliRunner
+from flask.cli import FlaskGroup
+
+from marketplace import create_app
+
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 CONFIGURATION = ROOT / "gunicorn.conf.py"
@@ -27,11 +32,30 @@ def environment(**settings):
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 
+def run_flask(folder, *arguments, **settings):
+    """A command of Flask's command line in this process, which is a second quicker than in one of its own."""
+    defaults = {
+        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
+        "MEDIA_URL": f"file:{folder}/media",
+    }
+    apps = []
+
+    def make_app():
+        apps.append(create_app(**defaults | settings))
+        return apps[0]
+
+    ended = CliRunner().invoke(FlaskGroup(create_app=make_app), arguments)
+    for app in apps:
+        app.extensions["database"].close()
+    return ended
+
+
 class Service:
     def __init__(self, folder, port, environ):
         self.folder = folder
         self.port = port
-        self.url = environ["MARKETPLACE_PUBLIC_URL"]
+        self.url = environ.get("MARKETPLACE_PUBLIC_URL")
         self.environ = environ
         self.process = None
         self.output = None  # what it printed, once it has stopped

@@ -348,6 +348,8 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> It
             mark_version(connection, step.version)
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
+            if explain(error) is None:
+                raise
             raise OSError(f"the database can not be written: {error}") from error
         finally:
             if connection.in_transaction:

@@ -65,6 +65,9 @@ class Schema:
 
 def mark_version(connection: sqlite3.Connection, version: int) -> None:
     """Write down of which version a database is, in the transaction that made it so."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
+    )
     sql = """
         INSERT INTO property (name, value) VALUES (:name, :value)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value

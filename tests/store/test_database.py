@@ -223,6 +223,7 @@ def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
     subprocess.run(command, cwd=tmp_path, env=environ, check=True)
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
+    connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
     connection.execute("BEGIN IMMEDIATE")
     ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     connection.execute("ROLLBACK")

@@ -1,0 +1,382 @@
+"""A database outlives versions: an older one comes through with every row, and nothing is half done."""
+
+import re
+import resource
+import shutil
+import subprocess
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace import create_app, sandbox
+from marketplace.errors import StartRefused
+from marketplace.operator.watcher import sync
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database, DatabaseUnreadable
+from tests.conftest import settings
+from tests.serving import ROOT, environment, run_flask, serve
+
+OLD = ROOT / "tests/store/databases"
+COMMITS = sorted(path.name for path in OLD.iterdir() if path.is_dir())
+KEPT = ("nft", "prepared_listing", "access_token")  # tables that every version has had
+LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
+TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+
+
+def connect(path):
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.row_factory = sqlite3.Row
+    return closing(connection)
+
+
+def rows(path, table):
+    with connect(path) as db:
+        return [dict(row) for row in db.execute(f"SELECT * FROM {table} ORDER BY 1, 2")]
+
+
+def version(path):
+    with connect(path) as db:
+        return SCHEMA.find_version(db)
+
+
+def shape(path):
+    """Every table's columns and every index's, whatever the words that made them."""
+    with connect(path) as db:
+        names = db.execute("SELECT type, name, tbl_name FROM sqlite_schema").fetchall()
+        return {
+            (kind, name, of): sorted(
+                tuple(row)[1:] if kind == "table" else tuple(row)
+                for row in db.execute(
+                    f"PRAGMA {'table_xinfo' if kind == 'table' else 'index_xinfo'}({name})"
+                )
+            )
+            for kind, name, of in names
+        }
+
+
+def put(folder, commit):
+    for path in (OLD / commit).glob("*.db"):
+        shutil.copy(path, folder)
+    return folder / "marketplace.db"
+
+
+@pytest.fixture(params=COMMITS)
+def old(request, tmp_path):
+    """A database of an earlier version, in a folder of its own."""
+    return put(tmp_path, request.param), (OLD / request.param / "token").read_text()
+
+
+def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
+    path, token = old
+    before = {table: rows(path, table) for table in KEPT}
+    app = create_app(**settings(tmp_path))
+    for table in KEPT:
+        for was, now in zip(before[table], rows(path, table), strict=True):
+            for column in was.keys() & now.keys() - {"ledger_at"}:
+                assert now[column] == was[column], (table, column)
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    assert len(client.get("/v1/orderbook").json) == 4
+    assert client.get("/v1/orderbook?offset=1&limit=1").headers["Link"]
+    with app.app_context():
+        sync()
+    listed = {(nft["token"], nft["serialNo"]) for nft in client.get("/v1/orderbook").json}
+    assert listed == LISTED
+    keys = {"accountId": "0.0.1001", "tokenId": "0.0.5001", "serialNo": 5}
+    assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 9}).status_code == 200
+
+
+def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
+    (tmp_path / "new").mkdir()
+    create_app(**settings(tmp_path))
+    create_app(**settings(tmp_path / "new"))
+    for name in ("marketplace.db", "sandbox.db"):
+        assert shape(tmp_path / name) == shape(tmp_path / "new" / name)
+
+
+def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
+    path, _ = old
+    before = rows(path, "nft")
+    create_app(**settings(tmp_path))
+    [aside] = tmp_path.glob("marketplace.db.before-*")
+    assert rows(aside, "nft") == before
+    create_app(**settings(tmp_path))
+    assert len([*tmp_path.glob("*.before-*")]) == 2  # one of each database, once
+
+
+# On a real network
+
+
+@pytest.fixture
+def outdated(tmp_path):
+    return put(tmp_path, "da4cc44")
+
+
+def flask(path, *arguments, succeeds=True):
+    """What an operator's command on a database of testnet prints."""
+    ended = run_flask(path.parent, *arguments, **TESTNET)
+    assert (ended.exit_code == 0) is succeeds, ended.output
+    return ended.output
+
+
+def test_it_works(outdated):
+    before = rows(outdated, "prepared_listing")
+    told = flask(outdated, "upgrade")
+    assert re.match(rf"Keep what it holds in {outdated}\.before-\S+ \.\.\. \d+\.\d s\n", told)
+    assert re.search(r"\nLook again at every NFT that was decided .* \.\.\. \d+\.\d s\n", told)
+    assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", told)
+    assert version(outdated) == SCHEMA.version
+    assert [row["memo"] for row in rows(outdated, "prepared_listing")] == [
+        row["memo"] for row in before
+    ]
+    [aside] = outdated.parent.glob("*.before-*")
+    assert version(aside) == 2
+    assert aside.stat().st_mode & 0o777 == 0o600
+    assert "there is nothing to do" in flask(outdated, "upgrade")
+    assert "writer" in flask(outdated, "token", "list")
+
+
+@pytest.mark.parametrize("command", [("token", "list"), ("token", "create", "x"), ("sync",)])
+def test_no_other_command_works_on_an_older_one(outdated, command):
+    assert flask(outdated, *command, succeeds=False) == (
+        f"Error: {outdated} is of an earlier version (its schema is 2, this version's is"
+        f" {SCHEMA.version}): stop the service and the watcher, and run flask --app wsgi upgrade\n"
+    )
+    assert version(outdated) == 2
+
+
+@pytest.mark.parametrize("start", ["gunicorn -c gunicorn.conf.py", "flask --app wsgi run"])
+def test_a_start_on_an_older_one_is_refused(outdated, start):
+    environ = environment(DATABASE_URL=f"sqlite:///{outdated}", **TESTNET)
+    refused = subprocess.run(start.split(), cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "is of an earlier version" in refused.stdout + refused.stderr
+    assert "Traceback" not in refused.stdout + refused.stderr
+
+
+def test_a_host_is_told_too(outdated, tmp_path):
+    with pytest.raises(StartRefused, match="run flask --app wsgi upgrade"):
+        create_app(**settings(tmp_path), **TESTNET)
+
+
+def test_it_is_refused_while_another_process_has_it_open(outdated):
+    with connect(outdated) as db:
+        db.execute("BEGIN IMMEDIATE")
+        told = flask(outdated, "upgrade", succeeds=False)
+    assert told.startswith(f"Error: {outdated} is in use: database is locked. Nothing was changed")
+    assert version(outdated) == 2
+    assert not [*outdated.parent.glob("*.before-*")]
+    flask(outdated, "upgrade")
+
+
+@pytest.fixture
+def large(outdated):
+    """A database of an earlier version, so large that an upgrade takes a moment."""
+    with connect(outdated) as db:
+        db.execute(
+            """
+            WITH RECURSIVE n (serial_no) AS (
+                SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < 100000
+            )
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+            SELECT '0.0.6000', serial_no, 'x', 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z'
+            FROM n
+            """
+        )
+    return outdated
+
+
+def count(path):
+    with connect(path) as db:
+        return db.execute("SELECT COUNT(*) FROM nft").fetchone()[0]
+
+
+def upgrade_apart(path, **options):
+    environ = environment(DATABASE_URL=f"sqlite:///{path}", **TESTNET)
+    command = ["flask", "--app", "wsgi", "upgrade"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=ROOT, env=environ, **pipes, **options)
+
+
+def test_a_kill_leaves_it_as_it_was_before_the_step(large):
+    upgrade = upgrade_apart(large)
+    told = b""
+    while b"Look again at every NFT" not in told:
+        told += upgrade.stdout.read1()
+        assert upgrade.poll() is None, told
+    time.sleep(0.02)
+    upgrade.kill()
+    upgrade.communicate()
+    assert version(large) == 3  # the step before it is done
+    assert count(large) == 100_010
+    assert "Keep what it holds" in flask(large, "upgrade")
+    assert version(large) == SCHEMA.version
+    assert count(large) == 100_010
+
+
+def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
+    size = large.stat().st_size + 10 * 4096  # a step that writes little passes
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    upgrade = upgrade_apart(large, preexec_fn=limit)
+    error = upgrade.communicate()[1].decode()
+    assert upgrade.returncode == 1
+    assert "Traceback" not in error
+    assert f"{large} is as it was before this step: see to it, and run this again" in error
+    assert version(large) == 3, error
+    flask(large, "upgrade")
+    assert count(large) == 100_010
+
+
+def set_version(path, value):
+    with connect(path) as db:
+        db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (value,))
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (
+            b"9",
+            "is of a newer version (its schema is 9, this version's is 4): install that version",
+        ),
+        (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
+        (b"", "which is no number"),
+        (b"-1", "which is no number"),
+    ],
+)
+def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
+    path = tmp_path / "marketplace.db"
+    flask(path, "token", "list")
+    set_version(path, value)
+    for command in (("token", "list"), ("token", "create", "x"), ("upgrade",)):
+        told = flask(path, *command, succeeds=False)
+        assert told.startswith(f"Error: {path} ")
+        assert words in told
+
+
+# Other files
+
+
+def test_a_foreign_file_is_never_written_into(tmp_path):
+    path = tmp_path / "foreign.db"
+    with connect(path) as db:
+        db.execute("CREATE TABLE nft (id INTEGER)")
+    content = path.read_bytes()
+    for schema in (SCHEMA, sandbox.SCHEMA):
+        with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
+            Database(path, schema)
+    assert path.read_bytes() == content
+    assert [file.name for file in tmp_path.iterdir() if "-" in file.name] == []
+
+
+def test_the_sandboxs_ledger_is_no_marketplace(tmp_path):
+    create_app(**settings(tmp_path))
+    with pytest.raises(StartRefused, match="is not a database of this service"):
+        create_app(
+            **settings(tmp_path)
+            | {
+                "DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
+                "SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/other.db",
+            }
+        )
+
+
+@pytest.mark.parametrize("becomes", ["gone", "another", "empty"])
+def test_a_file_that_vanishes_under_a_running_service_is_said(app, client, nft, tmp_path, becomes):
+    path = tmp_path / "marketplace.db"
+    address = "/v1/nft/0.0.7001/7"
+    assert client.get(address).status_code == 200
+    path.rename(tmp_path / "moved.db")
+    if becomes == "another":
+        shutil.copy(tmp_path / "moved.db", path)
+    if becomes == "empty":
+        path.touch()
+    size = path.exists() and path.stat().st_size
+    for r in (
+        client.get(address),
+        client.post(
+            "/v1/add", json={"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 8}
+        ),
+    ):
+        assert r.status_code == 503
+        assert "vanished, or was replaced" in r.json["message"]
+    assert (path.exists() and path.stat().st_size) == size
+    path.unlink(missing_ok=True)
+    (tmp_path / "moved.db").rename(path)
+    assert client.get(address).status_code == 200
+
+
+def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        path = tmp_path / "instance/marketplace.db"
+        for file in path.parent.glob("marketplace.db*"):
+            file.unlink()
+        [worker] = children(service.process.pid)
+        subprocess.run(["kill", "-9", worker], check=True)
+        deadline = time.monotonic() + 20
+        while children(service.process.pid) in ([], [worker]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(OSError, match="503"):
+            service.get("/status")
+        assert not path.exists()
+
+
+def children(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+
+
+# Going back to an older backup
+
+
+@pytest.mark.parametrize("commit", COMMITS)
+def test_an_older_backup_is_restored_by_the_same_steps(tmp_path, commit):
+    run_flask(tmp_path, "token", "create", "later")
+    backup = tmp_path / "old.db"
+    shutil.copy(OLD / commit / "marketplace.db", backup)
+    content = backup.read_bytes()
+    assert run_flask(tmp_path, "restore", str(backup)).exit_code == 0
+    assert backup.read_bytes() == content
+    listed = run_flask(tmp_path, "token", "list").output
+    assert "writer" in listed
+    assert "later" not in listed
+    assert len(rows(tmp_path / "marketplace.db", "nft")) == 10
+    assert version(tmp_path / "marketplace.db") == SCHEMA.version
+    assert not [*tmp_path.glob(".restoring-*")]
+
+
+def test_an_older_database_is_left_for_an_older_backup(outdated):
+    """The command works where no other does, so that there is a way back."""
+    backup = outdated.with_name("backup.db")
+    shutil.copy(OLD / "da4cc44" / "marketplace.db", backup)
+    with connect(outdated) as db:
+        db.execute("DELETE FROM access_token")
+    flask(outdated, "restore", str(backup))
+    assert "writer" in flask(outdated, "token", "list")
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "words"),
+    [
+        ("network", b"mainnet", "is an index of mainnet, "),
+        ("account_id", b"0.0.5", "is an index of 0.0.5, "),
+        ("schema_version", b"99", "is of a newer version"),
+        ("schema_version", b"x", "which is no number"),
+    ],
+)
+def test_a_backup_of_anothers_or_of_a_newer_version_is_refused(tmp_path, column, value, words):
+    path, copy = tmp_path / "marketplace.db", tmp_path / "copy.db"
+    flask(path, "token", "create", "mine")
+    flask(path, "backup", str(copy))
+    with connect(copy) as db:
+        db.execute("UPDATE property SET value = ? WHERE name = ?", (value, column))
+    told = flask(path, "restore", str(copy), succeeds=False)
+    assert f"Nothing was changed: {copy}" in told
+    assert words in told
+    assert "mine" in flask(path, "token", "list")
