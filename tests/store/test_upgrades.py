@@ -218,7 +218,7 @@ def test_a_kill_leaves_it_as_it_was_before_the_step(large):
 
 
 def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
-    size = large.stat().st_size + 10 * 4096  # a step that writes little passes
+    size = large.stat().st_size + 2 * 4096  # enough for the first step
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
