@@ -13,7 +13,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak bench bench-check wallets clients browser load lint format clean
+.PHONY: run test soak wheel bench bench-check wallets clients browser load lint format clean
 
 run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
@@ -51,6 +51,10 @@ clients: .venv/installed-dev
 	@$(PIP_INSTALL) -r tests/clients/requirements.txt
 	@npm ci --prefix tests/clients/typescript --loglevel=error
 
+# dist/nft_marketplace_service-*.whl, to install elsewhere.
+wheel: .venv/installed-dev
+	@$(BIN)/python -m build --no-isolation
+
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
@@ -60,7 +64,7 @@ format: .venv/installed-dev
 	$(BIN)/ruff format
 
 clean:
-	rm -rf .venv instance benchmarks/.venv benchmarks/.data
+	rm -rf .venv instance dist build *.egg-info benchmarks/.venv benchmarks/.data
 
 .venv/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \

@@ -1,16 +1,10 @@
 """The Django project of examples/django: its users, and no others, call the marketplace inside it."""
 
-import os
-import re
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 from werkzeug.test import Client
 
 from tests.conftest import ALICE, TOKEN, assert_error, settings
-from tests.serving import ROOT, free_port
+from tests.serving import ROOT
 
 EXAMPLE = ROOT / "examples/django"
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -92,16 +86,3 @@ def test_a_form_of_another_page_changes_nothing(shop):
     client, _ = log_in(shop, "dora", "sellers")
     r = client.post("/market/v1/add", data='{"accountId": "0.0.1"}', content_type="text/plain")
     assert_error(r, 415)
-
-
-def test_it_is_served_as_the_readme_says(tmp_path):
-    [line] = re.findall(r"^cd examples/django && (.*)$", (ROOT / "README.md").read_text(), re.M)
-    environ = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
-    environ |= {f"MARKETPLACE_{name}": value for name, value in settings(tmp_path).items()}
-    environ |= {"SHOP_DATABASE": f"{tmp_path}/shop.db"}
-    line = line.replace(" shop.wsgi", f" shop.wsgi --check-config --bind 127.0.0.1:{free_port()}")
-    process = subprocess.run(
-        ["bash", "-c", line], cwd=EXAMPLE, env=environ, capture_output=True, text=True
-    )
-    assert process.returncode == 0, process.stdout + process.stderr
-    assert "Applying auth.0001_initial" in process.stdout

@@ -1,0 +1,304 @@
+"""The wheel: everything is inside, and it works in a new environment, beside a host's own files."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tarfile
+import time
+import urllib.request
+import zipfile
+from contextlib import contextmanager
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from marketplace import __version__
+from tests.serving import BIN, ROOT, free_port
+
+EXAMPLES = ROOT / "examples"
+NEWER = ("3.12", "3.13", "3.14", "3.15")
+KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory):
+    """The folder with the sdist, and the wheel that is made from it."""
+    folder = tmp_path_factory.mktemp("dist")
+    source = tmp_path_factory.mktemp("source") / "clone"
+    leave_out = shutil.ignore_patterns(
+        ".venv",
+        ".git",
+        "node_modules",
+        "instance",
+        ".data",
+        "*.egg-info",
+        "build",
+        "dist",
+        "__pycache__",
+    )
+    shutil.copytree(ROOT, source, ignore=leave_out, symlinks=True)
+    command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source]
+    subprocess.run(command, check=True, capture_output=True)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def wheel(built):
+    [path] = built.glob("*.whl")
+    return path
+
+
+def make_environment(folder, python, *requirements):
+    """An environment that holds these and nothing else; returns its programs' folder."""
+    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
+    install(folder, *requirements).check_returncode()
+    return folder / "bin"
+
+
+def install(folder, *requirements):
+    options = ["--quiet", "--python", folder / "bin/python", "-c", ROOT / "constraints.txt"]
+    command = [BIN / "uv", "pip", "install", *options, *requirements]
+    return subprocess.run(command, capture_output=True, text=True)
+
+
+def find_python(version):
+    """A Python of this version, on the path or where pyenv keeps those that are not; None where none is."""
+    name = f"python{version}"
+    kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/{name}")
+    for path in filter(None, [shutil.which(name), *kept]):
+        if subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+            return path
+    return None
+
+
+@pytest.fixture(scope="module")
+def programs(wheel, tmp_path_factory):
+    """The programs of a new environment with the wheel, and with Django for the host that needs it."""
+    return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel, "django")
+
+
+def environment(programs, **variables):
+    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
+    environ.pop("PYTHONPATH", None)
+    return environ | {"PATH": f"{programs}:/usr/bin:/bin"} | variables
+
+
+@contextmanager
+def serving(programs, folder, *arguments, **variables):
+    """gunicorn of the environment in a host's folder; yields its address."""
+    address = f"http://127.0.0.1:{free_port()}"
+    environ = environment(programs, MARKETPLACE_PUBLIC_URL=address, **variables)
+    bind = address.removeprefix("http://")
+    command = [programs / "gunicorn", "--bind", bind, "--workers", "1", *arguments]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    server = subprocess.Popen(command, cwd=folder, env=environ, **pipes)
+    try:
+        deadline = time.monotonic() + 60
+        while not is_up(address):
+            assert server.poll() is None, server.stdout.read()
+            assert time.monotonic() < deadline, "the service did not start"
+            time.sleep(0.05)
+        yield address
+    finally:
+        server.terminate()
+        output = server.communicate(timeout=60)[0]
+    assert "Traceback" not in output
+
+
+def is_up(address):
+    try:
+        urllib.request.urlopen(address, timeout=5).close()
+    except HTTPError as error:
+        error.close()
+    except OSError:
+        return False
+    return True
+
+
+def call(address, token=None, body=None):
+    headers = {"Content-Type": "application/json"}
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    content = None if body is None else json.dumps(body).encode()
+    request = urllib.request.Request(address, content, headers)
+    with urllib.request.urlopen(request, timeout=30) as response:
+        return json.load(response)
+
+
+def test_everything_is_inside(built, wheel):
+    [sdist] = built.glob("*.tar.gz")
+    assert wheel.name == f"nft_marketplace_service-{__version__}-py3-none-any.whl"
+    ours = {
+        path.relative_to(ROOT).as_posix()
+        for path in (ROOT / "marketplace").rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    assert ours <= set(zipfile.ZipFile(wheel).namelist())
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert ours | {"README.md", "LICENSE", "requirements.txt"} <= names
+    top_level = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
+    assert top_level == {"marketplace", f"nft_marketplace_service-{__version__}.dist-info"}
+
+
+def test_its_metadata_says_what_it_needs(wheel):
+    name = f"nft_marketplace_service-{__version__}.dist-info/METADATA"
+    metadata = zipfile.ZipFile(wheel).read(name).decode()
+    assert "\nRequires-Python: >=3.11\n" in metadata
+    needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
+    assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)", metadata, re.M)) == set(needed)
+
+
+def test_a_changelog_entry_tells_of_this_version():
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+def test_each_requirement_is_pinned():
+    pinned = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text(), re.M))
+    needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
+    assert set(needed) <= pinned
+
+
+@pytest.fixture
+def host(tmp_path):
+    """A folder as a host's own: its app.py, its config package and its wsgi.py are not ours."""
+    (tmp_path / "app.py").write_text("def create_app():\n    raise RuntimeError('the host')\n")
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/__init__.py").write_text("DEBUG = True\n")
+    (tmp_path / "wsgi.py").write_text("raise RuntimeError('the host')\n")
+    return tmp_path
+
+
+def test_it_is_embedded_beside_a_hosts_own_files(programs, host):
+    code = """
+import app, config
+from marketplace import create_app
+market = create_app(authenticate=lambda request, scope: True)
+print(app.__file__, config.DEBUG, market.test_client().get("/v1/orderbook").json)
+"""
+    command = [programs / "python", "-c", code]
+    run = {"cwd": host, "env": environment(programs), "capture_output": True, "text": True}
+    ended = subprocess.run(command, **run)
+    assert ended.stdout == f"{host}/app.py True []\n", ended.stderr
+    assert (
+        "/site-packages/"
+        in subprocess.run(
+            [programs / "python", "-c", "import marketplace; print(marketplace.__file__)"], **run
+        ).stdout
+    )
+
+
+@pytest.mark.parametrize("more", [(), ("-c", "python:marketplace.operator.gunicorn")])
+def test_it_is_run_beside_a_hosts_own_files(programs, host, more):
+    command = ["flask", "--app", "marketplace", "token", "create", "writer", "--scope", "write"]
+    environ = environment(programs)
+    made = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
+    token = made.stdout.strip()
+    assert token.startswith("nftm_"), made.stderr
+    with serving(programs, host, *more, "marketplace:create_app()") as address:
+        assert call(f"{address}/status")["version"] == __version__
+        assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
+        with urllib.request.urlopen(f"{address}/reference") as page:
+            assert b"reference.js" in page.read()
+
+
+def test_a_refused_start_is_one_sentence_there_too(programs, host):
+    environ = environment(programs, MARKETPLACE_NETWORK="moon")
+    command = ["flask", "--app", "marketplace", "token", "list"]
+    ended = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
+    assert ended.returncode == 1
+    assert ended.stderr.startswith("Error: MARKETPLACE_NETWORK='moon' is not a network")
+    assert "Traceback" not in ended.stderr
+
+
+def test_the_django_example_runs_on_the_wheel(programs, tmp_path):
+    folder = tmp_path / "django"
+    shutil.copytree(EXAMPLES / "django", folder, ignore=shutil.ignore_patterns("instance", "*.db"))
+    environ = environment(programs)
+    command = ["python", "-m", "django", "migrate", "--settings", "shop.settings"]
+    subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True)
+    with serving(programs, folder, "shop.wsgi") as address:
+        with urllib.request.urlopen(address) as home:
+            assert home.read() == b"The shop of nobody yet"
+        with pytest.raises(HTTPError, match="401"):
+            call(f"{address}/market/v1/orderbook")
+
+
+def test_the_flask_example_holds_two_marketplaces(programs, tmp_path):
+    folder = tmp_path / "flask"
+    shutil.copytree(EXAMPLES / "flask", folder, ignore=shutil.ignore_patterns("instance"))
+    with serving(programs, folder, "app:site") as address:
+        with urllib.request.urlopen(address) as home:
+            assert b'<a href="/games/">The games market</a>' in home.read()
+        tokens = {
+            path: make_token(programs, folder, f"sqlite:///instance/{path}/marketplace.db")
+            for path in ("art", "games")
+        }
+        assert call(f"{address}/art/v1/add", tokens["art"], KEYS) == {"result": "OK"}
+        nft = call(f"{address}/art/v1/nft/0.0.7001/7", tokens["art"])
+        assert nft["imageUrl"].startswith("http://127.0.0.1:8000/art/media/")
+        with pytest.raises(HTTPError, match="404"):
+            call(f"{address}/games/v1/nft/0.0.7001/7", tokens["games"])
+        with pytest.raises(HTTPError, match="401"):
+            call(f"{address}/games/v1/orderbook", tokens["art"])
+        assert call(f"{address}/games/openapi.json")["servers"] == [{"url": "/games"}]
+
+
+def make_token(programs, folder, database):
+    environ = environment(programs, MARKETPLACE_DATABASE_URL=database)
+    command = ["flask", "--app", "marketplace", "token", "create", "writer"]
+    options = ["--scope", "read", "--scope", "write"]
+    ended = subprocess.run(
+        [*command, *options], cwd=folder, env=environ, capture_output=True, text=True, check=True
+    )
+    return ended.stdout.strip()
+
+
+@pytest.mark.parametrize("version", NEWER)
+def test_it_works_on_newer_pythons(wheel, tmp_path, version):
+    python = find_python(version)
+    if python is None:
+        pytest.skip("needs a newer Python: those from 3.12 on are tried where they are found")
+    programs = make_environment(tmp_path / "env", python, wheel)
+    token = make_token(programs, tmp_path, "sqlite:///instance/marketplace.db")
+    with serving(programs, tmp_path, "marketplace:create_app()") as address:
+        assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
+        prepared = call(f"{address}/v1/list/extwallet", token, KEYS | {"listingPrice": 5})
+        to_sign = {"accountId": KEYS["accountId"], "transaction": prepared["byteArray"]}
+        signed = call(f"{address}/sandbox/sign", body=to_sign)
+        assert call(f"{address}/sandbox/transactions", body=signed)["result"] == "SUCCESS"
+        assert call(f"{address}/v1/comingsoon", token, KEYS) == {"result": "OK"}
+        [nft] = call(f"{address}/v1/orderbook", token)
+        assert nft["imageUrl"].endswith(".webp")
+
+
+def test_a_python_that_is_too_old_is_told_so(wheel, tmp_path):
+    python = find_python("3.10")
+    if python is None:
+        pytest.skip("needs Python 3.10, to be refused")
+    subprocess.run([python, "-m", "venv", "--without-pip", tmp_path / "env"], check=True)
+    refused = install(tmp_path / "env", wheel)
+    assert refused.returncode != 0
+    assert "Python>=3.11" in refused.stderr
+
+
+def test_the_clones_own_files_are_the_packages_faces():
+    assert Path(ROOT / "schema.sql").resolve() == ROOT / "marketplace/store/schema.sql"
+    code = "import app, marketplace; assert app.create_app is marketplace.create_app"
+    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+
+
+def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
+    for name in ("wsgi.py", "gunicorn.conf.py"):
+        shutil.copy(ROOT / name, tmp_path)
+    (tmp_path / "config.py").write_text('SETTINGS = {"NAME": "The shop"}\n')
+    code = "import wsgi; print(wsgi.app.config['NAME'])"
+    environ = os.environ | {"MARKETPLACE_NAME": "Another", "PYTHONPATH": str(ROOT)}
+    ended = subprocess.run(
+        [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True
+    )
+    assert ended.stdout == "The shop\n", ended.stderr
