@@ -18,8 +18,8 @@ FOLDER = Path(__file__).parent / ".data"
 
 def prepare(nfts: int) -> Path:
     """The kept table of so many NFTs; it is built first where it is missing, or out of date."""
-    sources = [SCHEMA, Path(records.__file__), Path(__file__)]
-    digest = hashlib.sha256(b"".join(source.read_bytes() for source in sources)).hexdigest()[:12]
+    sources = [Path(records.__file__).read_text(), Path(__file__).read_text(), SCHEMA.sql]
+    digest = hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
     kept = FOLDER / f"{nfts}-{digest}.db"
     if not kept.exists():
         for old in FOLDER.glob(f"{nfts}-*"):
