@@ -94,8 +94,9 @@ def test_a_form_of_another_page_changes_nothing(shop):
     assert_error(r, 415)
 
 
-def test_it_is_served_as_the_readme_says(tmp_path):
-    [line] = re.findall(r"^cd examples/django && (.*)$", (ROOT / "README.md").read_text(), re.M)
+def test_it_is_served_as_the_page_says(tmp_path):
+    page = (ROOT / "docs/embedding.md").read_text()
+    [line] = re.findall(r"^cd examples/django && (.*)$", page, re.M)
     environ = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     environ |= {f"MARKETPLACE_{name}": value for name, value in settings(tmp_path).items()}
     environ |= {"SHOP_DATABASE": f"{tmp_path}/shop.db"}
