@@ -1,6 +1,7 @@
 """Settings that this deployment fixes in a file, for wsgi.py: they beat the environment.
 
-Names are the README's without their prefix: ``{"NAME": "The shop", "WALLETS": "extwallet,hashpack"}``.
+Names are those of docs/operating.md, without their prefix:
+``{"NAME": "The shop", "WALLETS": "extwallet,hashpack"}``.
 """
 
 SETTINGS: dict[str, str] = {}

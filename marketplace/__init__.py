@@ -43,7 +43,7 @@ def create_app(
 ) -> Flask:
     """Make the service as a WSGI application that shares nothing with another one.
 
-    Settings are named as in the README without their prefix, and beat the environment:
+    Settings are named as in docs/operating.md without their prefix, and beat the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
     call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
     werkzeug. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a database

@@ -189,7 +189,7 @@ def service(tmp_path_factory):
 
 @contextmanager
 def serving(folder):
-    """gunicorn, as the README starts it, in a folder and on a port of its own."""
+    """gunicorn, as make run starts it, in a folder and on a port of its own."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
