@@ -25,7 +25,7 @@ NOT_RUN = {
     ("deploy/README.md", ""): "as root, on a machine of its own: see tests/operator/test_deploy.py",
     ("docs/api.md", "openapi-python-client"): "needs the generators: see tests/test_clients.py",
     ("docs/benchmarks.md", "make bench"): "takes minutes: see tests/test_benchmarks.py",
-    ("docs/embedding.md", "cd examples/django"): "see tests/test_django.py",
+    ("docs/embedding.md", "make wheel"): "tests/test_package.py runs them",
     ("docs/operating.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/operating.md", "pip install granian"): "downloads; make bench serves so",

@@ -19,7 +19,6 @@ import pytest
 from marketplace import __version__
 from tests.serving import BIN, ROOT, free_port
 
-EXAMPLES = ROOT / "examples"
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
@@ -77,8 +76,8 @@ def find_python(version):
 
 @pytest.fixture(scope="module")
 def programs(wheel, tmp_path_factory):
-    """The programs of a new environment with the wheel, and with Django for the host that needs it."""
-    return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel, "django")
+    """The programs of a new environment that holds the wheel."""
+    return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel)
 
 
 def environment(programs, **variables):
@@ -215,27 +214,43 @@ def test_a_refused_start_is_one_sentence_there_too(programs, host):
     assert "Traceback" not in ended.stderr
 
 
-def test_the_django_example_runs_on_the_wheel(programs, tmp_path):
-    folder = tmp_path / "django"
-    shutil.copytree(EXAMPLES / "django", folder, ignore=shutil.ignore_patterns("instance", "*.db"))
-    environ = environment(programs)
-    command = ["python", "-m", "django", "migrate", "--settings", "shop.settings"]
-    subprocess.run(command, cwd=folder, env=environ, check=True, capture_output=True)
-    with serving(programs, folder, "shop.wsgi") as address:
+@contextmanager
+def example(built, folder, name):
+    """An example, set up and served as docs/embedding.md says, in a clone that has its wheel already."""
+    text = (ROOT / "docs/embedding.md").read_text()
+    [block] = re.findall(rf"^```sh\nmake wheel\n(cd examples/{name}\n.*?)^```$", text, re.M | re.S)
+    block = block.replace("python3 -m venv", f"{sys.executable} -m venv --without-pip")
+    block = block.replace(".venv/bin/pip install", f"{BIN}/uv pip install -p .venv/bin/python")
+    *lines, serve = block.splitlines()
+    shutil.copytree(built, folder / "dist")
+    shutil.copy(ROOT / "constraints.txt", folder)
+    left_out = shutil.ignore_patterns("instance", "*.db", ".venv", "__pycache__")
+    shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
+    home = folder / "examples" / name
+    environ = environment(home / ".venv/bin")
+    script = "set -e\n" + "\n".join(lines)
+    ended = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True)
+    assert ended.returncode == 0, ended.stderr.decode()
+    with serving(home / ".venv/bin", home, *serve.split()[1:]) as address:
+        yield home, address
+
+
+def test_the_django_example_runs_on_the_wheel(built, tmp_path):
+    with example(built, tmp_path, "django") as (_, address):
         with urllib.request.urlopen(address) as home:
             assert home.read() == b"The shop of nobody yet"
         with pytest.raises(HTTPError, match="401"):
             call(f"{address}/market/v1/orderbook")
 
 
-def test_the_flask_example_holds_two_marketplaces(programs, tmp_path):
-    folder = tmp_path / "flask"
-    shutil.copytree(EXAMPLES / "flask", folder, ignore=shutil.ignore_patterns("instance"))
-    with serving(programs, folder, "app:site") as address:
+def test_the_flask_example_holds_two_marketplaces(built, tmp_path):
+    with example(built, tmp_path, "flask") as (folder, address):
         with urllib.request.urlopen(address) as home:
             assert b'<a href="/games/">The games market</a>' in home.read()
         tokens = {
-            path: make_token(programs, folder, f"sqlite:///instance/{path}/marketplace.db")
+            path: make_token(
+                folder / ".venv/bin", folder, f"sqlite:///instance/{path}/marketplace.db"
+            )
             for path in ("art", "games")
         }
         assert call(f"{address}/art/v1/add", tokens["art"], KEYS) == {"result": "OK"}

@@ -21,7 +21,7 @@ SHARED_RESPONSES = {
     "RequestTooLarge": (413, "The body is too large"),
     "ContentTypeNotJson": (415, "The body is not declared as application/json"),
     "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
-    "Unavailable": (503, "The ledger or the database did not answer; nothing was changed"),
+    "Unavailable": (503, "The ledger or the database did not answer: try again"),
 }
 HEADERS = {
     401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
@@ -111,7 +111,7 @@ class Blueprint(flask_smorest.Blueprint):
         The view returns them alone, or with a dict of headers.
         """
         document = self.response(200, schema, **documentation)
-        not_modified = self.doc(responses={304: "NotModified"})
+        others = self.doc(responses={304: "NotModified", 503: "Unavailable"})
         answer = wire.answer_many if schema.many else wire.answer_one
 
         def decorator(view):
@@ -123,7 +123,7 @@ class Blueprint(flask_smorest.Blueprint):
                 response.headers.extend(headers)
                 return response
 
-            return not_modified(document(encoded))
+            return others(document(encoded))
 
         return decorator
 

@@ -153,7 +153,7 @@ class KeptAnswers:
         self._version = _Version(None)
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
-        path = environ.get("PATH_INFO", "")
+        path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
         environ.pop(EXPIRES_AT, None)  # what another service of the same host may have found

@@ -342,8 +342,11 @@ def _upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> It
     for step in schema.steps_from(version):
         try:
             connection.execute("BEGIN EXCLUSIVE")
+            said = None
             for what, statement in step.statements:
-                yield what
+                if what != said:
+                    yield what
+                said = what
                 connection.execute(statement)
             mark_version(connection, step.version)
             connection.execute("COMMIT")
