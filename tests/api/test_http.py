@@ -126,34 +126,30 @@ def test_errors_are_left_as_they_are(client):
 
 
 @pytest.mark.parametrize(
-    ("path", "status"), [(f"/v1/nft/{TOKEN}/99", 404), ("/v1//orderbook", 404)]
-)
-def test_no_cache_on_the_way_keeps_an_error_or_a_redirect(client, path, status):
-    """RFC 9111 lets them keep both, by a guess of their own."""
-    for method in ("GET", "HEAD"):
-        r = client.open(path, method=method)
-        assert r.status_code == status
-        assert r.headers["Cache-Control"] == "private, no-cache"
-        assert "Authorization" in r.headers["Vary"]
-
-
-@pytest.mark.parametrize(
-    "path", ["//", "//v1/orderbook", "/v1//orderbook", "//evil.example/%2e%2e"]
+    "path", ["/v1//orderbook", "/v1/orderbook//", "//evil.example/..", "//x//"]
 )
 @pytest.mark.parametrize("method", ["GET", "HEAD", "OPTIONS", "POST"])
 def test_a_double_slash_leads_nowhere(client, path, method):
     """A redirect to //evil.example would leave the service."""
-    r = client.open(path, method=method, base_url="https://shop.example:8443/nft/market")
+    environ = {"PATH_INFO": path}
+    r = client.open("/", method=method, environ_overrides=environ)
     assert r.status_code == 404
     assert "Location" not in r.headers
 
 
-@pytest.mark.parametrize("host", ["a" * 80, "[::1]:80", "other.example"])
+def test_slashes_at_the_beginning_make_no_difference(client, listed):
+    environ = {"PATH_INFO": "//v1/orderbook"}
+    r = client.get("/", environ_overrides=environ)
+    assert r.headers["ETag"] == client.get("/v1/orderbook").headers["ETag"]
+    assert r.headers["Cache-Control"] == "private, no-cache"
+
+
+@pytest.mark.parametrize("host", ["[::1]:80", "other.example", "bad host"])
 def test_what_the_client_calls_the_host_does_not_matter(client, host):
     assert client.get("/v1/orderbook", headers={"Host": host}).json == []
 
 
-def test_a_host_that_is_none_is_refused_clearly(client):
+@pytest.mark.parametrize("host", ["a..b", "a" * 80])
+def test_a_host_that_is_none_is_refused_clearly(client, host):
     """RFC 9112, 3.2: a 400."""
-    r = client.get("/v1/orderbook", headers={"Host": "a..b"})
-    assert_error(r, 400, "Host", "a..b")
+    assert_error(client.get("/v1/orderbook", headers={"Host": host}), 400, "Host", host[:50])
