@@ -7,7 +7,7 @@ import click
 from flask.cli import AppGroup, FlaskGroup
 
 from marketplace.errors import MarketplaceError, StartRefused, printable
-from marketplace.store.sqlite import DatabaseError, DatabaseInUse, explain
+from marketplace.store.sqlite import DatabaseInUse, explained
 
 
 @contextmanager
@@ -30,12 +30,8 @@ class Command(click.Command):
     @printing_plainly()
     def invoke(self, context: click.Context):
         try:
-            return super().invoke(context)
-        except DatabaseError as error:
-            reason = explain(error)
-            if reason is None:
-                raise
-            raise click.ClickException(reason.message) from error
+            with explained():
+                return super().invoke(context)
         except MarketplaceError as error:
             raise click.ClickException(error.message) from error
         except (DatabaseInUse, StartRefused, OSError) as error:

@@ -12,7 +12,7 @@ import sqlite_utils
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
-from marketplace.errors import LedgerAnswerInvalid, MarketplaceError, printable
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft, Token
@@ -155,7 +155,7 @@ def _run(tokens: tuple[str, ...], **options) -> None:
             with _progress(token, described) as progress:
                 for size in batches:
                     progress.update(size)
-        except MarketplaceError as error:
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             failed = True
             say(f"\n{token}: {error.message}", err=True)
         except KeyboardInterrupt:
