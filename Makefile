@@ -16,6 +16,8 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
 .PHONY: run test soak wheel bench bench-check wallets clients browser load lint format clean
 
 run: .venv/installed
+	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
+	  { echo "Port $(PORT) is taken: choose another one, make run PORT=$$(($(PORT) + 1))"; exit 1; }
 	@$(BIN)/flask --app wsgi sandbox seed
 	@exec $(BIN)/gunicorn --bind 127.0.0.1:$(PORT) --log-level warning
 

@@ -4,9 +4,9 @@ import sys
 
 from config import SETTINGS
 from marketplace import create_app
-from marketplace.errors import StartRefused
+from marketplace.errors import StartRefused, printable
 
 try:
     app = create_app(**SETTINGS)
 except StartRefused as error:
-    sys.exit(f"Error: {error}")
+    sys.exit(f"Error: {printable(str(error))}")

@@ -1,7 +1,7 @@
 """What can go wrong, and the status it is answered with.
 
 MarketplaceError
-├── RequestNotJson 400, ContentTypeNotJson 415
+├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403
 ├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
@@ -59,6 +59,13 @@ class RequestNotJson(MarketplaceError):
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The body is not JSON: {reason}")
+
+
+class BodyMalformed(MarketplaceError):
+    status = HTTPStatus.BAD_REQUEST
+
+    def __init__(self) -> None:
+        super().__init__("The body can not be read: its chunks are not as HTTP/1.1 writes them")
 
 
 class ContentTypeNotJson(MarketplaceError):

@@ -141,7 +141,8 @@ def _access_log(value: str) -> str:
 
 
 def _prefix(value: str) -> str:
-    if value and not re.fullmatch(r"(/[A-Za-z0-9._~-]+)+", value):
+    # Clients resolve the segments . and .. before they ask.
+    if value and not re.fullmatch(r"(/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)+", value):
         raise ValueError("is not a path prefix (/marketplace)")
     return value
 
@@ -230,6 +231,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_known_nodes(settings)
+    _require_free_prefix(settings)
     databases = {
         os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
     }
@@ -246,6 +248,15 @@ def _require_known_nodes(settings: dict[str, Any]) -> None:
                 f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
                 f" {settings['NETWORK']} ({', '.join(known)})"
             )
+
+
+def _require_free_prefix(settings: dict[str, Any]) -> None:
+    """What is below /sandbox, the sandbox answers itself."""
+    prefix = settings["API_PREFIX"]
+    if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
+        raise SettingError(
+            f"{PREFIX}API_PREFIX={prefix!r} is where the sandbox is: take another prefix (/marketplace)"
+        )
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:

@@ -10,9 +10,9 @@ from werkzeug.serving import make_server
 
 
 @contextlib.contextmanager
-def serve(application) -> Iterator[str]:
-    """Serve a WSGI application on a free port of this machine; yields its address."""
-    server = make_server("127.0.0.1", 0, application, threaded=True)
+def serve(application, port=0) -> Iterator[str]:
+    """Serve a WSGI application on a port of this machine, or on a free one; yields its address."""
+    server = make_server("127.0.0.1", port, application, threaded=True)
     server.log_startup = lambda: None
     thread = threading.Thread(target=server.serve_forever, kwargs={"poll_interval": 0.02})
     thread.start()

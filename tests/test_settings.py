@@ -67,6 +67,8 @@ def test_a_real_network_needs_an_account(network):
         ("TRUSTED_PROXIES", "-1"),
         ("TRUSTED_PROXIES", "all"),
         ("API_PREFIX", "/market/"),
+        ("API_PREFIX", "/."),
+        ("API_PREFIX", "/market/../x"),
         ("MIRROR_NODE_URL", "not a url"),
         ("IPFS_GATEWAYS", "ipfs.io"),
         ("ARWEAVE_GATEWAYS", " , "),
@@ -78,6 +80,39 @@ def test_a_real_network_needs_an_account(network):
 def test_nonsense_stops_the_start_and_is_named(name, value):
     with pytest.raises(SettingError, match=re.escape(f"MARKETPLACE_{name}={value!r} is not")):
         load({name: value}, {})
+
+
+@pytest.mark.parametrize("prefix", ["/sandbox", "/sandbox/x"])
+def test_a_prefix_where_the_sandbox_is_stops_the_start(prefix):
+    with pytest.raises(SettingError, match=f"API_PREFIX='{prefix}' is where the sandbox is: take"):
+        load({"API_PREFIX": prefix}, {})
+    loaded = load({"API_PREFIX": prefix, "NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321"}, {})
+    assert loaded["API_PREFIX"] == prefix
+
+
+OWN_ADDRESSES = (
+    "/",
+    "/status",
+    "/media/placeholder.webp",
+    "/demo/nft/0.0.5/1",
+    "/demo/list",
+    "/demo/static/base.css",
+    "/sandbox/openapi.json",
+)
+
+
+@pytest.mark.parametrize(
+    "prefix",
+    ["", "/sandboxes", "/demo", "/demo/static", "/demo/nft", "/media", "/status", "/static", "/v1"],
+)
+def test_no_other_prefix_hides_an_address(tmp_path, prefix):
+    client = create_app(API_PREFIX=prefix, **settings(tmp_path)).test_client()
+    page = client.get(f"{prefix}/reference").text
+    files = re.findall(r'(?:src|href)="(/[^"]+)"', page)
+    for address in (f"{prefix}/openapi.json", *files, *OWN_ADDRESSES):
+        with client.get(address) as response:
+            assert response.status_code == 200, address
+    assert client.get(f"{prefix}/v1/orderbook").status_code == 401
 
 
 def test_two_databases_in_one_file_stop_the_start():

@@ -7,7 +7,7 @@ import flask_smorest
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, current_app, request
 from webargs.flaskparser import FlaskParser
-from werkzeug.exceptions import RequestEntityTooLarge
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
 from marketplace.api import refusals, wire
@@ -48,7 +48,12 @@ class Parser(FlaskParser):
 
 def _read_whole(req):
     """The body. One without a length (chunked) is cut at the maximum, and that is told by its size."""
-    content = req.get_data()
+    try:
+        content = req.get_data()
+    except HTTPException:
+        raise
+    except Exception as error:  # each server has errors of its own for it
+        raise errors.BodyMalformed from error
     if req.content_length is None and len(content) >= req.max_content_length:
         raise RequestEntityTooLarge
     return content

@@ -1,8 +1,9 @@
 """The kinds of fields that schemas are made of: how each is read, written and refused."""
 
 import re
+from collections.abc import Callable
 
-from flask import current_app
+from flask import Flask, current_app
 from marshmallow import fields
 
 from marketplace.api.paging import Position
@@ -125,8 +126,27 @@ class Milliseconds(fields.String):
         return None if value is None else f"{value[:23]}Z"
 
 
-class MediaUrl(fields.String):
-    """The absolute address of an image in our media store."""
+class Address(fields.String):
+    """An absolute address, made of what is stored when it is written: settings may change."""
+
+    def absolute(self, app: Flask) -> Callable[[str | None], str | None]:
+        """A function from what is stored to the address."""
+        raise NotImplementedError
 
     def _serialize(self, value, attr, obj, **kwargs):
-        return current_app.extensions["media"].url(value)
+        return self.absolute(current_app)(value)
+
+
+class MediaUrl(Address):
+    """The address of an image in our media store."""
+
+    def absolute(self, app):
+        return app.extensions["media"].url
+
+
+class OriginalImageUrl(Address):
+    """The address of an image elsewhere; of the sandbox's the path is stored."""
+
+    def absolute(self, app):
+        public_url = app.config["PUBLIC_URL"]
+        return lambda stored: f"{public_url}{stored}" if stored and stored[0] == "/" else stored

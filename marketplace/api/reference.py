@@ -8,7 +8,14 @@ from marketplace import __version__
 
 SWAGGER_UI = files("flask_swagger_ui") / "dist"  # the page's scripts, as their package brings them
 
-blp = Blueprint("reference", __name__, template_folder="templates", static_folder="static")
+# Below its own address: /static is the application's, and /demo/static the demo's.
+blp = Blueprint(
+    "reference",
+    __name__,
+    template_folder="templates",
+    static_folder="static",
+    static_url_path="/reference/static",
+)
 
 
 @blp.get("/reference")

@@ -11,6 +11,7 @@ from marketplace.api.fields import (
     Flag,
     MediaUrl,
     Milliseconds,
+    OriginalImageUrl,
     PagePosition,
     TransactionIdField,
     UserLimit,
@@ -186,7 +187,7 @@ class NftSchema(Schema):
             "Address of the optimised image", "http://127.0.0.1:8000/media/5f2c.webp"
         ),
     )
-    original_image_url = fields.String(
+    original_image_url = OriginalImageUrl(
         data_key="originalImageUrl",
         required=True,
         allow_none=True,

@@ -6,7 +6,7 @@ from json.encoder import encode_basestring_ascii as quote
 from flask import Flask, Response
 from marshmallow import Schema, fields
 
-from marketplace.api.fields import Flag, MediaUrl, Milliseconds
+from marketplace.api.fields import Address, Flag, Milliseconds
 from marketplace.api.schemas import NftSchema
 
 ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
@@ -35,9 +35,9 @@ ENCODERS = {
 }
 
 
-def compile_schema(schema: Schema, media_url: Callable[[str | None], str]) -> Encode:
+def compile_schema(schema: Schema, app: Flask) -> Encode:
     """Make a function that writes one row as the JSON object that the schema would dump."""
-    template, columns = _compile_fields(schema, media_url)
+    template, columns = _compile_fields(schema, app)
 
     def encode(row):
         return template % tuple([write(row[column]) for column, write in columns])
@@ -45,23 +45,24 @@ def compile_schema(schema: Schema, media_url: Callable[[str | None], str]) -> En
     return encode
 
 
-def _compile_fields(schema: Schema, media_url) -> tuple[str, list[tuple[str, Encode]]]:
+def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode]]]:
     members, columns = [], []
     for name, field in schema.dump_fields.items():
         key = quote(field.data_key or name).replace("%", "%%")
         if isinstance(field, fields.Nested):
-            inner, inner_columns = _compile_fields(field.schema, media_url)
+            inner, inner_columns = _compile_fields(field.schema, app)
             members.append(f"{key}:{inner}")
             columns += inner_columns
             continue
         members.append(f"{key}:%s")
-        columns.append((field.attribute or name, _encoder(field, media_url)))
+        columns.append((field.attribute or name, _encoder(field, app)))
     return "{" + ",".join(members) + "}", columns
 
 
-def _encoder(field: fields.Field, media_url) -> Encode:
-    if isinstance(field, MediaUrl):
-        return lambda key: quote(media_url(key))
+def _encoder(field: fields.Field, app: Flask) -> Encode:
+    if isinstance(field, Address):
+        absolute = field.absolute(app)
+        return lambda stored: _text(absolute(stored))
     for kind in type(field).__mro__:
         if kind in ENCODERS:
             return ENCODERS[kind]
@@ -97,5 +98,4 @@ def _write(encode: Encode, rows) -> Iterator[str]:
 
 
 def init_app(app: Flask) -> None:
-    media_url = app.extensions["media"].url
-    app.extensions["encoders"] = {NftSchema: compile_schema(NftSchema(), media_url)}
+    app.extensions["encoders"] = {NftSchema: compile_schema(NftSchema(), app)}

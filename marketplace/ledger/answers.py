@@ -1,6 +1,7 @@
 """The shapes of a mirror node's answers. What is not of its shape is refused, what is more is ignored."""
 
 import base64
+import string
 from typing import NamedTuple
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
@@ -122,13 +123,17 @@ class _TransactionId(_Checked):
 
 
 class _Pointer(_Checked):
-    """The metadata an NFT was minted with: base64 of text, mostly; if not, as it is."""
+    """The metadata an NFT was minted with: base64 of text, mostly; if not, as it is.
+
+    Some minters fill a field of fixed length up with NULs or spaces.
+    """
 
     def read(self, value):
         try:
-            return decode_base64(value).decode()
+            text = decode_base64(value).decode()
         except ValueError:  # not base64, or not of text
-            return value.encode(errors="ignore").decode()
+            text = value.encode(errors="ignore").decode()
+        return text.strip(f"\0{string.whitespace}")
 
 
 class _Answer(Schema):

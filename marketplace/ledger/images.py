@@ -22,6 +22,8 @@ QUALITY = 80
 # What Pillow may try; and SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
+WIDE = ("I", "F")  # how the names of Pillow's modes of grey begin that have more than 8 bits
+FROM_16_BITS = [level // 257 for level in range(65_536)]
 LENGTH = struct.Struct(">I")
 
 
@@ -55,7 +57,8 @@ def _optimise(original: Image.Image, content: bytes) -> Optimised:
     if not original.info.get("progressive"):
         # A JPEG is decoded at a fraction of its size; a progressive one is held whole even so.
         original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-    decoded_bytes = original.width * original.height * len(original.getbands())
+    depth = 4 if original.mode.startswith(WIDE) else len(original.getbands())
+    decoded_bytes = original.width * original.height * depth
     if decoded_bytes > MAX_DECODED_BYTES:
         raise ImageUnusable(f"it would take more than {MAX_DECODED_BYTES} bytes to decode")
     frames = getattr(original, "n_frames", 1)
@@ -87,9 +90,27 @@ def _encode_animation(original: Image.Image) -> bytes:
 
 
 def _shrink(image: Image.Image) -> Image.Image:
+    if image.mode.startswith(WIDE):
+        image = _narrow(image)
     if image.mode not in ("RGB", "RGBA"):
         image = image.convert("RGBA" if image.has_transparency_data else "RGB")
     return image.resize(_fit(image.size), Image.Resampling.LANCZOS, reducing_gap=2.0)
+
+
+def _narrow(image: Image.Image) -> Image.Image:
+    """Scale grey of 16 or 32 bits to 8: Pillow's convert() would cut it, and leave it white."""
+    if not image.mode.startswith("I;16"):
+        low, high = image.getextrema()  # no format says what is white
+        scale = 255 / ((high - low) or 1)
+        return image.point(lambda level: level * scale - low * scale).convert("L")
+    levels = image.convert("I")
+    grey = levels.point(FROM_16_BITS, "L")
+    transparent = grey.info.pop("transparency", None)
+    if transparent is not None:
+        opaque = [255] * len(FROM_16_BITS)
+        opaque[transparent] = 0
+        grey.putalpha(levels.point(opaque, "L"))
+    return grey
 
 
 def _fit(size: tuple[int, int]) -> tuple[int, int]:

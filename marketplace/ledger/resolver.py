@@ -26,9 +26,10 @@ class Resolver:
         self._pool = ThreadPoolExecutor(FETCHES_AT_ONCE, thread_name_prefix="fetch")
 
     def describe(self, pointer: str, deadline: Deadline) -> Description:
-        """Read the document a pointer leads to. Raises FetchError with the reason."""
+        """Read the document that a pointer is, or leads to. Raises FetchError with the reason."""
         try:
-            content = self.fetch(pointer, MAX_DOCUMENT_BYTES, deadline)
+            is_document = pointer.startswith("{")  # as no address does
+            content = pointer if is_document else self.fetch(pointer, MAX_DOCUMENT_BYTES, deadline)
             document = json.loads(content, parse_constant=lambda name: None)  # NaN is not JSON
         except (ValueError, RecursionError):
             raise Unfetchable("the metadata is not JSON") from None

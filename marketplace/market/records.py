@@ -93,11 +93,18 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
         "file_type": description.file_type or file_type or UNKNOWN_FILE_TYPE,
         "attributes": description.attributes,
         "image": key,
-        "original_image_url": description.image and resolver().browser_url(description.image),
+        "original_image_url": description.image and _find_url(description.image),
         "missing": missing,
         "attempts": attempts,
         "retry_at": missing and _retry_at(attempts, is_final),
     }
+
+
+def _find_url(image: str) -> str | None:
+    """The address of an original; in the sandbox its path alone, which PUBLIC_URL is put before."""
+    url, public_url = resolver().browser_url(image), current_app.config["PUBLIC_URL"]
+    is_sandbox = url is not None and url.startswith(f"{public_url}/sandbox/")
+    return url.removeprefix(public_url) if is_sandbox else url
 
 
 def _fetch_image(uri: str | None, deadline: Deadline) -> tuple[str, str]:

@@ -2,10 +2,11 @@
 
 from flask import Flask
 
-from marketplace.operator import backup, importer, tokens, upgrade, watcher
+from marketplace.operator import backup, importer, log, tokens, upgrade, watcher
 
 
 def init_app(app: Flask) -> None:
+    log.init_app(app)
     upgrade.init_app(app)
     for module in (backup, importer, watcher):
         module.init_app(app)

@@ -7,31 +7,47 @@ import click
 from flask.cli import AppGroup, FlaskGroup
 
 from marketplace.errors import MarketplaceError, StartRefused, printable
-from marketplace.store.sqlite import DatabaseError, DatabaseInUse, explain
+from marketplace.store.sqlite import DatabaseInUse, explained
+
+
+@contextmanager
+def printing_plainly() -> Iterator[None]:
+    """Take the control characters out of a refusal: it may repeat what was on the command line."""
+    try:
+        yield
+    except click.ClickException as error:
+        error.message = printable(error.message)
+        raise
 
 
 class Command(click.Command):
     """A command that ends with a sentence where the disk, the database or the ledger fails."""
 
+    @printing_plainly()
+    def parse_args(self, context: click.Context, arguments: list[str]):
+        return super().parse_args(context, arguments)
+
+    @printing_plainly()
     def invoke(self, context: click.Context):
         try:
-            return super().invoke(context)
-        except click.ClickException as error:
-            error.message = printable(error.message)
-            raise
-        except DatabaseError as error:
-            reason = explain(error)
-            if reason is None:
-                raise
-            raise click.ClickException(printable(reason.message)) from error
+            with explained():
+                return super().invoke(context)
         except MarketplaceError as error:
-            raise click.ClickException(printable(error.message)) from error
+            raise click.ClickException(error.message) from error
         except (DatabaseInUse, StartRefused, OSError) as error:
-            raise click.ClickException(printable(str(error))) from error
+            raise click.ClickException(str(error)) from error
 
 
 class Group(AppGroup):
     """A group of such commands, which run with the application at hand."""
+
+    @printing_plainly()
+    def parse_args(self, context: click.Context, arguments: list[str]):
+        return super().parse_args(context, arguments)
+
+    @printing_plainly()
+    def resolve_command(self, context: click.Context, arguments: list[str]):
+        return super().resolve_command(context, arguments)
 
     def command(self, *arguments, **options):
         return super().command(*arguments, **{"cls": Command} | options)

@@ -10,6 +10,7 @@ import socket
 import struct
 
 from marketplace.operator import requestlog, startup
+from marketplace.operator.command import say
 
 # Only this machine: a proxy in front ends TLS, and keeps slow clients away.
 bind = "127.0.0.1:8000"
@@ -58,7 +59,7 @@ def when_ready(server):
     app = server.app.wsgi()
     requestlog.init_server(app.config["ACCESS_LOG"])
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
-    print(startup.describe(app, addresses), flush=True)  # or each worker would print it, too
+    say(startup.describe(app, addresses))  # at once, or each worker would print it, too
 
     # What lives as long as the workers is looked through once, and never again by a collection of theirs.
     gc.collect()

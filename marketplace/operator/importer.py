@@ -12,7 +12,7 @@ import sqlite_utils
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
-from marketplace.errors import LedgerAnswerInvalid, MarketplaceError
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft, Token
@@ -155,7 +155,7 @@ def _run(tokens: tuple[str, ...], **options) -> None:
             with _progress(token, described) as progress:
                 for size in batches:
                     progress.update(size)
-        except MarketplaceError as error:
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             failed = True
             say(f"\n{token}: {error.message}", err=True)
         except KeyboardInterrupt:
@@ -168,9 +168,12 @@ def _run(tokens: tuple[str, ...], **options) -> None:
 
 def _progress(token: str, described: Token):
     """How far it is, and how long it will take, on a terminal."""
-    label, length = f"{token} {described.name}", max(described.total_supply, 1)
+    name = " ".join(printable(described.name).split())  # or it would take more than its line
     return click.progressbar(
-        length=length, label=label, show_pos=True, hidden=not sys.stdout.isatty()
+        length=max(described.total_supply, 1),
+        label=f"{token} {name}",
+        show_pos=True,
+        hidden=not sys.stdout.isatty(),
     )
 
 

@@ -18,13 +18,20 @@ from flask import Flask, current_app
 from flask.cli import with_appcontext
 
 from marketplace import times
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
+from marketplace.errors import (
+    DatabaseBusy,
+    DatabaseUnusable,
+    LedgerAnswerInvalid,
+    LedgerUnreachable,
+    MarketplaceError,
+)
 from marketplace.ledger import mirror_node
 from marketplace.ledger.answers import Nft
 from marketplace.market import reconciler, records
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
 from marketplace.store.database import read, write
+from marketplace.store.sqlite import explained
 
 AT_ONCE = 8  # requests under way
 # What a round may cost, in seconds. Who is left out has the same chance in the next one.
@@ -159,6 +166,7 @@ def _for_each(
     """Do the work for each item, several at once, while there is time. One that fails ends no round.
 
     Yields what it returned for each; Done.NOT_CHECKED where it failed, ``left_out`` where it was not begun.
+    Raises what would be the same for all: DatabaseBusy, DatabaseUnusable, OSError.
     """
     app = current_app._get_current_object()
     enough = time.monotonic() + seconds
@@ -168,7 +176,10 @@ def _for_each(
             return left_out
         with app.app_context():
             try:
-                return work(item)
+                with explained():
+                    return work(item)
+            except (DatabaseBusy, DatabaseUnusable, OSError):
+                raise
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
                 app.logger.warning("%s was not checked: %s", _name(item), error)
             except Exception:
@@ -200,11 +211,12 @@ def watch(seconds: int, stop: threading.Event) -> None:
     """Sync again and again, with a pause between, until told to stop. Says only what changed."""
     while not stop.is_set():
         try:
-            counts = sync(stop)
+            with explained():
+                counts = sync(stop)
             if counts.keys() - UNREMARKABLE:
                 say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
-        except MarketplaceError as error:
-            say(f"This round failed: {error.message}", err=True)
+        except (MarketplaceError, OSError) as error:
+            say(f"This round failed: {error}", err=True)
         stop.wait(seconds)
 
 

@@ -12,6 +12,7 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace import __version__
 from marketplace.api.blueprint import Api
+from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
 from marketplace.sandbox.transport import WSGIAdapter
@@ -43,6 +44,7 @@ def create_sandbox(path: str, max_body_bytes: int) -> Flask:
         OPENAPI_VERSION="3.0.3",
     )
     sandbox.json.sort_keys = False
+    log.init_app(sandbox)
     sandbox.extensions["database"] = database = Database(path, SCHEMA)
     upgrade_at_once(database)
     Api(sandbox).register_blueprint(desk.blp)

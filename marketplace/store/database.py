@@ -4,7 +4,7 @@ from pathlib import Path
 
 from flask import Flask, current_app
 
-from marketplace.store.sqlite import OWNERS, Database, DatabaseUnreadable
+from marketplace.store.sqlite import OWNERS, Database, DatabaseError, DatabaseUnreadable
 from marketplace.store.upgrades import Schema
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "prepared_listing", "access_token"})
@@ -22,7 +22,10 @@ def claim(database: Database, settings: dict) -> None:
     # What is listed was approved for this account: for another one, a sync would take all of it off.
     for name in OWNERS:
         setting = name.upper()
-        kept = database.find_or_keep(name, settings[setting].encode()).decode()
+        try:
+            kept = database.find_or_keep(name, settings[setting].encode()).decode()
+        except DatabaseError as error:
+            raise DatabaseUnreadable(f"{database.path} can not be used: {error}") from error
         if kept != settings[setting]:
             raise DatabaseUnreadable(
                 f"{database.path} is an index of {kept}, and MARKETPLACE_{setting} is"

@@ -10,7 +10,7 @@ CREATE TABLE nft (
     file_type TEXT NOT NULL,
     attributes TEXT, -- JSON text of [{"trait_type", "value"}, ...], null when there are none
     image TEXT, -- key of the optimised image in the media store, null while it could not be had
-    original_image_url TEXT,
+    original_image_url TEXT, -- of the sandbox the path alone, which PUBLIC_URL is put before
     owner TEXT NOT NULL,
     is_for_sale INTEGER NOT NULL DEFAULT 0 CHECK (is_for_sale IN (0, 1)),
     listing_price INTEGER NOT NULL DEFAULT 0 CHECK (listing_price BETWEEN 0 AND 50000000000),

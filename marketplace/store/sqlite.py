@@ -51,6 +51,17 @@ def explain(error: DatabaseError) -> MarketplaceError | None:
     return DatabaseUnusable(reason) if UNUSABLE.search(reason) else None
 
 
+@contextmanager
+def explained() -> Iterator[None]:
+    """Raise DatabaseBusy or DatabaseUnusable in place of the library's error that they explain."""
+    try:
+        yield
+    except DatabaseError as error:
+        if reason := explain(error):
+            raise reason from error
+        raise
+
+
 class Database:
     """One SQLite file, with one kept connection per thread and process.
 

@@ -1,4 +1,5 @@
-from tests.conftest import ALICE, TOKEN, assert_error
+from marketplace import create_app
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 
 URL = "/v1/nft"
 
@@ -71,6 +72,16 @@ def test_its_original_image_can_be_fetched(client, nft):
     r = client.get(path)
     assert r.status_code == 200
     assert r.data.startswith(b"\x89PNG")
+
+
+def test_its_addresses_follow_the_service_to_another_one(tmp_path, client, nft):
+    """What was added on port 8000 is shown on port 8001: make run PORT=8001."""
+    moved = create_app(PUBLIC_URL="http://127.0.0.1:8001", **settings(tmp_path))
+    shown, before = get(authorized_client(moved, "read")).json, get(client).json
+    for name in ("imageUrl", "originalImageUrl"):
+        assert shown[name] == before[name].replace(":8000/", ":8001/")
+        with moved.test_client().get(shown[name].removeprefix("http://127.0.0.1:8001")) as r:
+            assert r.status_code == 200
 
 
 def test_it_handles_an_unknown_nft(client):

@@ -4,6 +4,7 @@ import io
 import struct
 import time
 import zlib
+from array import array
 
 import pytest
 from PIL import Image
@@ -46,6 +47,50 @@ def test_a_small_one_is_not_made_larger():
 def test_transparency_stays():
     image = Image.new("RGBA", (50, 50), (255, 0, 0, 0))
     assert opened(optimise(encoded(image, "PNG"))).convert("RGBA").getpixel((5, 5))[3] == 0
+
+
+def wide(mode, *levels):
+    """Squares of grey in more than 8 bits, side by side."""
+    row = [level for level in levels for _ in range(16)]
+    content = array({"I;16": "H", "I": "i", "F": "f"}[mode], row * 16).tobytes()
+    return Image.frombytes(mode, (len(row), 16), content)
+
+
+def greys(optimised):
+    image = opened(optimised)
+    return [image.convert("L").getpixel((x, 8)) for x in range(8, image.width, 16)]
+
+
+@pytest.mark.parametrize(
+    ("format", "mode", "levels"),
+    [
+        ("PNG", "I;16", (0, 0x4000, 0x8000, 0xFFFF)),
+        ("TIFF", "I;16", (0, 0x4000, 0x8000, 0xFFFF)),
+        ("TIFF", "I", (-(2**31), -(2**30), 0, 2**31 - 1)),
+        ("TIFF", "F", (0.0, 0.25, 0.5, 1.0)),
+    ],
+)
+def test_grey_of_many_bits_keeps_its_shades(format, mode, levels):
+    shades = greys(optimise(encoded(wide(mode, *levels), format)))
+    for shade, expected in zip(shades, (0, 64, 128, 255), strict=True):
+        assert abs(shade - expected) <= 4, shades
+
+
+def test_16_bits_in_either_order_are_the_same():
+    image = wide("I;16", 0, 0x8000, 0xFFFF)
+    assert greys(optimise(encoded(image, "TIFF"))) == greys(
+        optimise(encoded(image, "TIFF", big_endian=True))
+    )
+
+
+def test_one_shade_of_many_bits_is_shown():
+    assert opened(optimise(encoded(wide("F", 7.5), "TIFF"))).size == (16, 16)
+
+
+def test_the_transparent_shade_of_16_bits_stays_transparent():
+    content = encoded(wide("I;16", 0, 0x4000, 0xFFFF), "PNG", transparency=0x4000)
+    image = opened(optimise(content)).convert("RGBA")
+    assert [image.getpixel((x, 8))[3] for x in (8, 24, 40)] == [255, 0, 255]
 
 
 def test_it_is_turned_upright():

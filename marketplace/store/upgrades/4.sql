@@ -47,3 +47,8 @@ CREATE INDEX nft_by_owner_and_listing_date
 CREATE INDEX IF NOT EXISTS nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 CREATE INDEX IF NOT EXISTS nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
 CREATE INDEX prepared_listing_by_account ON prepared_listing (account_id, expires_at);
+
+-- Let the sandbox's original images follow its address
+UPDATE nft SET original_image_url = SUBSTR(original_image_url, INSTR(original_image_url, '/sandbox/ipfs/'))
+WHERE original_image_url LIKE 'http%/sandbox/ipfs/%'
+  AND EXISTS (SELECT 1 FROM property WHERE name = 'network' AND value = CAST('sandbox' AS BLOB));

@@ -1,0 +1,153 @@
+"""A full disk, a locked database: each command ends with one sentence, and nothing is lost."""
+
+import resource
+import signal
+import subprocess
+from contextlib import closing
+
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace import times
+from tests.conftest import ALICE, TOKEN, settings
+from tests.serving import BIN, ROOT, environment
+
+FULL = (
+    "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"
+)
+LOCKED = "The database stayed locked for 5 s. Nothing was changed; try again"
+WRITERS = {
+    "token create second": ["token", "create", "second"],
+    "token revoke first": ["token", "revoke", "first"],
+    "sync": ["sync"],
+    "import": ["import", "--no-images", "0.0.7002", "0.0.7003"],
+    "rebuild": ["rebuild", "--no-images", TOKEN],
+    "sandbox seed": ["sandbox", "seed"],
+    "sandbox hello": ["sandbox", "hello"],
+}
+MAX_FILE_BYTES = 33_000  # SQLite's own -shm has room, and hardly more
+
+
+@pytest.fixture
+def own(app, tmp_path, ledger, lister, nft):
+    """The settings of a market where each command has something to write, open in no process."""
+    lister(nft, add=False)
+    ledger.hand_over(nft)
+    for token in ("0.0.7002", "0.0.7003"):
+        ledger.mint((token, 1), ALICE, times.now())
+    assert app.test_cli_runner().invoke(args=["token", "create", "first"]).exit_code == 0
+    for extension in (app, ledger.sandbox):
+        extension.extensions["database"].close()
+    return settings(tmp_path)
+
+
+@pytest.fixture
+def database(own):
+    """The database, as another process has it open."""
+    path = own["DATABASE_URL"].removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+def fill_disk(database):
+    """Leave no room in the -wal for whoever may write files of MAX_FILE_BYTES only."""
+    database.execute("INSERT INTO property (name, value) VALUES ('filler', zeroblob(60000))")
+    database.execute("BEGIN")
+    database.execute("SELECT * FROM property").fetchall()  # keeps the -wal from being begun anew
+
+
+def start(own, arguments, max_file_bytes=None):
+    def limit():
+        if max_file_bytes:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+
+    return subprocess.Popen(
+        [f"{BIN}/flask", "--app", "wsgi", *arguments],
+        cwd=ROOT,
+        env=environment(**own),
+        preexec_fn=limit,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process):
+    """The exit code, and what was said on standard error."""
+    stderr = process.communicate(timeout=100)[1]
+    return process.returncode, stderr
+
+
+def end_all(processes):
+    return {name: end(process) for name, process in processes.items()}
+
+
+def test_a_full_disk(own, database):
+    fill_disk(database)
+    ended = end_all({name: start(own, WRITERS[name], MAX_FILE_BYTES) for name in WRITERS})
+    assert ended == dict.fromkeys(WRITERS, (1, f"Error: {FULL}\n"))
+
+
+def test_a_locked_database(own, database):
+    database.execute("BEGIN IMMEDIATE")
+    ended = end_all({name: start(own, WRITERS[name]) for name in WRITERS})
+    assert ended == dict.fromkeys(WRITERS, (1, f"Error: {LOCKED}\n"))
+
+
+def test_what_only_reads_goes_on(own, database):
+    fill_disk(database)
+    assert end(start(own, ["token", "list"], MAX_FILE_BYTES)) == (0, "")
+
+
+def test_a_watcher_says_it_each_round_and_goes_on(own, database):
+    fill_disk(database)
+    process = start(own, ["watch", "--every", "1"], MAX_FILE_BYTES)
+    for _ in range(2):
+        assert process.stderr.readline() == f"This round failed: {FULL}\n"
+    process.send_signal(signal.SIGTERM)
+    code, stderr = end(process)
+    assert code == 0
+    assert set(stderr.splitlines()) <= {f"This round failed: {FULL}"}
+
+
+def test_a_watcher_works_again_once_there_is_room(own, database):
+    database.execute("BEGIN IMMEDIATE")
+    process = start(own, ["watch", "--every", "1"])
+    assert process.stderr.readline() == f"This round failed: {LOCKED}\n"
+    database.execute("ROLLBACK")
+    assert process.stdout.readline().startswith("Watching sandbox")
+    assert "NFTs taken off the order book: 1" in process.stdout.readline()
+    process.send_signal(signal.SIGTERM)
+    assert end(process)[0] == 0
+
+
+def age(path):
+    """Make the database one of version 3, of a network where nothing is upgraded unasked."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
+        for name, value in (("schema_version", b"3"), ("network", b"testnet")):
+            connection.execute("UPDATE property SET value = ? WHERE name = ?", (value, name))
+
+
+def held(path):
+    with closing(sqlite3.connect(path)) as connection:
+        tables = ("nft", "prepared_listing", "access_token", "property")
+        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+
+
+@pytest.mark.parametrize("command", ["backup", "restore", "upgrade"])
+@pytest.mark.parametrize("max_file_bytes", [MAX_FILE_BYTES, 70_000, 90_000])
+def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
+    path, copy = own["DATABASE_URL"].removeprefix("sqlite:///"), f"{tmp_path}/copy.db"
+    if command == "restore":
+        assert end(start(own, ["backup", copy])) == (0, "")
+    if command == "upgrade":
+        age(path)
+        own |= {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
+    before = held(path)
+    arguments = ["upgrade"] if command == "upgrade" else [command, copy]
+    code, stderr = end(start(own, arguments, max_file_bytes))
+    assert "Traceback" not in stderr
+    if code:
+        assert stderr.startswith("Error: ") and stderr.count("\n") == 1, stderr
+        assert held(path) == before
