@@ -8,10 +8,12 @@ from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
+from sqlite_utils.utils import sqlite3
+
 from benchmarks import records
 from benchmarks.plan import listed_of
 from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database, sqlite3
+from marketplace.store.sqlite import Database
 
 FOLDER = Path(__file__).parent / ".data"
 

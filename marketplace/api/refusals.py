@@ -7,7 +7,7 @@ from werkzeug.exceptions import BadHost, HTTPException
 from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace.errors import DatabaseUnusable, MarketplaceError, shown
-from marketplace.store.sqlite import DatabaseError, explain
+from marketplace.store.faults import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
 

@@ -136,16 +136,16 @@ class _Pointer(_Checked):
         return text.strip(f"\0{string.whitespace}")
 
 
-class _Answer(Schema):
+class _Shape(Schema):
     class Meta:
         unknown = EXCLUDE
 
 
-class _Links(_Answer):
+class _Links(_Shape):
     next = fields.String(required=True, allow_none=True)
 
 
-class NftAnswer(_Answer):
+class NftAnswer(_Shape):
     token = _EntityId(required=True, data_key="token_id")
     serial_no = fields.Integer(
         required=True,
@@ -164,12 +164,12 @@ class NftAnswer(_Answer):
         return Nft(**values | {"pointer": values["pointer"] or ""})
 
 
-class NftsAnswer(_Answer):
+class NftsAnswer(_Shape):
     items = fields.List(fields.Raw(), required=True, data_key="nfts")  # each read by itself
     links = fields.Nested(_Links, required=True)
 
 
-class TokenAnswer(_Answer):
+class TokenAnswer(_Shape):
     name = fields.String(required=True)
     type = fields.String(load_default="")
     total_supply = fields.Integer(load_default=0)  # written as a string
@@ -179,7 +179,7 @@ class TokenAnswer(_Answer):
         return Token(**values)
 
 
-class TransactionAnswer(_Answer):
+class TransactionAnswer(_Shape):
     name = fields.String(required=True, validate=CODE)
     transaction_id = _TransactionId(required=True)
     result = fields.String(required=True, validate=CODE)
@@ -193,11 +193,11 @@ class TransactionAnswer(_Answer):
         return Transaction(**values | {"memo": values["memo"] or b""})
 
 
-class TransactionsAnswer(_Answer):
+class TransactionsAnswer(_Shape):
     items = fields.List(fields.Nested(TransactionAnswer), required=True, data_key="transactions")
 
 
-class NftEventAnswer(_Answer):
+class NftEventAnswer(_Shape):
     name = fields.String(required=True, validate=CODE, data_key="type")
     transaction_id = _TransactionId(required=True)
     consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
@@ -207,28 +207,28 @@ class NftEventAnswer(_Answer):
         return NftEvent(**values)
 
 
-class NftEventsAnswer(_Answer):
+class NftEventsAnswer(_Shape):
     items = fields.List(fields.Nested(NftEventAnswer), required=True, data_key="transactions")
     links = fields.Nested(_Links, required=True)
 
 
-class _BlockTimes(_Answer):
+class _BlockTimes(_Shape):
     to = _Consensus(required=True)
 
 
-class _Block(_Answer):
+class _Block(_Shape):
     timestamp = fields.Nested(_BlockTimes, required=True)
 
 
-class BlocksAnswer(_Answer):
+class BlocksAnswer(_Shape):
     blocks = fields.List(fields.Nested(_Block), required=True)
 
 
-class TopicAnswer(_Answer):
+class TopicAnswer(_Shape):
     memo = fields.String(required=True)
 
 
-class MessageAnswer(_Answer):
+class MessageAnswer(_Shape):
     content = _Base64(required=True, data_key="message")
 
     @post_load
@@ -236,7 +236,7 @@ class MessageAnswer(_Answer):
         return Message(**values)
 
 
-class MessagesAnswer(_Answer):
+class MessagesAnswer(_Shape):
     items = fields.List(fields.Nested(MessageAnswer), required=True, data_key="messages")
     links = fields.Nested(_Links, required=True)
 

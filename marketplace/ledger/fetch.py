@@ -38,7 +38,7 @@ class Unfetchable(FetchError):
     """Trying again would not help: too large, too many redirects, an address that is not allowed."""
 
 
-class Answer(NamedTuple):
+class Fetched(NamedTuple):
     status: int
     headers: Mapping[str, str]
     content: bytes
@@ -66,7 +66,7 @@ class Fetcher:
         )
         self._strangers.trust_env = False  # no proxies, no .netrc
 
-    def get(self, address: Address, *, max_bytes: int, deadline: Deadline) -> Answer:
+    def get(self, address: Address, *, max_bytes: int, deadline: Deadline) -> Fetched:
         """Fetch what is at an address, following a few redirects. Raises FetchError with the reason.
 
         Wherever a redirect leads to, is a stranger's choice.
@@ -78,7 +78,7 @@ class Fetcher:
             address = _follow(address, answer.headers["Location"])
         raise Unfetchable("it redirects too often")
 
-    def _get_once(self, address: Address, max_bytes: int, deadline: Deadline) -> Answer:
+    def _get_once(self, address: Address, max_bytes: int, deadline: Deadline) -> Fetched:
         try:
             if not address.is_ours:
                 _require_web_port(address.url)
@@ -90,7 +90,7 @@ class Fetcher:
                     address.url, stream=True, allow_redirects=False, timeout=timeouts
                 ) as response:
                     content = _read(response, max_bytes)
-            return Answer(response.status_code, response.headers, content)
+            return Fetched(response.status_code, response.headers, content)
         except TimeIsUp:
             raise FetchError("it took too long") from None
         except (requests.RequestException, OSError, ValueError) as error:

@@ -19,7 +19,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import answers
 from marketplace.ledger.answers import History, Message, Nft, Token, Transaction
 from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.fetch import Address, Answer, Fetcher, FetchError, Unfetchable
+from marketplace.ledger.fetch import Address, Fetched, Fetcher, FetchError, Unfetchable
 from marketplace.ledger.pace import Pace
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
@@ -159,7 +159,7 @@ class MirrorNode:
             raise _nonsense(path, "it is not JSON") from error
         return _load(schema, document, path)
 
-    def _get_patiently(self, address: Address, deadline: Deadline) -> Answer:
+    def _get_patiently(self, address: Address, deadline: Deadline) -> Fetched:
         """Try a few times, pausing longer each time or as long as is asked, while there is time."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
@@ -180,7 +180,7 @@ class MirrorNode:
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
 
 
-def _says_not_there(answer: Answer) -> bool:
+def _says_not_there(answer: Fetched) -> bool:
     """Whether it is the mirror node itself that says so, and not some other server at a wrong address.
 
     A 400 about a parameter or an id is for one that is well-formed, but that no network can have.
@@ -209,7 +209,7 @@ def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:
     return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 
-def _retry_after(answer: Answer) -> int:
+def _retry_after(answer: Fetched) -> int:
     """How many seconds the server asks to be left alone; 0 where it does not, or says it otherwise."""
     value = answer.headers.get("Retry-After", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0

@@ -11,7 +11,9 @@ from flask.cli import with_appcontext
 
 from marketplace.operator.command import Command, say
 from marketplace.operator.upgrade import name_aside
-from marketplace.store.sqlite import Database, DatabaseInUse, DatabaseUnreadable, check
+from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.files import check
+from marketplace.store.sqlite import Database
 
 FILE = click.Path(path_type=Path, dir_okay=False)
 

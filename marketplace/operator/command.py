@@ -7,7 +7,7 @@ import click
 from flask.cli import AppGroup, FlaskGroup
 
 from marketplace.errors import MarketplaceError, StartRefused, printable
-from marketplace.store.sqlite import DatabaseInUse, explained
+from marketplace.store.faults import DatabaseInUse, explained
 
 
 @contextmanager

@@ -11,7 +11,8 @@ from flask.cli import with_appcontext
 from marketplace.errors import StartRefused
 from marketplace.operator.command import Command, is_looked_for, say
 from marketplace.store.database import claim
-from marketplace.store.sqlite import Database, DatabaseInUse
+from marketplace.store.faults import DatabaseInUse
+from marketplace.store.sqlite import Database
 
 
 @click.command("upgrade", cls=Command)

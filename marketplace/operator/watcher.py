@@ -31,7 +31,7 @@ from marketplace.market import reconciler, records
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from marketplace.store.sqlite import explained
+from marketplace.store.faults import explained
 
 AT_ONCE = 8  # requests under way
 # What a round may cost, in seconds. Who is left out has the same chance in the next one.

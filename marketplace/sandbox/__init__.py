@@ -16,8 +16,8 @@ from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
 from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
-from marketplace.store.upgrades import Schema
 
 PATH = "/sandbox"
 SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transaction"})

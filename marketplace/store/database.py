@@ -4,8 +4,10 @@ from pathlib import Path
 
 from flask import Flask, current_app
 
-from marketplace.store.sqlite import OWNERS, Database, DatabaseError, DatabaseUnreadable
-from marketplace.store.upgrades import Schema
+from marketplace.store.faults import DatabaseError, DatabaseUnreadable
+from marketplace.store.files import OWNERS
+from marketplace.store.schema import Schema
+from marketplace.store.sqlite import Database
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "prepared_listing", "access_token"})
 

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import re
 import threading
 import weakref
 from collections.abc import Iterator
@@ -10,56 +9,28 @@ from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from sqlite_utils.utils import (
-    sqlite3,  # its one import with upgrades.py: two libraries break each other's locks
-)
+from sqlite_utils.utils import sqlite3
 
-from marketplace.errors import DatabaseBusy, DatabaseUnusable, MarketplaceError, StartRefused
-from marketplace.store import queries
-from marketplace.store.upgrades import Schema, VersionUnknown, mark_version
+from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.store import faults, queries
+from marketplace.store.faults import DatabaseInUse, DatabaseOutdated, DatabaseUnreadable, explained
+from marketplace.store.files import (
+    check,
+    check_kind,
+    open_to_read,
+    owners_of,
+    tables_of,
+    upgrade,
+    upgraded_copy,
+    writing,
+)
+from marketplace.store.schema import Schema, mark_version
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
-BUSY_TIMEOUT_SECONDS = 5
-# What SQLite says of a full or failing disk, of permissions, and of a file that was overwritten.
-UNUSABLE = re.compile("full|disk I/O|readonly|unable to open|malformed|not a database")
-OWNERS = ("network", "account_id")  # properties: whose index a database is
-
-DatabaseError = sqlite3.DatabaseError
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
-
-
-class DatabaseUnreadable(StartRefused):
-    """A file that is no database, or not one of ours. The message names it, and the way out."""
-
-
-class DatabaseOutdated(DatabaseUnreadable):
-    """A database of an earlier version, to be upgraded."""
-
-
-class DatabaseInUse(RuntimeError):
-    """Another process has the database open."""
-
-
-def explain(error: DatabaseError) -> MarketplaceError | None:
-    """Tell what is wrong with a database, or its disk; None where the fault is ours."""
-    reason = str(error)
-    if "locked" in reason:
-        return DatabaseBusy(BUSY_TIMEOUT_SECONDS)
-    return DatabaseUnusable(reason) if UNUSABLE.search(reason) else None
-
-
-@contextmanager
-def explained() -> Iterator[None]:
-    """Raise DatabaseBusy or DatabaseUnusable in place of the library's error that they explain."""
-    try:
-        yield
-    except DatabaseError as error:
-        if reason := explain(error):
-            raise reason from error
-        raise
 
 
 class Database:
@@ -87,7 +58,7 @@ class Database:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.turn():
-                self.is_new = not self.path.exists() or not _tables(self.path)
+                self.is_new = not self.path.exists() or not tables_of(self.path)
                 if self.is_new:
                     self._make()
                 self.look()
@@ -95,7 +66,7 @@ class Database:
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
-            if isinstance(explain(error), DatabaseBusy):
+            if isinstance(faults.explain(error), DatabaseBusy):
                 raise DatabaseUnreadable(
                     f"{self.path} is locked by another process: try again"
                 ) from error
@@ -119,7 +90,7 @@ class Database:
             yield
 
     def _connect(self, *, may_make: bool = False, **options) -> sqlite3.Connection:
-        options = {"timeout": BUSY_TIMEOUT_SECONDS} | options
+        options = {"timeout": faults.BUSY_TIMEOUT_SECONDS} | options
         # Never made anew by the way: a file that vanished took what was in it along.
         address = f"{self.path.absolute().as_uri()}?mode={'rwc' if may_make else 'rw'}"
         connection = sqlite3.connect(address, uri=True, isolation_level=None, **options)
@@ -212,23 +183,21 @@ class Database:
         Raises DatabaseBusy or DatabaseUnusable.
         """
         connection = self.connection
-        try:
-            connection.execute("BEGIN IMMEDIATE")
-            yield connection
-            connection.execute("COMMIT")
-        except BaseException as error:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-            if isinstance(error, sqlite3.DatabaseError) and (reason := explain(error)):
-                raise reason from error
-            raise
+        with explained():
+            try:
+                connection.execute("BEGIN IMMEDIATE")
+                yield connection
+                connection.execute("COMMIT")
+            finally:
+                if connection.in_transaction:
+                    connection.execute("ROLLBACK")
 
     def copy(self, target: Path) -> None:
         """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.
 
         Raises OSError where the target can't be written.
         """
-        with closing(self._connect()) as source, _writing(target) as copy:
+        with closing(self._connect()) as source, writing(target) as copy:
             # All at once: in steps, it would start again after every write of another process.
             source.backup(copy)
             # Whole by itself, without a -wal beside it.
@@ -242,9 +211,9 @@ class Database:
         """
         with closing(self._alone()) as connection:
             yield f"Keep what it holds in {aside}"
-            with _writing(aside) as old:
+            with writing(aside) as old:
                 connection.backup(old)
-            yield from _upgrade(connection, self.schema, self.schema.find_version(connection))
+            yield from upgrade(connection, self.schema, self.schema.find_version(connection))
         self._version = self.schema.version
 
     def replace(self, source: Path, aside: Path) -> None:
@@ -256,7 +225,7 @@ class Database:
         changed.
         """
         version = check(source, self.schema)
-        theirs, ours = _owners(source), _owners(self.path)
+        theirs, ours = owners_of(source), owners_of(self.path)
         for name in theirs.keys() & ours.keys():
             if theirs[name] != ours[name]:
                 raise DatabaseUnreadable(
@@ -267,11 +236,11 @@ class Database:
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
             if version < self.schema.version:
-                source = _upgraded_copy(source, Path(folder) / "copy.db", self.schema, version)
-            with _writing(aside) as old:
+                source = upgraded_copy(source, Path(folder) / "copy.db", self.schema, version)
+            with writing(aside) as old:
                 connection.backup(old)
             try:
-                with closing(_open_to_read(source)) as new:
+                with closing(open_to_read(source)) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
@@ -299,94 +268,3 @@ def _close_all() -> None:
 
 
 os.register_at_fork(before=_close_all)
-
-
-def check_kind(path: Path, schema: Schema) -> int:
-    """Return the version of a database's schema.
-
-    Raises DatabaseUnreadable unless it is of this kind, and not of a newer version; sqlite3.DatabaseError
-    for what is no database.
-    """
-    if not schema.is_of(_tables(path)):
-        raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
-    try:
-        with closing(_open_to_read(path)) as connection:
-            version = schema.find_version(connection)
-    except VersionUnknown as error:
-        raise DatabaseUnreadable(f"{path} can not be used: {error}. Restore a backup") from error
-    if version > schema.version:
-        raise DatabaseUnreadable(
-            f"{path} is of a newer version (its schema is {version}, this version's is"
-            f" {schema.version}): install that version, or name another file"
-        )
-    return version
-
-
-def check(path: Path, schema: Schema) -> int:
-    """Return the version of a sound database. Raises DatabaseUnreadable for any other file."""
-    try:
-        with closing(_open_to_read(path)) as connection:
-            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
-    except sqlite3.Error as error:
-        problem = str(error)
-    if problem != "ok":
-        reason = " ".join(problem.split())
-        raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    return check_kind(path, schema)
-
-
-def _tables(path: Path) -> set[str]:
-    with closing(_open_to_read(path)) as connection:
-        return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
-
-
-def _owners(path: Path) -> dict[str, str]:
-    """Whose index a database is, as far as it says so: versions before 0.1.0 did not."""
-    if "property" not in _tables(path):
-        return {}
-    with closing(_open_to_read(path)) as connection:
-        rows = [queries.get_property(connection, name) for name in OWNERS]
-    return {row[0]: row[1].decode() for row in rows if row}
-
-
-def _upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> Iterator[str]:
-    for step in schema.steps_from(version):
-        try:
-            connection.execute("BEGIN EXCLUSIVE")
-            said = None
-            for what, statement in step.statements:
-                if what != said:
-                    yield what
-                said = what
-                connection.execute(statement)
-            mark_version(connection, step.version)
-            connection.execute("COMMIT")
-        except sqlite3.OperationalError as error:
-            if explain(error) is None:
-                raise
-            raise OSError(f"the database can not be written: {error}") from error
-        finally:
-            if connection.in_transaction:
-                connection.execute("ROLLBACK")
-
-
-def _upgraded_copy(source: Path, target: Path, schema: Schema, version: int) -> Path:
-    with closing(_open_to_read(source)) as old, _writing(target) as copy:
-        old.backup(copy)
-        for _ in _upgrade(copy, schema, version):
-            pass
-    return target
-
-
-def _open_to_read(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
-
-
-@contextmanager
-def _writing(path: Path) -> Iterator[sqlite3.Connection]:
-    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
-    try:
-        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-            yield connection
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path} can not be written: {error}") from error

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from marketplace import errors
-from marketplace.store import sqlite as engine
+from marketplace.store import faults as engine
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, assert_error
 

@@ -226,7 +226,6 @@ def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
     connection.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
-    connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
     connection.execute("BEGIN IMMEDIATE")
     ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
     connection.execute("ROLLBACK")
