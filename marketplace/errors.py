@@ -151,12 +151,9 @@ class ListingRefused(Conflict):
     """The ledger's own result code says why a listing did not happen."""
 
     def __init__(self, transaction_id: str, result: str) -> None:
-        is_late = (
-            result == "TRANSACTION_EXPIRED"
-        )  # the ledger has no record of it, and can have none
-        reason = (
-            f"it was not submitted in time ({result})" if is_late else f"the ledger says {result}"
-        )
+        reason = f"the ledger says {result}"
+        if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and can have none
+            reason = f"it was not submitted in time ({result})"
         super().__init__(
             f"{transaction_id} did not list the NFT: {reason}. Prepare a new listing",
             errors={"ledger": {"result": [result]}},

@@ -46,9 +46,8 @@ def _describe(error: HTTPException) -> str:
     if error.code == HTTPStatus.NOT_FOUND:
         return f"There is nothing at {shown(request.path)}: the API reference lists every address"
     if error.code == HTTPStatus.METHOD_NOT_ALLOWED:
-        return (
-            f"{request.method} is not allowed here, only {', '.join(sorted(error.valid_methods))}"
-        )
+        allowed = ", ".join(sorted(error.valid_methods))
+        return f"{request.method} is not allowed here, only {allowed}"
     if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return f"The body is larger than {request.max_content_length} bytes"
     if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:

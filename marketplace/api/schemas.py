@@ -100,7 +100,7 @@ class OrderbookQuerySchema(RequestSchema):
 
 class UserQuerySchema(RequestSchema):
     limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum (1000 unless told)",
+        "Number of NFTs wanted at most; the operator sets the maximum (1000 by default)",
         USER_LIMIT,
         low=1,
         high=MAX_INT64,

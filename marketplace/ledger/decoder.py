@@ -60,11 +60,11 @@ class Decoder:
     def _ask(self, process: subprocess.Popen, content: bytes) -> Optimised:
         process.stdin.write(LENGTH.pack(len(content)) + content)
         process.stdin.flush()
-        told = json.loads(_read(process))
+        outcome = json.loads(_read(process))
         content = _read(process)
-        if "reason" in told:
-            raise ImageUnusable(told["reason"])
-        return Optimised(content, told["extension"], told["file_type"])
+        if "reason" in outcome:
+            raise ImageUnusable(outcome["reason"])
+        return Optimised(content, outcome["extension"], outcome["file_type"])
 
     def close(self) -> None:
         """End the process, where it is ours."""

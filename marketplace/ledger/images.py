@@ -125,13 +125,11 @@ def main() -> None:
         content = sys.stdin.buffer.read(LENGTH.unpack(length)[0])
         try:
             optimised = optimise(content)
-            told, content = (
-                {"extension": optimised.extension, "file_type": optimised.file_type},
-                (optimised.content),
-            )
+            outcome = {"extension": optimised.extension, "file_type": optimised.file_type}
+            content = optimised.content
         except ImageUnusable as reason:
-            told, content = {"reason": str(reason)}, b""
-        header = json.dumps(told).encode()
+            outcome, content = {"reason": str(reason)}, b""
+        header = json.dumps(outcome).encode()
         for part in (header, content):
             sys.stdout.buffer.write(LENGTH.pack(len(part)) + part)
         sys.stdout.buffer.flush()

@@ -200,9 +200,9 @@ def _load(schema: Schema, document: Any, path: str) -> Any:
 def _name(document: Any) -> str:
     """Which NFT an item of a list is about, as far as it says so."""
     named = isinstance(document, dict) and "serial_number" in document
-    return (
-        f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} " if named else ""
-    )
+    if not named:
+        return ""
+    return f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} "
 
 
 def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:

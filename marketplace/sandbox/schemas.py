@@ -97,7 +97,7 @@ class OdditySchema(RequestSchema):
     )
 
 
-def _told(kind, description, example, data_key=None, allow_none=False):
+def _answered(kind, description, example, data_key=None, allow_none=False):
     return kind(
         data_key=data_key,
         required=True,
@@ -109,16 +109,16 @@ def _told(kind, description, example, data_key=None, allow_none=False):
 class ApprovalSchema(Schema):
     """One NFT allowance of a transaction."""
 
-    token = _told(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
     serial_nos = fields.List(
         fields.Integer,
         data_key="serialNumbers",
         required=True,
         metadata={"description": "Serial numbers that may be spent", "example": [7]},
     )
-    owner = _told(fields.String, "Account that owns the NFT", "0.0.1001")
-    spender = _told(fields.String, "Account that may spend it", "0.0.9001")
-    is_for_all = _told(
+    owner = _answered(fields.String, "Account that owns the NFT", "0.0.1001")
+    spender = _answered(fields.String, "Account that may spend it", "0.0.9001")
+    is_for_all = _answered(
         fields.Boolean,
         "The whole collection: true approves, false revokes, null leaves it as it is",
         None,
@@ -130,36 +130,36 @@ class ApprovalSchema(Schema):
 class DecodedSchema(Schema):
     """What a wallet is asked to sign."""
 
-    type = _told(
+    type = _answered(
         fields.String,
         "Kind of transaction, as mirror nodes name it; null when it has none",
         "CRYPTOAPPROVEALLOWANCE",
         allow_none=True,
     )
-    transaction_id = _told(
+    transaction_id = _answered(
         fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
     )
-    valid_from = _told(
+    valid_from = _answered(
         fields.String,
         "When it may be submitted first; null when that is no date",
         "2026-11-20T12:34:56.789012345Z",
         "validFrom",
         allow_none=True,
     )
-    valid_until = _told(
+    valid_until = _answered(
         fields.String,
         "When it may be submitted last; null when that is no date",
         "2026-11-20T12:37:56.789012345Z",
         "validUntil",
         allow_none=True,
     )
-    valid_seconds = _told(fields.Integer, "How long it is valid", 180, "validSeconds")
-    memo = _told(
+    valid_seconds = _answered(fields.Integer, "How long it is valid", 180, "validSeconds")
+    memo = _answered(
         fields.String,
         "Memo",
         "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace",
     )
-    max_fee_tinybars = _told(
+    max_fee_tinybars = _answered(
         fields.Integer, "The most it may cost, in tinybars", 500_000_000, "maxFeeTinybars"
     )
     node_account_ids = fields.List(
@@ -168,7 +168,7 @@ class DecodedSchema(Schema):
         required=True,
         metadata={"description": "Nodes it may be submitted to", "example": ["0.0.3"]},
     )
-    size_bytes = _told(fields.Integer, "Size of all its bytes", 225, "sizeBytes")
+    size_bytes = _answered(fields.Integer, "Size of all its bytes", 225, "sizeBytes")
     signed_by = fields.List(
         fields.String,
         data_key="signedBy",
