@@ -8,6 +8,7 @@ import sys
 import time
 import urllib.request
 import uuid
+from collections import Counter
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -43,6 +44,14 @@ BIN = Path(sys.executable).parent
 def pytest_report_header():
     version = getattr(sqlite_utils, "__version__", "4")
     return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
+
+
+def pytest_terminal_summary(terminalreporter):
+    """Say at the end what was not tested, and what to run so that it is next time."""
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} skipped: {reason}")
 
 
 def settings(folder):

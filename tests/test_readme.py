@@ -24,7 +24,7 @@ def commands(block):
         yield command, output.strip()
 
 
-@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl")
+@pytest.mark.skipif(not shutil.which("curl"), reason="needs curl (apt-get install curl)")
 def test_the_console_blocks_print_what_they_show(service):
     folder, url, environ = service
     steps = [step for block in blocks("console") for step in commands(block)]

@@ -135,7 +135,7 @@ def test_no_proxy_of_the_environment_sees_a_strangers_address(fetcher, monkeypat
     not shutil.which("ip")
     or not shutil.which("unshare")
     or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
-    reason="needs ip (iproute2) and network namespaces",
+    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
 )
 def test_public_addresses_in_a_namespace_of_their_own():
     """The steps are in tests/public_internet.py; it prints what became of each."""

@@ -18,7 +18,7 @@ FOLDER = ROOT / "tests/javascript"
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs the JavaScript SDK: run make wallets (needs npm)",
+    reason="needs the JavaScript SDK (make wallets, with npm)",
 )
 
 

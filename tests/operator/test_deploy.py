@@ -79,7 +79,7 @@ class Site:
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
     if NGINX is None:
-        pytest.skip("needs nginx")
+        pytest.skip("needs nginx (apt-get install nginx)")
     folder = tmp_path_factory.mktemp("deploy")
     (folder / "nginx").mkdir()
     settings = {"TRUSTED_PROXIES": 1, "ACCESS_LOG": "json"}
@@ -162,7 +162,7 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
 def test_it_may_be_below_a_path(tmp_path):
     """The change that the page describes."""
     if NGINX is None:
-        pytest.skip("needs nginx")
+        pytest.skip("needs nginx (apt-get install nginx)")
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
     site, replaced = re.subn(r"    location / {.*?\n    }\n", below, site, flags=re.DOTALL)
@@ -189,7 +189,7 @@ def test_it_may_be_below_a_path(tmp_path):
 @pytest.mark.parametrize("unit", UNITS)
 def test_systemd_understands_it(unit, tmp_path):
     if not shutil.which("systemd-analyze"):
-        pytest.skip("needs systemd-analyze")
+        pytest.skip("needs systemd-analyze (apt-get install systemd)")
     for name in UNITS:
         text = (DEPLOY / name).read_text()
         # Installed here is not there: any program will do.

@@ -23,11 +23,7 @@ SCREENSHOTS = Path(__file__).parent / "screenshots"
 PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
-def require_chromium():
-    """Skip the module, in one line that says how to have it run."""
-    if CHROMIUM is None:
-        reason = "needs chromium: run make browser (as root, with apt), then make test"
-        pytest.skip(reason, allow_module_level=True)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
 
 
 @pytest.fixture(scope="session")

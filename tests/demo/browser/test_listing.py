@@ -7,9 +7,9 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
-from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 SERIALS = count(1)
 LAST_SERIAL = 2**63 - 1

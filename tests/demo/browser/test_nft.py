@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from marketplace.sandbox import wallet
 from tests import lives
-from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
 JSON = {"Content-Type": "application/json"}
