@@ -31,6 +31,7 @@ from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
+from marketplace.ledger.decoder import Decoder
 from marketplace.market import sales
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens
@@ -71,9 +72,19 @@ def authorized_client(app, *scopes):
     return client
 
 
+@pytest.fixture(scope="session")
+def decoder():
+    """The process that decodes images, begun once: that takes longer than most tests."""
+    decoder = Decoder()
+    yield decoder
+    decoder.close()
+
+
 @pytest.fixture
-def app(tmp_path):
-    return create_app(**settings(tmp_path))
+def app(tmp_path, decoder):
+    app = create_app(**settings(tmp_path))
+    app.extensions["decoder"] = decoder
+    return app
 
 
 @pytest.fixture
