@@ -10,7 +10,7 @@ import pytest
 from werkzeug.test import Client
 
 from tests.conftest import ALICE, TOKEN, assert_error, settings
-from tests.serving import ROOT, free_port
+from tests.serving import ROOT
 
 EXAMPLE = ROOT / "examples/django"
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -99,7 +99,7 @@ def test_it_is_served_as_the_readme_says(tmp_path):
     environ = os.environ | {"PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
     environ |= {f"MARKETPLACE_{name}": value for name, value in settings(tmp_path).items()}
     environ |= {"SHOP_DATABASE": f"{tmp_path}/shop.db"}
-    line = line.replace(" shop.wsgi", f" shop.wsgi --check-config --bind 127.0.0.1:{free_port()}")
+    line = line.replace(" shop.wsgi", " shop.wsgi --check-config --bind 127.0.0.1:0")
     process = subprocess.run(
         ["bash", "-c", line], cwd=EXAMPLE, env=environ, capture_output=True, text=True
     )

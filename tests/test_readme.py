@@ -8,7 +8,7 @@ import subprocess
 import pytest
 from werkzeug.test import Client
 
-from tests.conftest import ROOT
+from tests.serving import ROOT
 
 README = (ROOT / "README.md").read_text()
 

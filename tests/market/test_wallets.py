@@ -12,7 +12,8 @@ import pytest
 
 from marketplace.ids import TransactionId
 from tests import lives
-from tests.conftest import ALICE, ROOT, TOKEN
+from tests.conftest import ALICE, TOKEN
+from tests.serving import ROOT
 
 FOLDER = ROOT / "tests/javascript"
 
