@@ -93,7 +93,7 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
     def call(path, body=None):
         content = json.dumps(body).encode() if body else None
         request = urllib.request.Request(f"{url}/sandbox{path}", content, JSON)
-        return json.load(urllib.request.urlopen(request, timeout=10))
+        return json.load(urllib.request.urlopen(request, timeout=60))
 
     call(f"/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = lives.new_body(CHARLIE, "the stranger's memo")
