@@ -47,6 +47,11 @@ def pytest_report_header():
     return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
 
 
+def pytest_collection_modifyitems(items):
+    """The browser's tests first: they share what takes long to set up, and who is idle takes from the end."""
+    items.sort(key=lambda item: "browser" not in item.fixturenames)
+
+
 def pytest_terminal_summary(terminalreporter):
     """Say at the end what was not tested, and what to run so that it is next time."""
     skipped = terminalreporter.stats.get("skipped", [])

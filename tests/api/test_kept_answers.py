@@ -88,6 +88,8 @@ def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
     assert statements == []
 
 
+# From 3.12 on, Python warns of the threads that run beside a test.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_nothing_is_kept_across_a_fork(client, nft, tmp_path):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
     url = f"/v1/nft/{TOKEN}/7"

@@ -98,6 +98,8 @@ def test_a_child_writes_where_others_read_though_its_parent_had_the_database_ope
     assert seen == "child other parent\n"
 
 
+# From 3.12 on, Python warns of the threads that run beside a test.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_no_connection_is_open_at_a_fork(app):
     database = app.extensions["database"]
     inherited = database.connection
