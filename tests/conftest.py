@@ -52,8 +52,10 @@ def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: "browser" not in item.fixturenames)
 
 
+@pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_terminal_summary(terminalreporter):
-    """Say at the end what was not tested, and what to run so that it is next time."""
+    """Say after all else what was not tested, and what to run so that it is next time."""
+    yield
     skipped = terminalreporter.stats.get("skipped", [])
     reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
     for reason, count in reasons.most_common():
