@@ -21,8 +21,10 @@ run: .venv/installed
 	@$(BIN)/flask --app wsgi sandbox seed
 	@exec $(BIN)/gunicorn --bind 127.0.0.1:$(PORT) --log-level warning
 
+# One process of tests for each core, up to eight: who runs out of work takes half of another's.
+# A single file is as well run by itself: .venv/bin/pytest tests/api/test_add.py
 test: .venv/installed-dev lint
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
 # Random stories, told to the service and to a model of it, for SECONDS: make soak SECONDS=3600
 soak: .venv/installed-dev

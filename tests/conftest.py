@@ -1,16 +1,11 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
-import os
-import socket
-import subprocess
-import sys
-import time
-import urllib.request
 import uuid
+from collections import Counter
 from contextlib import contextmanager
-from pathlib import Path
 
+import hypothesis
 import pytest
 import sqlite_utils
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
@@ -30,19 +25,41 @@ from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
-from marketplace.market import sales
+from marketplace.ledger import decoder as decoding
+from marketplace.ledger.decoder import Decoder
+from marketplace.market import reconciler, records, sales
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens
+from tests.serving import serve
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
-ROOT = Path(__file__).parent.parent
-BIN = Path(sys.executable).parent
+
+# How long something takes says nothing on a busy machine: no test fails for it.
+hypothesis.settings.register_profile(
+    "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
+)
+hypothesis.settings.load_profile("patient")
 
 
 def pytest_report_header():
     version = getattr(sqlite_utils, "__version__", "4")
     return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
+
+
+def pytest_collection_modifyitems(items):
+    """The browser's tests first: they share what takes long to set up, and who is idle takes from the end."""
+    items.sort(key=lambda item: "browser" not in item.fixturenames)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_terminal_summary(terminalreporter):
+    """Say after all else what was not tested, and what to run so that it is next time."""
+    yield
+    skipped = terminalreporter.stats.get("skipped", [])
+    reasons = Counter(report.longrepr[2].removeprefix("Skipped: ") for report in skipped)
+    for reason, count in reasons.most_common():
+        terminalreporter.line(f"{count} skipped: {reason}")
 
 
 def settings(folder):
@@ -62,9 +79,28 @@ def authorized_client(app, *scopes):
     return client
 
 
+@pytest.fixture(autouse=True)
+def patience(monkeypatch):
+    """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
+    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
+    monkeypatch.setattr(records, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
+    monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
+
+
+@pytest.fixture(scope="session")
+def decoder():
+    """The process that decodes images, begun once: that takes longer than most tests."""
+    decoder = Decoder()
+    yield decoder
+    decoder.close()
+
+
 @pytest.fixture
-def app(tmp_path):
-    return create_app(**settings(tmp_path))
+def app(tmp_path, decoder):
+    app = create_app(**settings(tmp_path))
+    app.extensions["decoder"] = decoder
+    return app
 
 
 @pytest.fixture
@@ -78,6 +114,20 @@ def nft(app):
     with app.app_context():
         sales.add(ALICE, TOKEN, 7)
     return TOKEN, 7
+
+
+@pytest.fixture
+def asked(app):
+    """The paths that the mirror node and the gateway are asked for, one after the other."""
+    sandbox, paths = app.extensions["sandbox"], []
+    answer = sandbox.wsgi_app
+
+    def noting(environ, start_response):
+        paths.append(environ["PATH_INFO"].removeprefix("/api/v1"))
+        return answer(environ, start_response)
+
+    sandbox.wsgi_app = noting
+    return paths
 
 
 @pytest.fixture
@@ -189,42 +239,11 @@ def service(tmp_path_factory):
 
 @contextmanager
 def serving(folder):
-    """gunicorn, as make run starts it, in a folder and on a port of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
-    url = f"http://127.0.0.1:{port}"
-    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
-    environ |= {
-        "PATH": f"{BIN}:{os.environ['PATH']}",
-        "PYTHONPATH": str(ROOT),
-        "MARKETPLACE_PUBLIC_URL": url,
-    }
-    started = time.monotonic()
-    server = subprocess.Popen(
-        ["gunicorn", "-c", ROOT / "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"],
-        cwd=folder,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-    while not answers(url):
-        assert server.poll() is None, server.stdout.read()
-        assert time.monotonic() - started < 30, "the service did not start"
-        time.sleep(0.05)
-    yield url, environ
-    server.terminate()
-    output = server.communicate(timeout=20)[0]
-    assert "Traceback" not in output
-    assert "curl -H 'Authorization: Bearer nftm_" in output
-
-
-def answers(url):
-    try:
-        return urllib.request.urlopen(f"{url}/status", timeout=5).status == 200
-    except OSError:
-        return False
+    """gunicorn, as make run starts it, in a folder of its own; yields its address and its environment."""
+    with serve(folder) as service:
+        yield service.url, service.environ
+    assert "Traceback" not in service.output
+    assert "curl -H 'Authorization: Bearer nftm_" in service.output
 
 
 def assert_error(response, status, *words):

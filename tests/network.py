@@ -68,8 +68,9 @@ def response(body: bytes, status="200 OK", **headers) -> bytes:
 # Ways to misbehave
 
 
-def silence(seconds):
-    return lambda connection: time.sleep(seconds)
+def silence(connection):
+    """Longer than anybody here waits."""
+    time.sleep(120)
 
 
 def reset_in_the_middle(connection):

@@ -17,12 +17,16 @@ from marketplace import create_app
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 CONFIGURATION = ROOT / "gunicorn.conf.py"
+PATIENCE_SECONDS = 60  # with whatever takes a second on a machine that has nothing else to do
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
+@contextmanager
+def reserved_port():
+    """A port for a server that sets SO_REUSEADDR, as all here do; the kernel gives it to nobody else."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", 0))
+        yield keeper.getsockname()[1]
 
 
 def environment(**settings):
@@ -62,16 +66,18 @@ class Service:
 
     def run(self, *command, check=True):
         """An operator's command, beside the service."""
-        return subprocess.run(
-            command, cwd=self.folder, env=self.environ, capture_output=True, text=True, check=check
+        process = subprocess.run(
+            command, cwd=self.folder, env=self.environ, capture_output=True, text=True
         )
+        assert process.returncode == 0 or not check, process.stdout + process.stderr
+        return process
 
     def flask(self, *arguments, check=True):
         return self.run("flask", "--app", "wsgi", *arguments, check=check)
 
     def get(self, path, **headers):
         request = urllib.request.Request(f"{self.url}{path}", headers=headers)
-        return urllib.request.urlopen(request, timeout=20)
+        return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS)
 
     def answers(self):
         try:
@@ -82,13 +88,17 @@ class Service:
 
     def stop(self):
         self.process.terminate()
-        self.output = self.process.communicate(timeout=20)[0]
+        self.output = self.process.communicate(timeout=PATIENCE_SECONDS)[0]
 
 
 @contextmanager
 def serve(folder, *arguments, configuration=CONFIGURATION, **settings):
     """Start gunicorn, and stop it at the end."""
-    port = free_port()
+    with reserved_port() as port:
+        yield from _serve(folder, port, arguments, configuration, settings)
+
+
+def _serve(folder, port, arguments, configuration, settings):
     environ = environment(**{"PUBLIC_URL": f"http://127.0.0.1:{port}"} | settings)
     service = Service(folder, port, environ)
     service.process = subprocess.Popen(
@@ -104,7 +114,7 @@ def serve(folder, *arguments, configuration=CONFIGURATION, **settings):
         local = Service(folder, port, {"MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}"})
         while not local.answers():
             assert service.process.poll() is None, service.process.stdout.read()
-            assert time.monotonic() - started < 30, "the service did not start"
+            assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
             time.sleep(0.05)
         yield service
     finally:

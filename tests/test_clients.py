@@ -25,11 +25,11 @@ DOCUMENTS = {"market": "/openapi.json", "sandbox": "/sandbox/openapi.json"}
 
 needs_python_generator = pytest.mark.skipif(
     not find_spec("openapi_python_client"),
-    reason="needs openapi-python-client: run make clients",
+    reason="needs openapi-python-client (make clients)",
 )
 needs_typescript_generator = pytest.mark.skipif(
     not shutil.which("node") or not (TYPESCRIPT / "node_modules").exists(),
-    reason="needs openapi-typescript: run make clients (needs npm)",
+    reason="needs openapi-typescript (make clients, with npm)",
 )
 
 

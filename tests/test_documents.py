@@ -14,7 +14,7 @@ import pytest
 from werkzeug.test import Client
 
 from tests.conftest import ROOT
-from tests.serving import BIN, Service, environment, free_port
+from tests.serving import BIN, PATIENCE_SECONDS, Service, environment, reserved_port
 
 PLACES = ("*.md", "docs/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
@@ -83,7 +83,7 @@ def commands(block):
 def clone(tmp_path_factory):
     """The service in a copy of the clone, as make run starts it, without the sample."""
     if not shutil.which("curl"):
-        pytest.skip("needs curl")
+        pytest.skip("needs curl (apt-get install curl)")
     folder = tmp_path_factory.mktemp("documents") / "clone"
     shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(*LOCAL))
     (folder / ".venv").symlink_to(BIN.parent)
@@ -96,7 +96,11 @@ def clone(tmp_path_factory):
 @contextmanager
 def running(line, folder, elsewhere):
     """What a shell serves, on a port of its own, until it is not needed any more."""
-    port = free_port()
+    with reserved_port() as port:
+        yield from _running(line, folder, elsewhere, port)
+
+
+def _running(line, folder, elsewhere, port):
     environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}") | {"PORT": str(port)}
     environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
     del environ["PYTHONPATH"]
@@ -114,13 +118,13 @@ def running(line, folder, elsewhere):
         started = time.monotonic()
         while not service.answers():
             assert service.process.poll() is None, service.process.stdout.read()
-            assert time.monotonic() - started < 60, "the service did not start"
+            assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
             time.sleep(0.05)
         yield service
     finally:
         if service.process.poll() is None:
             os.killpg(service.process.pid, signal.SIGTERM)
-        output = service.process.communicate(timeout=40)[0]
+        output = service.process.communicate(timeout=PATIENCE_SECONDS)[0]
     assert "Traceback" not in output
 
 

@@ -17,7 +17,7 @@ from urllib.error import HTTPError
 import pytest
 
 from marketplace import __version__
-from tests.serving import BIN, ROOT, free_port
+from tests.serving import BIN, PATIENCE_SECONDS, ROOT, reserved_port
 
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
@@ -89,14 +89,18 @@ def environment(programs, **variables):
 @contextmanager
 def serving(programs, folder, *arguments, **variables):
     """gunicorn of the environment in a host's folder; yields its address."""
-    address = f"http://127.0.0.1:{free_port()}"
+    with reserved_port() as port:
+        yield from _serving(programs, folder, port, arguments, variables)
+
+
+def _serving(programs, folder, port, arguments, variables):
+    address = f"http://127.0.0.1:{port}"
     environ = environment(programs, MARKETPLACE_PUBLIC_URL=address, **variables)
-    bind = address.removeprefix("http://")
-    command = [programs / "gunicorn", "--bind", bind, "--workers", "1", *arguments]
+    command = [programs / "gunicorn", "--bind", f"127.0.0.1:{port}", "--workers", "1", *arguments]
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
     server = subprocess.Popen(command, cwd=folder, env=environ, **pipes)
     try:
-        deadline = time.monotonic() + 60
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while not is_up(address):
             assert server.poll() is None, server.stdout.read()
             assert time.monotonic() < deadline, "the service did not start"
@@ -104,7 +108,7 @@ def serving(programs, folder, *arguments, **variables):
         yield address
     finally:
         server.terminate()
-        output = server.communicate(timeout=60)[0]
+        output = server.communicate(timeout=PATIENCE_SECONDS)[0]
     assert "Traceback" not in output
 
 

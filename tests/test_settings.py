@@ -6,7 +6,8 @@ import pytest
 from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.settings import SETTINGS, SettingError, load
-from tests.conftest import ROOT, settings
+from tests.conftest import settings
+from tests.serving import ROOT
 
 
 def test_the_defaults_serve_the_sandbox():

@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import json
+from functools import lru_cache
 from typing import NamedTuple
 
 from marketplace.ids import is_entity_id
@@ -81,6 +82,7 @@ def metadata(token: str, serial_no: int) -> str:
     return json.dumps(document)
 
 
+@lru_cache(16)  # who has seen an NFT asks for the original, and drawing it takes long
 def image(token: str, serial_no: int) -> bytes:
     """The artwork of an NFT, as PNG."""
     return artwork.draw(collection_of(token).style, f"{token}/{serial_no}")

@@ -13,10 +13,11 @@ from werkzeug.test import Client
 
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
-from marketplace.sandbox import access
+from marketplace.sandbox import access, commands
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, ROOT, TOKEN, Ledger, authorized_client, settings
+from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, settings
+from tests.serving import ROOT
 
 PAGES = ["/", "/demo/nft/0.0.5001/7", "/demo/list"]
 DEMO = ROOT / "marketplace" / "demo"
@@ -163,12 +164,14 @@ def test_the_python_snippet_signs(client, listing):
     assert r.json["result"] == "SUCCESS"
 
 
-def test_a_second_run_lists_nothing_again(tmp_path):
+def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "NFTS_PER_COLLECTION", 6)
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
     seed = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0
     client = authorized_client(app, "read")
     first = client.get("/v1/orderbook").json
+    assert len(first) == 8
     withdrawn = first[0]["token"], first[0]["serialNo"]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
     with app.app_context(), write() as db:
@@ -176,4 +179,4 @@ def test_a_second_run_lists_nothing_again(tmp_path):
     app.test_cli_runner().invoke(args=["sync"])
 
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0
-    assert client.get("/v1/orderbook").json[:19] == first[1:]
+    assert client.get("/v1/orderbook").json == first[1:]

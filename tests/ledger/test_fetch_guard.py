@@ -135,7 +135,7 @@ def test_no_proxy_of_the_environment_sees_a_strangers_address(fetcher, monkeypat
     not shutil.which("ip")
     or not shutil.which("unshare")
     or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
-    reason="needs ip (iproute2) and network namespaces",
+    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
 )
 def test_public_addresses_in_a_namespace_of_their_own():
     """The steps are in tests/public_internet.py; it prints what became of each."""
@@ -148,7 +148,7 @@ def test_public_addresses_in_a_namespace_of_their_own():
         cwd=ROOT,
         capture_output=True,
         text=True,
-        timeout=60,
+        timeout=120,
         check=False,
     )
     assert run.returncode == 0, run.stderr
@@ -168,7 +168,7 @@ def test_public_addresses_in_a_namespace_of_their_own():
         "a redirect with a bomb": "larger than 100000 bytes",
         "a body that drips": "took too long",
         "headers that drip": "took too long",
-        "ten seconds of silence": "took too long",
+        "silence": "took too long",
         "a cookie": "not sent back",
         "private addresses reached": 0,
         "memory": "little",

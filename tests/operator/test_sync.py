@@ -3,12 +3,12 @@
 import signal
 import subprocess
 import sys
-import time
 
 import pytest
 
 from marketplace import ledger as outside
 from marketplace import times
+from marketplace.ledger import mirror
 from marketplace.market import reports, sales
 from marketplace.market.transactions import listing_memo
 from marketplace.store import queries
@@ -44,20 +44,6 @@ def prepared(app):
             row["listing_price"]
             for row in queries.list_prepared_listings(read(), TOKEN, 7, ALICE, 10)
         ]
-
-
-@pytest.fixture
-def asked(app):
-    """The mirror node's paths that are asked for, one after the other."""
-    sandbox, paths = app.extensions["sandbox"], []
-    answer = sandbox.wsgi_app
-
-    def noting(environ, start_response):
-        paths.append(environ["PATH_INFO"].removeprefix("/api/v1"))
-        return answer(environ, start_response)
-
-    sandbox.wsgi_app = noting
-    return paths
 
 
 def test_nothing_to_do(sync):
@@ -162,14 +148,17 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
     assert asked == [f"/accounts/{ALICE}/nfts"]
 
 
-def test_it_pages_through_many_listings(app, client, nft, ledger, sync):
+def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, monkeypatch):
     """More than the mirror node shows on one page, over several tokens."""
-    for number in range(130):
+    monkeypatch.setattr(mirror, "PAGE", 10)
+    for number in range(25):
         keys = (f"0.0.{8000 + number % 3}", number + 1)
         ledger.mint(keys, ALICE, times.now())
         ledger.approve(keys, ALICE, "0.0.9001", memo=listing_memo(*keys, 5, "Foo"))
     prepare(client)
-    assert "NFTs listed: 130, NFTs completed: 130" in sync()
+    asked.clear()
+    assert "NFTs listed: 25, NFTs completed: 25" in sync()
+    assert asked.count(f"/accounts/{ALICE}/nfts") == 3
     assert sync() == "sellers checked: 1\n"
 
 
@@ -266,13 +255,11 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
     assert "NFTs taken off the order book: 1" in first.stdout.readline()
 
     first.send_signal(signal.SIGTERM)
-    started = time.monotonic()
-    assert first.communicate()[0] == "Stopped\n"
+    assert first.communicate(timeout=60)[0] == "Stopped\n"
     assert first.returncode == 0
-    assert time.monotonic() - started < 5
     assert second.stdout.readline() == "Watching sandbox, every 1 s\n"
     second.send_signal(signal.SIGTERM)
-    assert second.communicate(timeout=10)[0] == "Stopped\n"
+    assert second.communicate(timeout=60)[0] == "Stopped\n"
     assert second.returncode == 0
 
 

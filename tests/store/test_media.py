@@ -37,8 +37,9 @@ def test_an_unknown_image_is_a_404(client):
 @pytest.fixture
 def bucket(monkeypatch):
     """An S3 server of its own, over a real socket, with a bucket; yields its name."""
-    moto = pytest.importorskip("moto.server")
-    boto3 = pytest.importorskip("boto3")
+    needed = "needs moto (.venv/bin/pip install -r requirements-dev.txt)"
+    moto = pytest.importorskip("moto.server", reason=needed)
+    boto3 = pytest.importorskip("boto3", reason=needed)
     for name, value in {
         "AWS_ACCESS_KEY_ID": "test",
         "AWS_SECRET_ACCESS_KEY": "test",

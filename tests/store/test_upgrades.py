@@ -19,7 +19,7 @@ from marketplace.store.database import SCHEMA, write
 from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.sqlite import Database
 from tests.conftest import ALICE, TOKEN, settings
-from tests.serving import ROOT, environment, run_flask, serve
+from tests.serving import PATIENCE_SECONDS, ROOT, environment, run_flask, serve
 
 OLD = ROOT / "tests/store/databases"
 COMMITS = sorted(path.name for path in OLD.iterdir() if path.is_dir())
@@ -323,7 +323,7 @@ def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
             file.unlink()
         [worker] = children(service.process.pid)
         subprocess.run(["kill", "-9", worker], check=True)
-        deadline = time.monotonic() + 20
+        deadline = time.monotonic() + PATIENCE_SECONDS
         while children(service.process.pid) in ([], [worker]):
             assert time.monotonic() < deadline
             time.sleep(0.05)

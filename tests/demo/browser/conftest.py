@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import expect, sync_playwright
 
 from tests.conftest import serving
 
@@ -19,15 +19,13 @@ OPTIONS = [
     "--disable-sync",
     "--no-first-run",
 ]
+PATIENCE_MS = 30_000  # with a page, on a machine that may be busy
+expect.set_options(timeout=PATIENCE_MS)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 PHONE, DESKTOP = (390, 844), (1280, 900)
 
 
-def require_chromium():
-    """Skip the module, in one line that says how to have it run."""
-    if CHROMIUM is None:
-        reason = "needs chromium: run make browser (as root, with apt), then make test"
-        pytest.skip(reason, allow_module_level=True)
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
 
 
 @pytest.fixture(scope="session")
@@ -80,7 +78,7 @@ class Visitor:
         self._url = url
         self._refusals = refusals
         self.page = self.context.new_page()
-        self.page.set_default_timeout(10_000)
+        self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("console", self._hear)
         self.page.on("pageerror", lambda error: self.problems.append(f"{error}"))
         self.page.on("requestfailed", self._fail)

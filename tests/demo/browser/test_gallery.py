@@ -5,9 +5,9 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 
 def cards(page):

@@ -7,9 +7,9 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
-from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 SERIALS = count(1)
 LAST_SERIAL = 2**63 - 1
@@ -74,7 +74,7 @@ def test_it_works_from_the_gallery_to_the_sale(visit, size, scheme):
             strict=True,
         )
     )
-    assert re.search(r"2:5\d left$", inside.pop("Valid until"))
+    assert re.search(r"2:[0-5]\d left$", inside.pop("Valid until"))
     assert inside.pop("Transaction id").startswith("0.0.2002@")
     assert inside.pop("Size").endswith(" bytes")
     assert inside == {

@@ -11,9 +11,9 @@ from werkzeug.serving import make_server
 from marketplace import create_app
 from marketplace.errors import NotAuthenticated
 from tests.conftest import settings
-from tests.demo.browser.conftest import require_chromium
+from tests.demo.browser.conftest import needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 
 class Host:

@@ -11,9 +11,9 @@ from playwright.sync_api import expect
 
 from marketplace.sandbox import wallet
 from tests import lives
-from tests.demo.browser.conftest import DESKTOP, PHONE, require_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-require_chromium()
+pytestmark = needs_chromium
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
 JSON = {"Content-Type": "application/json"}
@@ -93,7 +93,7 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
     def call(path, body=None):
         content = json.dumps(body).encode() if body else None
         request = urllib.request.Request(f"{url}/sandbox{path}", content, JSON)
-        return json.load(urllib.request.urlopen(request, timeout=10))
+        return json.load(urllib.request.urlopen(request, timeout=60))
 
     call(f"/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = lives.new_body(CHARLIE, "the stranger's memo")
