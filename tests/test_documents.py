@@ -13,8 +13,7 @@ from typing import NamedTuple
 import pytest
 from werkzeug.test import Client
 
-from tests.conftest import ROOT
-from tests.serving import BIN, PATIENCE_SECONDS, Service, environment, reserved_port
+from tests.serving import BIN, PATIENCE_SECONDS, ROOT, Service, environment, reserved_port
 
 PLACES = ("*.md", "docs/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))

@@ -84,8 +84,8 @@ class Fetcher:
                 _require_web_port(address.url)
             session = self._ours if address.is_ours else self._strangers
             with watched(deadline):
-                remaining = deadline.remaining()
-                timeouts = (min(CONNECT_SECONDS, remaining), min(SILENCE_SECONDS, remaining))
+                # At the deadline the connection is shut down, as soon as there is one.
+                timeouts = (min(CONNECT_SECONDS, deadline.remaining()), SILENCE_SECONDS)
                 with session.get(
                     address.url, stream=True, allow_redirects=False, timeout=timeouts
                 ) as response:
