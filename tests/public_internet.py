@@ -11,6 +11,7 @@ import zlib
 
 import brotli
 
+from marketplace.ledger import fetch
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.fetch import Address, Fetcher, FetchError
 from tests import network
@@ -86,14 +87,15 @@ STEPS = {
 ENDLESS_STEPS = {
     "a body that drips": "http://public.example/drip",
     "headers that drip": "http://public.example/drip-headers",
-    "silence": "http://public.example/silence",
 }
+SILENCE = "http://public.example/silence"
 REASONS = (
     "InvalidIPAddress",
     "port 80 or 443",
     "redirects too often",
     "larger than 100000 bytes",
     "took too long",
+    "ReadTimeout",
 )
 received: list[bytes] = []
 
@@ -144,7 +146,11 @@ def main():
     peak_before = peak_megabytes()
     with serve_paths(), serve_raw(private_hits.append, PRIVATE, 80):
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
-        outcomes |= {step: outcome(fetcher, url, 0.5) for step, url in ENDLESS_STEPS.items()}
+        outcomes |= {step: outcome(fetcher, url, 1.5) for step, url in ENDLESS_STEPS.items()}
+        # Long before the deadline: at the same moment, either of the two would end it.
+        fetch.SILENCE_SECONDS = 0.5
+        outcomes["silence"] = outcome(fetcher, SILENCE)
+        fetch.SILENCE_SECONDS = 5.0
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")
         outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"

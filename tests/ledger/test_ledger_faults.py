@@ -22,7 +22,7 @@ from tests import network
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import answering, serve, serve_raw
 
-HURRY_SECONDS = 1  # in place of the real budgets, where a fault lasts until they are used up
+HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until they are used up
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 # What an add may take, and no client waits for longer.
 BUDGET_SECONDS = 15
