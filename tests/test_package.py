@@ -218,37 +218,56 @@ def test_a_refused_start_is_one_sentence_there_too(programs, host):
     assert "Traceback" not in ended.stderr
 
 
-@contextmanager
-def example(built, folder, name):
-    """An example, set up and served as docs/embedding.md says, in a clone that has its wheel already."""
+def block_of(name):
+    """The lines of docs/embedding.md that set up an example and serve it, in a clone that has its wheel."""
     text = (ROOT / "docs/embedding.md").read_text()
-    [block] = re.findall(rf"^```sh\nmake wheel\n(cd examples/{name}\n.*?)^```$", text, re.M | re.S)
-    block = block.replace("python3 -m venv", f"{sys.executable} -m venv --without-pip")
-    block = block.replace(".venv/bin/pip install", f"{BIN}/uv pip install -p .venv/bin/python")
-    *lines, serve = block.splitlines()
+    [block] = re.findall(rf"^```sh\nmake wheel\ncd examples/{name}\n(.*?)^```$", text, re.M | re.S)
+    return block.splitlines()
+
+
+@pytest.fixture(scope="module")
+def examples(built, tmp_path_factory):
+    """A clone with its wheel, and one environment for both examples: what Django's needs is more."""
+    folder = tmp_path_factory.mktemp("clone")
     shutil.copytree(built, folder / "dist")
     shutil.copy(ROOT / "constraints.txt", folder)
     left_out = shutil.ignore_patterns("instance", "*.db", ".venv", "__pycache__")
     shutil.copytree(ROOT / "examples", folder / "examples", ignore=left_out)
-    home = folder / "examples" / name
-    environ = environment(home / ".venv/bin")
-    script = "set -e\n" + "\n".join(lines)
-    ended = subprocess.run(["bash", "-c", script], cwd=folder, env=environ, capture_output=True)
+    make, install_wheel, *_ = block_of("flask")
+    assert block_of("django")[:2] == [make, f"{install_wheel} django"]
+    make = make.replace("python3 -m venv", f"{sys.executable} -m venv --without-pip")
+    install_all = f"{install_wheel} django".replace(
+        ".venv/bin/pip install", f"{BIN}/uv pip install -p .venv/bin/python"
+    )
+    home = folder / "examples/django"
+    shell = ["bash", "-c", f"set -e; {make}; {install_all}"]
+    ended = subprocess.run(shell, cwd=home, capture_output=True)
     assert ended.returncode == 0, ended.stderr.decode()
+    (folder / "examples/flask/.venv").symlink_to(home / ".venv")
+    return folder / "examples"
+
+
+@contextmanager
+def example(examples, name):
+    home = examples / name
+    *lines, serve = block_of(name)[2:]
+    for line in lines:
+        environ = environment(home / ".venv/bin")
+        subprocess.run(["bash", "-c", line], cwd=home, env=environ, check=True, capture_output=True)
     with serving(home / ".venv/bin", home, *serve.split()[1:]) as address:
         yield home, address
 
 
-def test_the_django_example_runs_on_the_wheel(built, tmp_path):
-    with example(built, tmp_path, "django") as (_, address):
+def test_the_django_example_runs_on_the_wheel(examples):
+    with example(examples, "django") as (_, address):
         with urllib.request.urlopen(address) as home:
             assert home.read() == b"The shop of nobody yet"
         with pytest.raises(HTTPError, match="401"):
             call(f"{address}/market/v1/orderbook")
 
 
-def test_the_flask_example_holds_two_marketplaces(built, tmp_path):
-    with example(built, tmp_path, "flask") as (folder, address):
+def test_the_flask_example_holds_two_marketplaces(examples):
+    with example(examples, "flask") as (folder, address):
         with urllib.request.urlopen(address) as home:
             assert b'<a href="/games/">The games market</a>' in home.read()
         tokens = {

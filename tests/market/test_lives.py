@@ -9,7 +9,7 @@ import pytest
 
 from tests import lives
 
-SECONDS = 10  # for the stories of each kind of seeds
+SECONDS = 8  # for the stories of each kind of seeds
 
 
 @pytest.mark.parametrize(

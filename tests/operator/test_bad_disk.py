@@ -9,8 +9,9 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
+from marketplace.store import faults
 from tests.conftest import ALICE, TOKEN, settings
-from tests.serving import BIN, ROOT, environment
+from tests.serving import BIN, ROOT, environment, run_flask
 
 FULL = (
     "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"
@@ -88,10 +89,13 @@ def test_a_full_disk(own, database):
     assert ended == dict.fromkeys(WRITERS, (1, f"Error: {FULL}\n"))
 
 
-def test_a_locked_database(own, database):
+@pytest.mark.parametrize("command", WRITERS.values(), ids=WRITERS)
+def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
+    monkeypatch.setattr(faults, "BUSY_TIMEOUT_SECONDS", 0.1)
     database.execute("BEGIN IMMEDIATE")
-    ended = end_all({name: start(own, WRITERS[name]) for name in WRITERS})
-    assert ended == dict.fromkeys(WRITERS, (1, f"Error: {LOCKED}\n"))
+    ended = run_flask(tmp_path, *command)
+    assert ended.exit_code == 1
+    assert ended.stderr == f"Error: {LOCKED.replace('5 s', '0.1 s')}\n"
 
 
 def test_what_only_reads_goes_on(own, database):

@@ -5,6 +5,7 @@ import signal
 import subprocess
 import sys
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from sqlite_utils.utils import sqlite3
@@ -13,7 +14,7 @@ from marketplace.store import queries
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.sqlite import Database
-from tests.serving import ROOT, environment
+from tests.serving import ROOT, run_flask
 
 
 def insert_token(connection, name):
@@ -139,8 +140,7 @@ def test_several_workers_may_start_at_once(tmp_path):
 
 
 WRITER = """
-import sys
-from pathlib import Path
+import sys, time
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.store.test_database import insert_token
@@ -150,6 +150,7 @@ for number in range(100_000):
     with database.write() as connection:
         insert_token(connection, f"{sys.argv[2]}-{number}")
     print(f"{sys.argv[2]}-{number}", flush=True)
+    time.sleep(0.001)  # or another writer may wait for longer than it is patient
 """
 
 
@@ -217,17 +218,15 @@ def test_every_read_goes_through_an_index(app, query, arguments, index):
 
 
 def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
-    path = tmp_path / "instance" / "marketplace.db"
-    environ = environment(PUBLIC_URL="http://127.0.0.1:8000")
-    command = ["flask", "--app", "wsgi", "token", "list"]
-    subprocess.run(command, cwd=tmp_path, env=environ, check=True)
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
-    connection.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
-    connection.execute("BEGIN IMMEDIATE")
-    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
-    connection.execute("ROLLBACK")
-    connection.close()
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("Error: instance/marketplace.db can not be upgraded: ")
-    subprocess.run(command, cwd=tmp_path, env=environ, check=True)
+    assert run_flask(tmp_path, "token", "list").exit_code == 0
+    path = tmp_path / "marketplace.db"
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
+        sql = "UPDATE property SET value = ? WHERE name = 'schema_version'"
+        connection.execute(sql, (b"3",))
+        connection.execute("BEGIN IMMEDIATE")
+        ended = run_flask(tmp_path, "token", "list")
+        connection.execute("ROLLBACK")
+    assert ended.exit_code == 1
+    assert ended.stderr.startswith(f"Error: {path} can not be upgraded: {path} is in use")
+    assert run_flask(tmp_path, "token", "list").exit_code == 0

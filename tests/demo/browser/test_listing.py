@@ -55,8 +55,9 @@ def finish(page):
     expect(step(page, "appear").locator(".card")).to_be_visible()
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
 def test_it_works_from_the_gallery_to_the_sale(visit, size, scheme):
     visitor = visit("/", size=size, scheme=scheme, refusals=[409])
     page, serial_no = visitor.page, next(SERIALS)
