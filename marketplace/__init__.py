@@ -64,8 +64,8 @@ def create_app(
         is_sandbox = app.config["NETWORK"] == "sandbox"
 
         store.init_app(app)
-        operators.init_app(app)
         adapters = sandbox.init_app(app) if is_sandbox else {}
+        operators.init_app(app)
         ledger.init_app(app, adapters)
         wire.init_app(app)
         authentication.init_app(app, authenticate)

@@ -1,10 +1,13 @@
 """The service inside a larger WSGI stack: under a prefix, twice, with the host's own users."""
 
+import click
 import pytest
+from click.testing import CliRunner
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 from werkzeug.test import Client
 
 from marketplace import create_app
+from marketplace.errors import StartRefused
 from tests.conftest import ALICE, TOKEN, settings
 
 
@@ -34,6 +37,16 @@ def test_it_works_beside_its_host(host):
     add(host, 7)
     assert host.get(f"/market/v1/nft/{TOKEN}/7").json["token"] == TOKEN
     assert host.get("/v1/orderbook").text == "the shop"
+
+
+def test_a_hosts_own_command_may_catch_a_refused_start(tmp_path):
+    @click.command()
+    def serve():
+        with pytest.raises(StartRefused, match="is not a network"):
+            create_app(NETWORK="moon", **settings(tmp_path))
+        click.echo("caught")
+
+    assert CliRunner().invoke(serve).output == "caught\n"
 
 
 def test_its_links_keep_the_prefix(host):

@@ -195,14 +195,18 @@ print(app.__file__, config.DEBUG, market.test_client().get("/v1/orderbook").json
     )
 
 
-@pytest.mark.parametrize("more", [(), ("-c", "python:marketplace.operator.gunicorn")])
-def test_it_is_run_beside_a_hosts_own_files(programs, host, more):
+@pytest.mark.parametrize(
+    "arguments",
+    [("marketplace:create_app()",), ("-c", "python:marketplace.operator.gunicorn")],
+    ids=["plain", "configured"],
+)
+def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):
     command = ["flask", "--app", "marketplace", "token", "create", "writer", "--scope", "write"]
     environ = environment(programs)
     made = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
     token = made.stdout.strip()
     assert token.startswith("nftm_"), made.stderr
-    with serving(programs, host, *more, "marketplace:create_app()") as address:
+    with serving(programs, host, *arguments) as address:
         assert call(f"{address}/status")["version"] == __version__
         assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
         with urllib.request.urlopen(f"{address}/reference") as page:
@@ -211,11 +215,14 @@ def test_it_is_run_beside_a_hosts_own_files(programs, host, more):
 
 def test_a_refused_start_is_one_sentence_there_too(programs, host):
     environ = environment(programs, MARKETPLACE_NETWORK="moon")
-    command = ["flask", "--app", "marketplace", "token", "list"]
-    ended = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
-    assert ended.returncode == 1
-    assert ended.stderr.startswith("Error: MARKETPLACE_NETWORK='moon' is not a network")
-    assert "Traceback" not in ended.stderr
+    for command in (
+        ["flask", "--app", "marketplace", "token", "list"],
+        ["gunicorn", "-c", "python:marketplace.operator.gunicorn"],
+    ):
+        ended = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
+        assert ended.returncode == 1
+        assert ended.stderr.startswith("Error: MARKETPLACE_NETWORK='moon' is not a network")
+        assert "Traceback" not in ended.stderr
 
 
 def block_of(name):

@@ -7,7 +7,7 @@ import flask_smorest
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, current_app, request
 from webargs.flaskparser import FlaskParser
-from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
 from marketplace.api import refusals, wire
@@ -44,6 +44,12 @@ class Parser(FlaskParser):
             raise errors.RequestNotJson("it is nested too deeply") from None
         except ValueError as error:
             raise errors.RequestNotJson(str(error)) from None
+
+    def load_querystring(self, req, schema):
+        try:
+            return super().load_querystring(req, schema)
+        except UnicodeDecodeError:
+            raise BadRequest("The query is not UTF-8") from None
 
 
 def _read_whole(req):

@@ -33,7 +33,7 @@ CACHING = (
     ("Vary", "Authorization, Accept-Encoding, Origin"),
 )
 
-# In the WSGI environment, Unix time: until when the request's token may read. Set by tokens.authenticate, or
+# In the WSGI environment, Unix time: until when the request's token may read. Set by authenticate(), or
 # here before it is asked, where it said so about this version of the database.
 EXPIRES_AT = "marketplace.expires_at"
 

@@ -6,7 +6,7 @@ from flask import Flask, current_app, request
 from werkzeug.exceptions import BadHost, HTTPException
 from werkzeug.http import HTTP_STATUS_CODES
 
-from marketplace.errors import DatabaseUnusable, MarketplaceError, shown
+from marketplace.errors import DatabaseUnusable, MarketplaceError, StartRefused, shown
 from marketplace.store.faults import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
@@ -65,7 +65,14 @@ def answer_database_error(error: DatabaseError):
     return answer_marketplace_error(reason)
 
 
+def answer_refused_start(error: StartRefused):
+    """Tell a caller that the database could not be served if it were begun now; the log says why."""
+    current_app.logger.error("%s", error)
+    return answer_marketplace_error(DatabaseUnusable("it is not what it was at the start"))
+
+
 def init_app(app: Flask) -> None:
     app.register_error_handler(MarketplaceError, answer_marketplace_error)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(DatabaseError, answer_database_error)
+    app.register_error_handler(StartRefused, answer_refused_start)

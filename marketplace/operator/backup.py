@@ -12,7 +12,6 @@ from flask.cli import with_appcontext
 from marketplace.operator.command import Command, say
 from marketplace.operator.upgrade import name_aside
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.files import check
 from marketplace.store.sqlite import Database
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -47,11 +46,11 @@ def _copy(database: Database, file: Path) -> int:
     handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
     try:
         database.copy(Path(name))
-        check(Path(name), database.schema)
+        database.check(Path(name))
         os.fsync(handle)
         os.replace(name, file)
     except BaseException:
-        os.unlink(name)
+        Path(name).unlink(missing_ok=True)
         raise
     finally:
         os.close(handle)

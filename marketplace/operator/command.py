@@ -34,8 +34,14 @@ class Command(click.Command):
                 return super().invoke(context)
         except MarketplaceError as error:
             raise click.ClickException(error.message) from error
+        except BrokenPipeError:
+            raise  # nobody reads on, and click knows how to end then
         except (DatabaseInUse, StartRefused, OSError) as error:
             raise click.ClickException(str(error)) from error
+
+
+class RefusedAtCommand(StartRefused, click.ClickException):
+    """A refused start that a command line ends with, in one sentence."""
 
 
 class Group(AppGroup):
@@ -59,7 +65,10 @@ def say(text: str, **options) -> None:
 
 
 def is_looked_for() -> bool:
-    """Tell whether Flask's command line loads the application just now, to find a command of it."""
+    """Tell whether Flask's command line loads the application just now, to find a command of it.
+
+    The command that is found has a context of its own; until then the current one is that of Flask's group.
+    """
     context = click.get_current_context(silent=True)
     return context is not None and isinstance(context.command, FlaskGroup)
 
@@ -72,4 +81,4 @@ def telling_refusals() -> Iterator[None]:
     except StartRefused as error:
         if click.get_current_context(silent=True) is None:
             raise
-        raise click.ClickException(printable(str(error))) from error
+        raise RefusedAtCommand(printable(str(error))) from error

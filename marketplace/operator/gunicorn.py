@@ -1,6 +1,6 @@
 """How gunicorn serves it; every line can be overridden on gunicorn's own command line.
 
-``gunicorn -c python:marketplace.operator.gunicorn "marketplace:create_app()"``
+``gunicorn -c python:marketplace.operator.gunicorn`` serves the package in any folder.
 """
 
 import gc
@@ -11,6 +11,8 @@ import struct
 
 from marketplace.operator import requestlog, startup
 from marketplace.operator.command import say
+
+wsgi_app = "marketplace.wsgi:app"
 
 # Only this machine: a proxy in front ends TLS, and keeps slow clients away.
 bind = "127.0.0.1:8000"

@@ -1,6 +1,7 @@
-"""The log: what strangers wrote reaches it in printable characters, and can begin no line of its own."""
+"""The log: what strangers wrote reaches it in printable characters, and begins no line of its own."""
 
 import logging
+from textwrap import indent
 
 from flask import Flask
 
@@ -9,9 +10,14 @@ from marketplace.errors import printable
 
 def make_printable(record: logging.LogRecord) -> bool:
     """Escape what is not printable, in the message and in a traceback; every record is logged."""
-    record.msg, record.args = printable(record.getMessage()).replace("\n", r"\n"), ()
+    try:
+        message = record.getMessage()
+    except Exception:
+        return True  # logging itself says what is wrong with such a record
+    record.msg, record.args = printable(message).replace("\n", r"\n"), ()
     if record.exc_info:
-        record.exc_text = printable(logging.Formatter().formatException(record.exc_info))
+        traceback = logging.Formatter().formatException(record.exc_info)
+        record.exc_text = indent(printable(traceback), "  ")
     return True
 
 

@@ -1,6 +1,7 @@
 """The operator's command that brings an older database up to this version."""
 
 import time
+from collections.abc import Callable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -10,7 +11,6 @@ from flask.cli import with_appcontext
 
 from marketplace.errors import StartRefused
 from marketplace.operator.command import Command, is_looked_for, say
-from marketplace.store.database import claim
 from marketplace.store.faults import DatabaseInUse
 from marketplace.store.sqlite import Database
 
@@ -28,24 +28,43 @@ def upgrade_command():
         say(f"{database.path} is of this version: there is nothing to do")
         return
     aside = name_aside(database)
-    started = begun = time.monotonic()
+    started = time.monotonic()
     try:
-        for number, what in enumerate(database.upgrade(aside)):
-            now = time.monotonic()
-            say(f" {now - begun:.1f} s\n{what} ..." if number else f"{what} ...", nl=False)
-            begun = now
-        say(f" {time.monotonic() - begun:.1f} s")
+        with Progress() as progress:
+            database.upgrade(aside, progress.begin)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
         ) from error
     except OSError as error:
-        click.echo()
+        kept = f" What it held first is in {aside}." if aside.exists() else ""
         raise click.ClickException(
-            f"{error}. {database.path} is as it was before this step: see to it, and run this again"
+            f"{error}. {database.path} is as it was before this step: see to it, and run this again.{kept}"
         ) from error
     seconds = time.monotonic() - started
     say(f"Upgraded {database.path} in {seconds:.1f} s; what it held before is in {aside}")
+
+
+class Progress:
+    """Says what is done, and how long each took."""
+
+    def __init__(self) -> None:
+        self._begun: float | None = None
+
+    def __enter__(self) -> "Progress":
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._end()
+
+    def begin(self, what: str) -> None:
+        self._end()
+        self._begun = time.monotonic()
+        say(f"{what} ...", nl=False)
+
+    def _end(self) -> None:
+        if self._begun is not None:
+            say(f" {time.monotonic() - self._begun:.1f} s")
 
 
 def name_aside(database: Database) -> Path:
@@ -54,15 +73,14 @@ def name_aside(database: Database) -> Path:
     return database.path.with_name(f"{database.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
 
 
-def upgrade_at_once(database: Database) -> None:
-    """Bring a database up without being asked to, as the sandbox's are, which hold nothing of worth."""
+def upgrade_at_once(database: Database, is_ours: Callable[[], bool] = lambda: True) -> None:
+    """Bring a database up without being asked to, where it is the sandbox's."""
     with database.turn():
         database.look()  # those who start at once: the first one has done it
-        if not database.is_outdated:
+        if not database.is_outdated or not is_ours():
             return
         try:
-            for _ in database.upgrade(name_aside(database)):
-                pass
+            database.upgrade(name_aside(database))
         except (DatabaseInUse, OSError) as error:
             raise StartRefused(
                 f"{database.path} can not be upgraded: {error}. Try again"
@@ -70,11 +88,7 @@ def upgrade_at_once(database: Database) -> None:
 
 
 def init_app(app: Flask) -> None:
-    """Raises DatabaseOutdated, unless the sandbox's database, or a command that may be ``upgrade``."""
+    """Raises DatabaseOutdated, but for a command that may be ``upgrade``."""
     app.cli.add_command(upgrade_command)
-    database = app.extensions["database"]
-    if database.is_outdated and app.config["NETWORK"] == "sandbox":
-        upgrade_at_once(database)
-        claim(database, app.config)
-    elif not is_looked_for():
-        database.require_current()
+    if not is_looked_for():
+        app.extensions["database"].require_current()

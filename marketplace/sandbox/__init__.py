@@ -16,6 +16,7 @@ from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
 from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.store.files import look
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
 
@@ -24,7 +25,18 @@ SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transactio
 
 
 def init_app(app: Flask) -> dict[str, BaseAdapter]:
-    """Mount the sandbox, and return what carries requests for its address to it, in-process."""
+    """Mount the sandbox, and return what carries requests for its address to it, in-process.
+
+    Its databases are brought up to this version at once. One of before 0.1.0 does not say that it is the
+    sandbox's: it is, where it has a ledger of its age beside it.
+    """
+    path, database = Path(app.config["SANDBOX_DATABASE_URL"]), app.extensions["database"]
+
+    def is_ours():
+        is_old = path.exists() and look(path, SCHEMA, {}).version < SCHEMA.version
+        return database.is_claimed or is_old
+
+    upgrade_at_once(database, is_ours)
     sandbox = create_sandbox(app.config["SANDBOX_DATABASE_URL"], app.config["MAX_CONTENT_LENGTH"])
     app.extensions["sandbox"] = sandbox
     app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})

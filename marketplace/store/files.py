@@ -1,77 +1,111 @@
 """SQLite files that are looked at, checked, copied or upgraded from outside, one connection at a time."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import queries
+from marketplace.store import faults, queries
 from marketplace.store.faults import DatabaseUnreadable, explain
 from marketplace.store.schema import Schema, VersionUnknown, mark_version
 
-OWNERS = ("network", "account_id")  # properties: whose index a database is
+
+class Found(NamedTuple):
+    """What a database's file says of itself."""
+
+    version: int  # of its schema
+    owners: dict[str, str]  # whose index it is, as far as it says so: versions before 0.1.0 did not
 
 
-def check_kind(path: Path, schema: Schema) -> int:
-    """Return the version of a database's schema.
+def look(
+    path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
+) -> Found:
+    """Look at a database, and write nothing. ``owners``: whose index it is to be, by property.
 
-    Raises DatabaseUnreadable unless it is of this kind, and not of a newer version; sqlite3.DatabaseError
-    for what is no database.
+    Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
+    sqlite3.DatabaseError for what is no database.
     """
-    if not schema.is_of(tables_of(path)):
-        raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
-    try:
-        with closing(open_to_read(path)) as connection:
+    with closing(open_to_read(path, timeout)) as connection:
+        tables = _tables(connection)
+        if not tables >= schema.tables:
+            raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
+        try:
             version = schema.find_version(connection)
-    except VersionUnknown as error:
-        raise DatabaseUnreadable(f"{path} can not be used: {error}. Restore a backup") from error
-    if version > schema.version:
-        raise DatabaseUnreadable(
-            f"{path} is of a newer version (its schema is {version}, this version's is"
-            f" {schema.version}): install that version, or name another file"
-        )
-    return version
+        except VersionUnknown as error:
+            raise DatabaseUnreadable(
+                f"{path} can not be used: {error}. Restore a backup"
+            ) from error
+        if version > schema.version:
+            raise DatabaseUnreadable(
+                f"{path} is of a newer version (its schema is {version}, this version's is"
+                f" {schema.version}): install that version, or name another file"
+            )
+        has_properties = "property" in tables
+        rows = [queries.get_property(connection, name) for name in owners] if has_properties else []
+    found = {row[0]: row[1].decode() for row in rows if row}
+    for name in found:
+        if found[name] != owners[name]:
+            raise DatabaseUnreadable(
+                f"{path} is an index of {found[name]}, and MARKETPLACE_{name.upper()} is"
+                f" {owners[name]}: name another file"
+            )
+    return Found(version, found)
 
 
-def check(path: Path, schema: Schema) -> int:
-    """Return the version of a sound database. Raises DatabaseUnreadable for any other file."""
+def is_empty(path: Path) -> bool:
+    """Tell whether a file that is there holds nothing yet."""
+    with closing(open_to_read(path)) as connection:
+        return not _tables(connection)
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+
+
+def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
+    """Look at a database that must be sound, too. Raises DatabaseUnreadable for any other file."""
     try:
         with closing(open_to_read(path)) as connection:
             problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        raise DatabaseUnreadable(f"{path} can not be read: {error}") from error
     except sqlite3.Error as error:
         problem = str(error)
     if problem != "ok":
         reason = " ".join(problem.split())
         raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    return check_kind(path, schema)
+    return look(path, schema, owners)
 
 
-def tables_of(path: Path) -> set[str]:
-    with closing(open_to_read(path)) as connection:
-        return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]) -> None:
+    """Write down of which version a database is, and whose, in the transaction that made it so."""
+    mark_version(connection, version)
+    for name, value in owners.items():
+        queries.insert_property(connection, name, value.encode())
 
 
-def owners_of(path: Path) -> dict[str, str]:
-    """Whose index a database is, as far as it says so: versions before 0.1.0 did not."""
-    if "property" not in tables_of(path):
-        return {}
-    with closing(open_to_read(path)) as connection:
-        rows = [queries.get_property(connection, name) for name in OWNERS]
-    return {row[0]: row[1].decode() for row in rows if row}
+def upgrade(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    owners: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> None:
+    """Bring a database up, each step in one transaction; ``tell`` is called with what is done next.
 
-
-def upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> Iterator[str]:
-    for step in schema.steps_from(version):
+    Raises OSError where there is no room: then the step is undone.
+    """
+    for step in schema.steps_from(schema.find_version(connection)):
         try:
             connection.execute("BEGIN EXCLUSIVE")
-            said = None
-            for what, statement in step.statements:
-                if what != said:
-                    yield what
-                said = what
-                connection.execute(statement)
-            mark_version(connection, step.version)
+            for what, statements in groupby(step.statements, key=itemgetter(0)):
+                tell(what)
+                for _, statement in statements:
+                    connection.execute(statement)
+            mark(connection, step.version, owners)
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if explain(error) is None:
@@ -82,23 +116,21 @@ def upgrade(connection: sqlite3.Connection, schema: Schema, version: int) -> Ite
                 connection.execute("ROLLBACK")
 
 
-def upgraded_copy(source: Path, target: Path, schema: Schema, version: int) -> Path:
-    with closing(open_to_read(source)) as old, writing(target) as copy:
-        old.backup(copy)
-        for _ in upgrade(copy, schema, version):
-            pass
-    return target
-
-
-def open_to_read(path: Path) -> sqlite3.Connection:
-    return sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True)
+def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
+    patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+    address = f"{path.absolute().as_uri()}?mode=ro"
+    return sqlite3.connect(address, uri=True, timeout=patience)
 
 
 @contextmanager
 def writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Write a file of one's own; none is left where that fails."""
     path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
             yield connection
-    except sqlite3.OperationalError as error:
-        raise OSError(f"{path} can not be written: {error}") from error
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.OperationalError):
+            raise OSError(f"{path} can not be written: {error}") from error
+        raise

@@ -15,7 +15,8 @@ class Step(NamedTuple):
     """What brings a database from the version before to this one, in one transaction."""
 
     version: int
-    statements: tuple[tuple[str, str], ...]  # what it does, as its comment says; and the SQL
+    # What each does, as the comment before it says to whoever waits for it; and the SQL.
+    statements: tuple[tuple[str, str], ...]
 
 
 class VersionUnknown(ValueError):
@@ -32,16 +33,12 @@ class Schema:
     def __init__(self, folder: Path, tables: set[str]) -> None:
         """``tables``: which every database of this kind has had, from the first version on."""
         self._upgrades = folder / "upgrades"
-        self._tables = tables
+        self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
         self.version = max(self._numbers())
 
     def _numbers(self) -> list[int]:
         return sorted(int(path.stem) for path in self._upgrades.glob("[0-9]*.sql"))
-
-    def is_of(self, tables: set[str]) -> bool:
-        """Tell whether a database with these tables is of this kind, of whichever version."""
-        return tables >= self._tables
 
     def find_version(self, connection: sqlite3.Connection) -> int:
         """Find of which version a database of this kind is. Raises VersionUnknown."""

@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -12,19 +12,10 @@ from tempfile import TemporaryDirectory
 from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
-from marketplace.store import faults, queries
+from marketplace.store import faults
 from marketplace.store.faults import DatabaseInUse, DatabaseOutdated, DatabaseUnreadable, explained
-from marketplace.store.files import (
-    check,
-    check_kind,
-    open_to_read,
-    owners_of,
-    tables_of,
-    upgrade,
-    upgraded_copy,
-    writing,
-)
-from marketplace.store.schema import Schema, mark_version
+from marketplace.store.files import check, is_empty, look, mark, open_to_read, upgrade, writing
+from marketplace.store.schema import Schema
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
@@ -42,8 +33,12 @@ class Database:
     forks does it before other threads of it have used the database.
     """
 
-    def __init__(self, path: str, schema: Schema) -> None:
-        """Make the file where there is none. Raises DatabaseUnreadable for one that is not ours, or newer."""
+    def __init__(self, path: str, schema: Schema, owners: Mapping[str, str] | None = None) -> None:
+        """Make the file where there is none; ``owners`` says whose index it is: network and account.
+
+        Raises DatabaseUnreadable for a file that is not ours, another's, or of a newer version; it is
+        written into by nobody then.
+        """
         if sqlite3.sqlite_version_info < SAFE_VERSION:
             raise RuntimeError(
                 f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write;"
@@ -51,6 +46,7 @@ class Database:
             )
         self.path = Path(path)
         self.schema = schema
+        self._owners = owners or {}
         self._local = threading.local()
         self._observer: sqlite3.Cursor | None = None
         self._observers = 0  # opened until now: each counts commits anew
@@ -58,8 +54,7 @@ class Database:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.turn():
-                self.is_new = not self.path.exists() or not tables_of(self.path)
-                if self.is_new:
+                if self._is_missing():
                     self._make()
                 self.look()
             self._identity = self._identify()
@@ -76,10 +71,22 @@ class Database:
             ) from error
         _databases.add(self)
 
+    def _is_missing(self) -> bool:
+        """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
+        if self.path.exists() and not is_empty(self.path):
+            return False
+        rest = Path(f"{self.path}-wal")
+        if rest.exists() and rest.stat().st_size:
+            raise DatabaseUnreadable(
+                f"{self.path} has vanished, and {rest} holds what was written to it last: put it back,"
+                f" or move {rest} away"
+            )
+        return True
+
     def _make(self) -> None:
-        with closing(self._connect(may_make=True)) as connection:
+        with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
-            mark_version(connection, self.schema.version)
+            mark(connection, self.schema.version, self._owners)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -89,11 +96,18 @@ class Database:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _connect(self, *, may_make: bool = False, **options) -> sqlite3.Connection:
-        options = {"timeout": faults.BUSY_TIMEOUT_SECONDS} | options
-        # Never made anew by the way: a file that vanished took what was in it along.
-        address = f"{self.path.absolute().as_uri()}?mode={'rwc' if may_make else 'rw'}"
-        connection = sqlite3.connect(address, uri=True, isolation_level=None, **options)
+    def _connect(self, timeout: float | None = None, **options) -> sqlite3.Connection:
+        """Open the file, once it was seen to be what it was at the start."""
+        self._require_same_file()
+        self.look(timeout)
+        self.require_current()
+        return self._open("rw", timeout, **options)
+
+    def _open(self, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
+        patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+        address = f"{self.path.absolute().as_uri()}?mode={mode}"
+        options |= {"uri": True, "isolation_level": None, "timeout": patience}
+        connection = sqlite3.connect(address, **options)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -107,7 +121,7 @@ class Database:
 
     def _require_same_file(self) -> None:
         """What is written to a file that was moved or removed would be lost at the next start."""
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             if self._identify() == self._identity:
                 return
         raise DatabaseUnusable(
@@ -119,36 +133,35 @@ class Database:
     def connection(self) -> sqlite3.Connection:
         """The calling thread's own connection, in autocommit mode.
 
-        Raises DatabaseUnusable where the file is another one by now, DatabaseOutdated before an upgrade.
+        Raises DatabaseUnusable or DatabaseUnreadable where the file is another one by now,
+        DatabaseOutdated before an upgrade.
         """
-        self._require_same_file()
         if getattr(self._local, "connection", None) is None:
-            self.require_current()
             self._local.connection = self._connect()
+        self._require_same_file()
         return self._local.connection
 
-    def look(self) -> None:
-        """See of which version the database is. Raises DatabaseUnreadable for a newer one."""
-        self._version = check_kind(self.path, self.schema)
+    def look(self, timeout: float | None = None) -> None:
+        """See of which version the file is, and whose. Raises DatabaseUnreadable."""
+        self._found = look(self.path, self.schema, self._owners, timeout)
+
+    @property
+    def is_claimed(self) -> bool:
+        """Tell whether it says whose index it is: versions before 0.1.0 did not."""
+        return bool(self._found.owners)
 
     @property
     def is_outdated(self) -> bool:
-        return self._version < self.schema.version
+        return self._found.version < self.schema.version
 
     def require_current(self) -> None:
         """Raise DatabaseOutdated where the database is of an earlier version."""
         if self.is_outdated:
             raise DatabaseOutdated(
-                f"{self.path} is of an earlier version (its schema is {self._version}, this version's is"
-                f" {self.schema.version}): stop the service and the watcher, and run flask --app wsgi upgrade"
+                f"{self.path} is of an earlier version (its schema is {self._found.version}, this"
+                f" version's is {self.schema.version}): stop the service and the watcher, and run"
+                " flask --app wsgi upgrade"
             )
-
-    def find_or_keep(self, name: str, value: bytes) -> bytes:
-        """What holds for the whole database under a name: what is there already, or else this value."""
-        with closing(self._connect()) as connection:
-            if queries.get_property(connection, name) is None:
-                queries.insert_property(connection, name, value)
-            return queries.get_property(connection, name)["value"]
 
     def stamp(self) -> tuple[int, int] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read.
@@ -163,7 +176,7 @@ class Database:
                     self._observer = self._connect(timeout=0, check_same_thread=False).cursor()
                     self._observers += 1
                 return self._observers, self._observer.execute("PRAGMA data_version").fetchone()[0]
-        except (sqlite3.Error, DatabaseUnusable):
+        except (sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
             return None
 
     def close(self) -> None:
@@ -197,59 +210,60 @@ class Database:
 
         Raises OSError where the target can't be written.
         """
-        with closing(self._connect()) as source, writing(target) as copy:
+        self._require_same_file()
+        with closing(open_to_read(self.path)) as source, writing(target) as copy:
             # All at once: in steps, it would start again after every write of another process.
             source.backup(copy)
             # Whole by itself, without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
 
-    def upgrade(self, aside: Path) -> Iterator[str]:
-        """Bring it up to this version, step by step, each in one transaction; yields what is done next.
+    def check(self, copy: Path) -> None:
+        """Raise DatabaseUnreadable unless a file is a sound database of the same owner's."""
+        check(copy, self.schema, self._owners)
+
+    def upgrade(self, aside: Path, tell: Callable[[str], None] = lambda what: None) -> None:
+        """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
 
         What it held before is kept in ``aside``. Raises DatabaseInUse while another process has it open,
         OSError where there is no room: then the step is undone, and the next try goes on with it.
         """
         with closing(self._alone()) as connection:
-            yield f"Keep what it holds in {aside}"
+            tell(f"Keep what it holds in {aside}")
             with writing(aside) as old:
                 connection.backup(old)
-            yield from upgrade(connection, self.schema, self.schema.find_version(connection))
-        self._version = self.schema.version
+            upgrade(connection, self.schema, self._owners, tell)
+        self.look()
 
     def replace(self, source: Path, aside: Path) -> None:
         """Take over all of another file, in one transaction, and keep the old content in ``aside``.
 
         A source of an earlier version is brought up on the way; it is left as it is itself. Raises
         DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
-        check() refuses, or of another network or account, OSError where there is no room. Then nothing was
-        changed.
+        check() refuses, OSError where there is no room. Then nothing was changed.
         """
-        version = check(source, self.schema)
-        theirs, ours = owners_of(source), owners_of(self.path)
-        for name in theirs.keys() & ours.keys():
-            if theirs[name] != ours[name]:
-                raise DatabaseUnreadable(
-                    f"{source} is an index of {theirs[name]}, {self.path} one of {ours[name]}"
-                )
+        self.check(source)
         with (
             closing(self._alone()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
-            if version < self.schema.version:
-                source = upgraded_copy(source, Path(folder) / "copy.db", self.schema, version)
+            ready = Path(folder) / "copy.db"
+            with closing(open_to_read(source)) as theirs, writing(ready) as copy:
+                theirs.backup(copy)
+                upgrade(copy, self.schema, self._owners, tell=lambda what: None)
             with writing(aside) as old:
                 connection.backup(old)
             try:
-                with closing(open_to_read(source)) as new:
+                with closing(open_to_read(ready)) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
-        self._version = self.schema.version
+        self.look()
 
     def _alone(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
         self.close()
-        connection = sqlite3.connect(self.path, timeout=1, isolation_level=None)
+        address = f"{self.path.absolute().as_uri()}?mode=rw"
+        connection = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")

@@ -153,3 +153,8 @@ def test_what_the_client_calls_the_host_does_not_matter(client, host):
 def test_a_host_that_is_none_is_refused_clearly(client, host):
     """RFC 9112, 3.2: a 400."""
     assert_error(client.get("/v1/orderbook", headers={"Host": host}), 400, "Host", host[:50])
+
+
+def test_a_query_that_is_no_text_is_refused(client):
+    r = client.get("/v1/orderbook", environ_overrides={"QUERY_STRING": "limit=\xff"})
+    assert_error(r, 400, "The query is not UTF-8")

@@ -120,10 +120,11 @@ def test_a_line_of_the_log(app, is_sandbox):
         logger.removeHandler(handler)
     output = handler.stream.getvalue()
     assert_plain(output)
-    first, second, third, *_ = output.splitlines()
+    first, second, third, *rest = output.splitlines()
     assert first == f"{TOKEN} was not checked: {ESCAPED}\\n\\x1b[31mred"
     assert second == f"{ESCAPED}\\n\\x1b[31mred was not checked"
-    assert third == "Traceback (most recent call last):"
+    assert third == "  Traceback (most recent call last):"
+    assert all(line.startswith("  ") for line in rest), "a stranger's text begins a line"
 
 
 @pytest.mark.parametrize(

@@ -264,6 +264,28 @@ def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
         assert words in told
 
 
+@pytest.mark.parametrize("commit", COMMITS)
+def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path, commit):
+    """As where the setting of the network was forgotten: the default is the sandbox."""
+    path = put(tmp_path, commit)
+    (tmp_path / "sandbox.db").unlink()
+    if commit == "c9435b0":
+        with connect(path) as db:
+            db.execute("UPDATE property SET value = ? WHERE name = 'network'", (b"mainnet",))
+    content = path.read_bytes()
+    for command in (("token", "list"), ("sync",)):
+        assert run_flask(tmp_path, *command).exit_code == 1
+    assert path.read_bytes() == content
+
+
+def test_what_said_nothing_is_the_operators_from_the_upgrade_on(outdated):
+    flask(outdated, "upgrade")
+    told = run_flask(outdated.parent, "token", "list", NETWORK="mainnet", ACCOUNT_ID="0.0.4321")
+    assert "is an index of testnet, and MARKETPLACE_NETWORK is mainnet" in told.output
+    told = run_flask(outdated.parent, "upgrade", NETWORK="testnet", ACCOUNT_ID="0.0.5")
+    assert "is an index of 0.0.4321, and MARKETPLACE_ACCOUNT_ID is 0.0.5" in told.output
+
+
 # Other files
 
 
@@ -314,6 +336,39 @@ def test_a_file_that_vanishes_under_a_running_service_is_said(app, client, nft, 
     path.unlink(missing_ok=True)
     (tmp_path / "moved.db").rename(path)
     assert client.get(address).status_code == 200
+
+
+def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp_path):
+    """Its inode may be the same: it is looked at again whenever a connection is opened."""
+    path = tmp_path / "marketplace.db"
+    app.extensions["database"].close()
+    with connect(path) as db:
+        for (table,) in db.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        ).fetchall():
+            db.execute(f"DROP TABLE {table}")
+        db.execute("CREATE TABLE nft (id INTEGER)")
+        db.execute("PRAGMA journal_mode = DELETE")
+    content = path.read_bytes()
+    for url in ("/v1/nft/0.0.7001/7", "/status", "/v1/orderbook"):
+        r = client.get(url)
+        assert r.status_code == 503
+        assert "it is not what it was at the start" in r.json["message"]
+    assert path.read_bytes() == content
+
+
+def test_no_command_makes_anew_what_has_vanished(tmp_path):
+    """Beside what a running service wrote last, a new file would take the place of the old one for good."""
+    with serve(tmp_path, "--workers", "1") as service:
+        path = tmp_path / "instance/marketplace.db"
+        token = service.flask("token", "create", "kept", "--scope", "read").stdout.strip()
+        service.get("/v1/orderbook", Authorization=f"Bearer {token}").close()
+        path.rename(tmp_path / "moved.db")
+        refused = service.flask("token", "list", check=False)
+        assert refused.stderr.startswith("Error: instance/marketplace.db has vanished, and ")
+        assert not path.exists()
+        (tmp_path / "moved.db").rename(path)
+        assert "kept" in service.flask("token", "list").stdout
 
 
 def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
@@ -408,6 +463,5 @@ def test_an_upgrade_lets_only_the_sandboxs_images_follow_its_address(tmp_path, n
         db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
     app.extensions["database"].close()
     database = Database(app.config["DATABASE_URL"], SCHEMA)
-    for _ in database.upgrade(tmp_path / "aside.db"):
-        pass
+    database.upgrade(tmp_path / "aside.db")
     assert queries.get_nft(database.connection, TOKEN, 7)["original_image_url"] == url
