@@ -16,11 +16,13 @@ READS = [
 
 
 @pytest.fixture(params=["kept", "not kept"])
-def client(request, tmp_path):
+def client(request, tmp_path, decoder):
     """A client of the service with access tokens, and of one with a host's own authentication."""
-    if request.param == "kept":
-        return authorized_client(create_app(**settings(tmp_path)), "read", "write")
-    return create_app(authenticate=lambda *_: True, **settings(tmp_path)).test_client()
+    is_kept = request.param == "kept"
+    own = {} if is_kept else {"authenticate": lambda *_: True}
+    app = create_app(**own, **settings(tmp_path))
+    app.extensions["decoder"] = decoder
+    return authorized_client(app, "read", "write") if is_kept else app.test_client()
 
 
 @pytest.fixture
