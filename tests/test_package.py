@@ -23,6 +23,22 @@ NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
 
+LIST_ONE = f"""
+from marketplace import create_app
+client = create_app(authenticate=lambda request, scope: True).test_client()
+keys = {KEYS}
+assert client.post("/v1/add", json=keys).json == {{"result": "OK"}}
+prepared = client.post("/v1/list/extwallet", json=keys | {{"listingPrice": 5}}).json
+to_sign = {{"accountId": keys["accountId"], "transaction": prepared["byteArray"]}}
+signed = client.post("/sandbox/sign", json=to_sign).json
+assert client.post("/sandbox/transactions", json=signed).json["result"] == "SUCCESS"
+assert client.post("/v1/comingsoon", json=keys).json == {{"result": "OK"}}
+[nft] = client.get("/v1/orderbook").json
+assert nft["imageUrl"].endswith(".webp")
+print("1 listed")
+"""
+
+
 @pytest.fixture(scope="module")
 def built(tmp_path_factory):
     """The folder with the sdist, and the wheel that is made from it."""
@@ -309,16 +325,10 @@ def test_it_works_on_newer_pythons(wheel, tmp_path, version):
     if python is None:
         pytest.skip("needs a newer Python: those from 3.12 on are tried where they are found")
     programs = make_environment(tmp_path / "env", python, wheel)
-    token = make_token(programs, tmp_path, "sqlite:///instance/marketplace.db")
-    with serving(programs, tmp_path, "marketplace:create_app()") as address:
-        assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
-        prepared = call(f"{address}/v1/list/extwallet", token, KEYS | {"listingPrice": 5})
-        to_sign = {"accountId": KEYS["accountId"], "transaction": prepared["byteArray"]}
-        signed = call(f"{address}/sandbox/sign", body=to_sign)
-        assert call(f"{address}/sandbox/transactions", body=signed)["result"] == "SUCCESS"
-        assert call(f"{address}/v1/comingsoon", token, KEYS) == {"result": "OK"}
-        [nft] = call(f"{address}/v1/orderbook", token)
-        assert nft["imageUrl"].endswith(".webp")
+    environ = environment(programs)
+    command = [programs / "python", "-W", "error", "-c", LIST_ONE]
+    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert ended.stdout == "1 listed\n", ended.stderr
 
 
 def test_a_python_that_is_too_old_is_told_so(wheel, tmp_path):

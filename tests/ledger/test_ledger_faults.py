@@ -48,7 +48,7 @@ def page(*nfts):
 
 
 @pytest.fixture
-def connect(tmp_path):
+def connect(tmp_path, decoder):
     """A client of the service on testnet, with these servers for a mirror node and a gateway."""
 
     def make(mirror_url, gateway_url="http://127.0.0.1:1", **more):
@@ -60,6 +60,7 @@ def connect(tmp_path):
             **more,
             **settings(tmp_path),
         )
+        app.extensions["decoder"] = decoder
         return authorized_client(app, "read", "write")
 
     return make

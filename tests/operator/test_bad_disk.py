@@ -139,12 +139,20 @@ def held(path):
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
 
-@pytest.mark.parametrize("command", ["backup", "restore", "upgrade"])
-@pytest.mark.parametrize("max_file_bytes", [MAX_FILE_BYTES, 70_000, 90_000])
+@pytest.mark.parametrize(
+    ("command", "max_file_bytes"),
+    [
+        ("backup", MAX_FILE_BYTES),
+        ("restore", MAX_FILE_BYTES),
+        ("restore", 90_000),
+        ("upgrade", MAX_FILE_BYTES),
+        ("upgrade", 90_000),
+    ],
+)
 def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     path, copy = own["DATABASE_URL"].removeprefix("sqlite:///"), f"{tmp_path}/copy.db"
     if command == "restore":
-        assert end(start(own, ["backup", copy])) == (0, "")
+        assert run_flask(tmp_path, "backup", copy).exit_code == 0
     if command == "upgrade":
         age(path)
         own |= {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}

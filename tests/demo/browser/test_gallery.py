@@ -14,8 +14,9 @@ def cards(page):
     return page.locator("#gallery > li:not(.skeleton)")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
 def test_it_works(visit, size, scheme):
     visitor = visit("/", size=size, scheme=scheme)
     expect(cards(visitor.page)).to_have_count(20)

@@ -24,8 +24,9 @@ MARKUP = (
 PROBE = ("0.0.6666", 1)
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
 def test_it_works(visit, size, scheme):
     visitor = visit("/?collection=0.0.5001", size=size, scheme=scheme)
     page = visitor.page
