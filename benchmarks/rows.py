@@ -71,7 +71,7 @@ def _nothing_kept(depths: dict, sizes: dict, plan: Plan) -> Iterator[Row]:
         NOTHING_KEPT, f'page by rel="next" at {depth} / first page', depths["link"], first, 1.5
     )
     other = depths["fastapi"][plan.deep]
-    yield _time(NOTHING_KEPT, f"page at offset {depth} / FastAPI's", deep, other, 1.1)
+    yield _time(NOTHING_KEPT, f"page at offset {depth} / FastAPI's", deep, other, 1.3)
     yield _time(NOTHING_KEPT, _tables(plan), sizes[plan.nfts], sizes[min(plan.sizes)], 1.5)
 
 
@@ -85,7 +85,7 @@ def _nft(figures: Figures, sizes: dict, plan: Plan) -> Iterator[Row]:
     )
     yield from _pairs(
         figures["all"],
-        (everywhere, "service", "fastapi", 0.6),
+        (everywhere, "service", "fastapi", 0.5),
         (everywhere, "service", "fastify", None),
         (everywhere, "granian", "fastify", None),
     )
