@@ -163,3 +163,5 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     if code:
         assert stderr.startswith("Error: ") and stderr.count("\n") == 1, stderr
         assert held(path) == before
+    asides = [file for file in tmp_path.iterdir() if ".before-" in file.name]
+    assert all(file.stat().st_size for file in asides), "half a copy was left"
