@@ -93,7 +93,7 @@ main()
 
 
 def test_it_may_be_interrupted(app, ledger, client, tmp_path):
-    for serial_no in range(1, 301):
+    for serial_no in range(1, 121):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
     environ = os.environ | {
         "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/marketplace.db",
@@ -107,6 +107,8 @@ def test_it_may_be_interrupted(app, ledger, client, tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
+        # A shell that runs the tests in the background has them ignore it, and their children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     deadline = time.monotonic() + 60
     while not stored(app) and time.monotonic() < deadline:
@@ -116,10 +118,10 @@ def test_it_may_be_interrupted(app, ledger, client, tmp_path):
     assert "Traceback" not in output
     assert process.returncode == 1
     assert "Interrupted: run it again to go on" in output
-    assert len(stored(app)) in range(10, 300, 10)  # whole batches
+    assert len(stored(app)) in range(10, 120, 10)  # whole batches
 
     assert run(app, "--no-images", TOKEN).exit_code == 0
-    assert stored(app) == list(range(1, 301))
+    assert stored(app) == list(range(1, 121))
 
 
 def test_a_listing_of_an_unknown_token_is_still_refused(client):
