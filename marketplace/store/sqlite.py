@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -45,6 +45,7 @@ class Database:
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         self.path = Path(path)
+        self._name = str(path)  # what is looked at for each request
         self.schema = schema
         self._owners = owners or {}
         self._local = threading.local()
@@ -116,18 +117,20 @@ class Database:
         return connection
 
     def _identify(self) -> tuple[int, int]:
-        status = os.stat(self.path)
+        status = os.stat(self._name)
         return status.st_dev, status.st_ino
 
     def _require_same_file(self) -> None:
         """What is written to a file that was moved or removed would be lost at the next start."""
-        with suppress(OSError):
-            if self._identify() == self._identity:
-                return
-        raise DatabaseUnusable(
-            "its file has vanished, or was replaced, while the service was running. Put it back, or"
-            " restore a backup, and start the service again"
-        )
+        try:
+            is_same = self._identify() == self._identity
+        except OSError:
+            is_same = False
+        if not is_same:
+            raise DatabaseUnusable(
+                "its file has vanished, or was replaced, while the service was running. Put it back, or"
+                " restore a backup, and start the service again"
+            )
 
     @property
     def connection(self) -> sqlite3.Connection:
