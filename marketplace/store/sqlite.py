@@ -74,8 +74,10 @@ class Database:
 
     def _is_missing(self) -> bool:
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
-        if self.path.exists() and not is_empty(self.path):
-            return False
+        if self.path.exists() and self.path.stat().st_size:
+            return is_empty(
+                self.path
+            )  # as a start leaves it that is killed before its first commit
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:
             raise DatabaseUnreadable(

@@ -4,6 +4,7 @@ import re
 import resource
 import shutil
 import subprocess
+import sys
 import time
 from contextlib import closing
 from pathlib import Path
@@ -369,6 +370,26 @@ def test_no_command_makes_anew_what_has_vanished(tmp_path):
         assert not path.exists()
         (tmp_path / "moved.db").rename(path)
         assert "kept" in service.flask("token", "list").stdout
+
+
+def test_a_start_that_was_killed_before_its_first_commit_is_made_good(tmp_path):
+    path = tmp_path / "marketplace.db"
+    code = """
+import os, sys
+from sqlite_utils.utils import sqlite3
+db = sqlite3.connect(sys.argv[1], isolation_level=None)
+db.execute("PRAGMA journal_mode = WAL")
+db.execute("PRAGMA cache_size = 1")
+db.execute("BEGIN")
+db.execute("CREATE TABLE nft (content BLOB)")
+for _ in range(100):
+    db.execute("INSERT INTO nft VALUES (zeroblob(10000))")
+os.kill(os.getpid(), 9)
+"""
+    subprocess.run([sys.executable, "-c", code, path], check=False)
+    assert Path(f"{path}-wal").stat().st_size
+    assert run_flask(tmp_path, "token", "create", "first").exit_code == 0
+    assert "first" in run_flask(tmp_path, "token", "list").output
 
 
 def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
