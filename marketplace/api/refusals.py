@@ -60,9 +60,14 @@ def answer_database_error(error: DatabaseError):
     reason = explain(error)
     if reason is None:
         raise error
-    if isinstance(reason, DatabaseUnusable):
-        current_app.logger.error("%s", reason)
-    return answer_marketplace_error(reason)
+    is_unusable = isinstance(reason, DatabaseUnusable)
+    return answer_unusable(reason) if is_unusable else answer_marketplace_error(reason)
+
+
+def answer_unusable(error: DatabaseUnusable):
+    """Tell the log, too, wherever it was found: the operator must mend it."""
+    current_app.logger.error("%s", error)
+    return answer_marketplace_error(error)
 
 
 def answer_refused_start(error: StartRefused):
@@ -73,6 +78,7 @@ def answer_refused_start(error: StartRefused):
 
 def init_app(app: Flask) -> None:
     app.register_error_handler(MarketplaceError, answer_marketplace_error)
+    app.register_error_handler(DatabaseUnusable, answer_unusable)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(DatabaseError, answer_database_error)
     app.register_error_handler(StartRefused, answer_refused_start)

@@ -135,7 +135,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
-def test_a_full_disk_is_said_and_passes(app, client):
+def test_a_full_disk_is_said_and_passes(app, client, caplog):
     connection = app.extensions["database"].connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     most = connection.execute("PRAGMA max_page_count").fetchone()[0]
@@ -149,6 +149,7 @@ def test_a_full_disk_is_said_and_passes(app, client):
             assert_error(r, 503, "database or disk is full", "Nothing was changed")
             assert client.get(f"/v1/nft/{TOKEN}/{serial_no}").status_code == 404
     assert 503 in statuses
+    assert "database or disk is full" in caplog.text
     assert set(statuses) <= {200, 503}
     connection.execute(f"PRAGMA max_page_count = {most}")
     assert client.post("/v1/add", json=KEYS).status_code == 200

@@ -315,7 +315,9 @@ def test_the_sandboxs_ledger_is_no_marketplace(tmp_path):
 
 
 @pytest.mark.parametrize("becomes", ["gone", "another", "empty"])
-def test_a_file_that_vanishes_under_a_running_service_is_said(app, client, nft, tmp_path, becomes):
+def test_a_file_that_vanishes_under_a_running_service_is_said(
+    app, client, nft, tmp_path, caplog, becomes
+):
     path = tmp_path / "marketplace.db"
     address = "/v1/nft/0.0.7001/7"
     assert client.get(address).status_code == 200
@@ -333,6 +335,7 @@ def test_a_file_that_vanishes_under_a_running_service_is_said(app, client, nft, 
     ):
         assert r.status_code == 503
         assert "vanished, or was replaced" in r.json["message"]
+    assert [record.levelname for record in caplog.records] == ["ERROR"] * 2
     assert (path.exists() and path.stat().st_size) == size
     path.unlink(missing_ok=True)
     (tmp_path / "moved.db").rename(path)
