@@ -38,7 +38,7 @@ bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.in
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
-# The JavaScript SDK of real wallets, for tests/test_wallets.py; without it, make test skips these.
+# The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
 wallets:
 	@npm ci --prefix tests/javascript --loglevel=error
 

@@ -116,10 +116,15 @@ def upgrade(
                 connection.execute("ROLLBACK")
 
 
-def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
+def open_file(path: Path, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
+    """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
     patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
-    address = f"{path.absolute().as_uri()}?mode=ro"
-    return sqlite3.connect(address, uri=True, timeout=patience)
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    return sqlite3.connect(address, uri=True, timeout=patience, **options)
+
+
+def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
+    return open_file(path, "ro", timeout)
 
 
 @contextmanager

@@ -7,6 +7,8 @@ from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
+from marketplace.store import queries
+
 PROPERTY = "schema_version"
 VERSION = re.compile(rb"[1-9][0-9]{0,5}")
 
@@ -42,14 +44,15 @@ class Schema:
 
     def find_version(self, connection: sqlite3.Connection) -> int:
         """Find of which version a database of this kind is. Raises VersionUnknown."""
-        if connection.execute("SELECT 1 FROM sqlite_schema WHERE name = 'property'").fetchone():
-            sql = "SELECT value FROM property WHERE name = :name"
-            if row := connection.execute(sql, {"name": PROPERTY}).fetchone():
-                if not VERSION.fullmatch(row[0]):
-                    raise VersionUnknown(
-                        f"the version of its schema is {row[0]!r}, which is no number"
-                    )
-                return int(row[0])
+        sql = "SELECT 1 FROM sqlite_schema WHERE name = 'property'"
+        has_properties = connection.execute(sql).fetchone()
+        row = has_properties and queries.get_property(connection, PROPERTY)
+        if row:
+            version = row[1]
+            if not VERSION.fullmatch(version):
+                reason = f"the version of its schema is {version!r}, which is no number"
+                raise VersionUnknown(reason)
+            return int(version)
         return connection.execute((self._upgrades / "unnumbered.sql").read_text()).fetchone()[0]
 
     def steps_from(self, version: int) -> list[Step]:

@@ -14,7 +14,17 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
 from marketplace.store import faults
 from marketplace.store.faults import DatabaseInUse, DatabaseOutdated, DatabaseUnreadable, explained
-from marketplace.store.files import check, is_empty, look, mark, open_to_read, upgrade, writing
+from marketplace.store.files import (
+    Found,
+    check,
+    is_empty,
+    look,
+    mark,
+    open_file,
+    open_to_read,
+    upgrade,
+    writing,
+)
 from marketplace.store.schema import Schema
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
@@ -75,9 +85,8 @@ class Database:
     def _is_missing(self) -> bool:
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
         if self.path.exists() and self.path.stat().st_size:
-            return is_empty(
-                self.path
-            )  # as a start leaves it that is killed before its first commit
+            # As a start leaves it that is killed before its first commit.
+            return is_empty(self.path)
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:
             raise DatabaseUnreadable(
@@ -107,10 +116,7 @@ class Database:
         return self._open("rw", timeout, **options)
 
     def _open(self, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
-        patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
-        address = f"{self.path.absolute().as_uri()}?mode={mode}"
-        options |= {"uri": True, "isolation_level": None, "timeout": patience}
-        connection = sqlite3.connect(address, **options)
+        connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
         connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -222,9 +228,9 @@ class Database:
             # Whole by itself, without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
 
-    def check(self, copy: Path) -> None:
-        """Raise DatabaseUnreadable unless a file is a sound database of the same owner's."""
-        check(copy, self.schema, self._owners)
+    def check(self, copy: Path) -> Found:
+        """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
+        return check(copy, self.schema, self._owners)
 
     def upgrade(self, aside: Path, tell: Callable[[str], None] = lambda what: None) -> None:
         """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
@@ -246,15 +252,17 @@ class Database:
         DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
         check() refuses, OSError where there is no room. Then nothing was changed.
         """
-        self.check(source)
+        found = self.check(source)
         with (
             closing(self._alone()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
-            ready = Path(folder) / "copy.db"
-            with closing(open_to_read(source)) as theirs, writing(ready) as copy:
-                theirs.backup(copy)
-                upgrade(copy, self.schema, self._owners, tell=lambda what: None)
+            ready = source
+            if found.version < self.schema.version:
+                ready = Path(folder) / "copy.db"
+                with closing(open_to_read(source)) as theirs, writing(ready) as copy:
+                    theirs.backup(copy)
+                    upgrade(copy, self.schema, self._owners, tell=lambda what: None)
             with writing(aside) as old:
                 connection.backup(old)
             try:
@@ -267,8 +275,7 @@ class Database:
     def _alone(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
         self.close()
-        address = f"{self.path.absolute().as_uri()}?mode=rw"
-        connection = sqlite3.connect(address, uri=True, timeout=1, isolation_level=None)
+        connection = open_file(self.path, "rw", timeout=1, isolation_level=None)
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
