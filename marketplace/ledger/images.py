@@ -23,7 +23,7 @@ QUALITY = 80
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
 WIDE = ("I", "F")  # how the names of Pillow's modes of grey begin that have more than 8 bits
-FROM_16_BITS = [level // 257 for level in range(65_536)]
+LEVELS_OF_16_BITS = range(65_536)
 LENGTH = struct.Struct(">I")
 
 
@@ -104,10 +104,10 @@ def _narrow(image: Image.Image) -> Image.Image:
         scale = 255 / ((high - low) or 1)
         return image.point(lambda level: level * scale - low * scale).convert("L")
     levels = image.convert("I")
-    grey = levels.point(FROM_16_BITS, "L")
+    grey = levels.point([level // 257 for level in LEVELS_OF_16_BITS], "L")
     transparent = grey.info.pop("transparency", None)
     if transparent is not None:
-        opaque = [255] * len(FROM_16_BITS)
+        opaque = [255] * len(LEVELS_OF_16_BITS)
         opaque[transparent] = 0
         grey.putalpha(levels.point(opaque, "L"))
     return grey
