@@ -6,7 +6,8 @@ MarketplaceError
 ├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
-└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503
+└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
+    DatabaseUnreachable 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -217,3 +218,19 @@ class DatabaseUnusable(MarketplaceError):
             f"The database can not be used: {reason}. Nothing was changed; the operator must mend it",
             headers={"Retry-After": "60"},
         )
+
+
+class DatabaseUnreachable(MarketplaceError):
+    """Its operator is told the reason, which names servers and users; a caller is not."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            "The database can not be reached just now. Try again: nothing is done twice",
+            headers={"Retry-After": "2"},
+        )
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return f"The database can not be reached: {self.reason}"

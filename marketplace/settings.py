@@ -153,6 +153,19 @@ def _sqlite_path(value: str) -> str:
     return value.removeprefix("sqlite:///")
 
 
+def _database(value: str) -> str:
+    """Return the path of an SQLite file, or the address of a PostgreSQL database."""
+    if value.startswith(("postgresql://", "postgres://")):
+        return value.replace("postgres://", "postgresql://", 1)
+    if "password" in value or "@" in value:
+        raise SettingError(  # without the value: it may hold a password
+            f"{PREFIX}DATABASE_URL is not an address of a PostgreSQL database"
+            " (postgresql://user:password@host-a,host-b/market), nor an SQLite file"
+            " (sqlite:///instance/marketplace.db)"
+        )
+    return _sqlite_path(value)
+
+
 def _store(value: str) -> str:
     if not re.fullmatch(r"file:.+|s3://[a-z0-9][a-z0-9.-]{2,62}(/[^?#]*)?", value):
         raise ValueError("is not a folder (file:instance/media) or a bucket (s3://bucket/prefix)")
@@ -176,11 +189,22 @@ def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], 
     return default
 
 
+def _path(value: str) -> str:
+    if not value.strip():
+        raise ValueError("is not a file")
+    return value
+
+
+def _pace_file(settings: dict[str, Any]) -> str:
+    is_file = not settings["DATABASE_URL"].startswith("postgresql://")
+    return f"{settings['DATABASE_URL']}.pace" if is_file else "instance/marketplace.pace"
+
+
 SETTINGS = {
     "NETWORK": Setting(_network, "sandbox"),
     "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
     "API_PREFIX": Setting(_prefix, ""),
-    "DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/marketplace.db"),
+    "DATABASE_URL": Setting(_database, "sqlite:///instance/marketplace.db"),
     "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
     "MEDIA_URL": Setting(_store, "file:instance/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
@@ -199,6 +223,7 @@ SETTINGS = {
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
+    "MIRROR_NODE_PACE_FILE": Setting(_path, _pace_file),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),

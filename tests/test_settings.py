@@ -73,7 +73,7 @@ def test_a_real_network_needs_an_account(network):
         ("MIRROR_NODE_URL", "not a url"),
         ("IPFS_GATEWAYS", "ipfs.io"),
         ("ARWEAVE_GATEWAYS", " , "),
-        ("DATABASE_URL", "postgresql://localhost/market"),
+        ("DATABASE_URL", "mysql://localhost/market"),
         ("DATABASE_URL", "sqlite://"),
         ("MEDIA_URL", "instance/media"),
     ],

@@ -20,7 +20,7 @@ from typing import NamedTuple
 from flask import Flask
 from werkzeug.http import parse_accept_header, parse_etags, quote_etag
 
-from marketplace.store.database import Database
+from marketplace.store.engine import Engine
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
@@ -145,7 +145,7 @@ class _Version:
 class KeptAnswers:
     """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
 
-    def __init__(self, application, prefix: str, database: Database, may_keep: bool) -> None:
+    def __init__(self, application, prefix: str, database: Engine, may_keep: bool) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database

@@ -1,5 +1,7 @@
 """NFT records: read one, list a collection's, add one."""
 
+from collections.abc import Iterator
+
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import (
@@ -12,6 +14,8 @@ from marketplace.api.schemas import (
 from marketplace.market import sales
 from marketplace.store import queries
 from marketplace.store.database import read
+
+ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
 
 blp = Blueprint("NFT", __name__, description="NFT records")
 
@@ -35,7 +39,17 @@ def list_collection(token):
 
     All of them, by serial number; an empty array where nothing is listed.
     """
-    return queries.iterate_listed_in_collection(read(), token)
+    db = read()
+    rows = queries.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
+    return rows if len(rows) < ROWS_AT_ONCE else _read_on(db, token, rows)
+
+
+def _read_on(db, token: str, rows: list) -> Iterator[list]:
+    while rows:
+        yield rows
+        rows = queries.list_listed_in_collection_after(
+            db, token, rows[-1]["serial_no"], ROWS_AT_ONCE
+        )
 
 
 @blp.post("/add")

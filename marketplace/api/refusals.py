@@ -6,7 +6,13 @@ from flask import Flask, current_app, request
 from werkzeug.exceptions import BadHost, HTTPException
 from werkzeug.http import HTTP_STATUS_CODES
 
-from marketplace.errors import DatabaseUnusable, MarketplaceError, StartRefused, shown
+from marketplace.errors import (
+    DatabaseUnreachable,
+    DatabaseUnusable,
+    MarketplaceError,
+    StartRefused,
+    shown,
+)
 from marketplace.store.faults import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
@@ -64,7 +70,7 @@ def answer_database_error(error: DatabaseError):
     return answer_unusable(reason) if is_unusable else answer_marketplace_error(reason)
 
 
-def answer_unusable(error: DatabaseUnusable):
+def answer_unusable(error: DatabaseUnusable | DatabaseUnreachable):
     """Tell the log, too, wherever it was found: the operator must mend it."""
     current_app.logger.error("%s", error)
     return answer_marketplace_error(error)
@@ -79,6 +85,7 @@ def answer_refused_start(error: StartRefused):
 def init_app(app: Flask) -> None:
     app.register_error_handler(MarketplaceError, answer_marketplace_error)
     app.register_error_handler(DatabaseUnusable, answer_unusable)
+    app.register_error_handler(DatabaseUnreachable, answer_unusable)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(DatabaseError, answer_database_error)
     app.register_error_handler(StartRefused, answer_refused_start)

@@ -9,8 +9,6 @@ from marshmallow import Schema, fields
 from marketplace.api.fields import Address, Flag, Milliseconds
 from marketplace.api.schemas import NftSchema
 
-ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
-
 Encode = Callable[[object], str]
 
 
@@ -83,18 +81,18 @@ def answer_one(encode: Encode, row) -> Response:
 
 
 def answer_many(encode: Encode, rows: Iterable) -> Response:
-    """Answer with a list; one that is not read yet is sent while it is read."""
+    """Answer with a list of rows; or with an iterator of such lists, which are sent as they are read."""
     if isinstance(rows, list):
         return EncodedRows(f"[{','.join(map(encode, rows))}]")
     return EncodedRows(_write(encode, rows))
 
 
-def _write(encode: Encode, rows) -> Iterator[str]:
+def _write(encode: Encode, parts: Iterable[list]) -> Iterator[str]:
     separator = "["
-    while batch := rows.fetchmany(ROWS_AT_ONCE):
-        yield separator + ",".join(map(encode, batch))
+    for rows in parts:
+        yield separator + ",".join(map(encode, rows))
         separator = ","
-    yield "[]" if separator == "[" else "]"
+    yield "]"
 
 
 def init_app(app: Flask) -> None:

@@ -20,7 +20,7 @@ __all__ = ["Deadline", "FetchError", "init_app", "mirror_node", "resolver"]
 def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
     fetcher = Fetcher(adapters)
-    pace = Pace(Path(f"{app.config['DATABASE_URL']}.pace"), app.config["MIRROR_NODE_RATE"])
+    pace = Pace(Path(app.config["MIRROR_NODE_PACE_FILE"]), app.config["MIRROR_NODE_RATE"])
     mirror = MirrorNode(fetcher, pace, app.config["MIRROR_NODE_URL"])
     gateways = Gateways(app.config["IPFS_GATEWAYS"], app.config["ARWEAVE_GATEWAYS"])
     app.extensions["mirror_node"] = mirror

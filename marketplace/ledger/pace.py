@@ -6,6 +6,7 @@ import struct
 import time
 from pathlib import Path
 
+from marketplace.errors import StartRefused
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 
 NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next request may go
@@ -15,6 +16,14 @@ class Pace:
     """Hands out moments at which a request may go, evenly spaced. Its file is shared by all processes."""
 
     def __init__(self, path: Path, per_second: int) -> None:
+        """Raises StartRefused for a file that can not be written."""
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        except OSError as error:
+            raise StartRefused(
+                f"MARKETPLACE_MIRROR_NODE_PACE_FILE={path} can not be written: {error}"
+            ) from error
         self._path = path
         self._gap = 1 / per_second
 

@@ -10,7 +10,6 @@ from flask import Flask, current_app
 from flask.cli import with_appcontext
 
 from marketplace.operator.command import Command, say
-from marketplace.operator.upgrade import name_aside
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.sqlite import Database
 
@@ -80,9 +79,8 @@ def restore_command(file):
     database = _database()
     if file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
-    aside = name_aside(database)
     try:
-        database.replace(file, aside)
+        aside = database.replace(file)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"

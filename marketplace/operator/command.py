@@ -7,7 +7,7 @@ import click
 from flask.cli import AppGroup, FlaskGroup
 
 from marketplace.errors import MarketplaceError, StartRefused, printable
-from marketplace.store.faults import DatabaseInUse, explained
+from marketplace.store.faults import DatabaseInUse, NoFile, explained
 
 
 @contextmanager
@@ -33,10 +33,10 @@ class Command(click.Command):
             with explained():
                 return super().invoke(context)
         except MarketplaceError as error:
-            raise click.ClickException(error.message) from error
+            raise click.ClickException(str(error)) from error
         except BrokenPipeError:
             raise  # nobody reads on, and click knows how to end then
-        except (DatabaseInUse, StartRefused, OSError) as error:
+        except (DatabaseInUse, NoFile, StartRefused, OSError) as error:
             raise click.ClickException(str(error)) from error
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import click
-import sqlite_utils
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
@@ -76,7 +75,8 @@ def import_collection(
                     new.append(nft)
             rows = list(pool.map(describe, new))
             with write() as db:
-                sqlite_utils.Database(db)["nft"].insert_all(rows, ignore=True)
+                for row in rows:
+                    queries.insert_nft(db, row)
             for nft, line in zip(ours, pool.map(bring_in_line, ours), strict=True):
                 _count_in_line(tally, nft, line)
             tally.added += len(rows)

@@ -15,7 +15,7 @@ def describe(app: Flask, addresses: list) -> str:
     lines = [
         f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
         f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
-        f" {', '.join(map(_written, addresses))}, data in {config['DATABASE_URL']}",
+        f" {', '.join(map(_written, addresses))}, data in {app.extensions['database'].name}",
         *(f"Warning: {warning}" for warning in warnings(config, addresses)),
     ]
     if hello := app.extensions.get("hello"):

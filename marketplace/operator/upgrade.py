@@ -2,8 +2,6 @@
 
 import time
 from collections.abc import Callable
-from datetime import UTC, datetime
-from pathlib import Path
 
 import click
 from flask import Flask, current_app
@@ -11,8 +9,8 @@ from flask.cli import with_appcontext
 
 from marketplace.errors import StartRefused
 from marketplace.operator.command import Command, is_looked_for, say
+from marketplace.store.engine import Engine
 from marketplace.store.faults import DatabaseInUse
-from marketplace.store.sqlite import Database
 
 
 @click.command("upgrade", cls=Command)
@@ -20,29 +18,28 @@ from marketplace.store.sqlite import Database
 def upgrade_command():
     """Bring the database of an earlier version up to this one. Stop the service first.
 
-    What it holds is kept in a file beside it. Each step is one transaction: whenever this is interrupted,
-    run it again, and it goes on.
+    What an SQLite file holds is kept in a file beside it. Each step is one transaction: whenever this is
+    interrupted, run it again, and it goes on.
     """
     database = current_app.extensions["database"]
-    if not database.is_outdated:
-        say(f"{database.path} is of this version: there is nothing to do")
-        return
-    aside = name_aside(database)
     started = time.monotonic()
     try:
-        with Progress() as progress:
-            database.upgrade(aside, progress.begin)
+        with database.turn(), Progress() as progress:
+            database.look()  # another one may have done it
+            if not database.is_outdated:
+                say(f"{database.name} is of this version: there is nothing to do")
+                return
+            aside = database.upgrade(progress.begin)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
         ) from error
     except OSError as error:
-        kept = f" What it held first is in {aside}." if aside.exists() else ""
         raise click.ClickException(
-            f"{error}. {database.path} is as it was before this step: see to it, and run this again.{kept}"
+            f"{error}. {database.name} is as it was before this step: see to it, and run this again"
         ) from error
-    seconds = time.monotonic() - started
-    say(f"Upgraded {database.path} in {seconds:.1f} s; what it held before is in {aside}")
+    kept = f"; what it held before is in {aside}" if aside else ""
+    say(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
 
 
 class Progress:
@@ -67,23 +64,17 @@ class Progress:
             say(f" {time.monotonic() - self._begun:.1f} s")
 
 
-def name_aside(database: Database) -> Path:
-    """A file beside the database, for what it holds now."""
-    now = datetime.now(UTC)
-    return database.path.with_name(f"{database.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
-
-
-def upgrade_at_once(database: Database, is_ours: Callable[[], bool] = lambda: True) -> None:
+def upgrade_at_once(database: Engine, is_ours: Callable[[], bool] = lambda: True) -> None:
     """Bring a database up without being asked to, where it is the sandbox's."""
     with database.turn():
         database.look()  # those who start at once: the first one has done it
         if not database.is_outdated or not is_ours():
             return
         try:
-            database.upgrade(name_aside(database))
+            database.upgrade()
         except (DatabaseInUse, OSError) as error:
             raise StartRefused(
-                f"{database.path} can not be upgraded: {error}. Try again"
+                f"{database.name} can not be upgraded: {error}. Try again"
             ) from error
 
 

@@ -1,7 +1,6 @@
 """Keeps the index true without being asked: what ``flask watch`` and ``flask sync`` do."""
 
 import enum
-import fcntl
 import random
 import signal
 import threading
@@ -9,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing
 from itertools import chain, zip_longest
 from typing import Any
 
@@ -208,40 +207,42 @@ def _name(item: Any) -> str:
 
 
 def watch(seconds: int, stop: threading.Event) -> None:
-    """Sync again and again, with a pause between, until told to stop. Says only what changed."""
-    while not stop.is_set():
-        try:
-            with explained():
-                counts = sync(stop)
-            if counts.keys() - UNREMARKABLE:
-                say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
-        except (MarketplaceError, OSError) as error:
-            say(f"This round failed: {error}", err=True)
-        stop.wait(seconds)
+    """Sync again and again, with a pause between, until told to stop. Says only what changed.
+
+    One watcher of a database works at a time, on whatever machine; another one waits for its turn.
+    """
+    was_leading = None
+    with closing(current_app.extensions["database"].leadership("watch")) as leadership:
+        while not stop.is_set():
+            try:
+                is_leading = leadership.take()
+                if is_leading != was_leading:
+                    say(_describe(is_leading, seconds))
+                was_leading = is_leading
+                if is_leading:
+                    _go_round(stop)
+                stop.wait(seconds if is_leading else 1)
+            except (MarketplaceError, OSError) as error:
+                say(f"This round failed: {error}", err=True)
+                stop.wait(seconds)
+
+
+def _describe(is_leading: bool, seconds: int) -> str:
+    if is_leading:
+        return f"Watching {current_app.config['NETWORK']}, every {seconds} s"
+    return "Another watcher is at work: waiting for it to end"
+
+
+def _go_round(stop: threading.Event) -> None:
+    with explained():
+        counts = sync(stop)
+    if counts.keys() - UNREMARKABLE:
+        say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
 
 
 def summary(counts: Counter[Done]) -> str:
     """What was done, in a line."""
     return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])
-
-
-@contextmanager
-def leadership(app: Flask, stop: threading.Event) -> Iterator[None]:
-    """Let one watcher of a database work at a time; another one waits for its turn."""
-    with open(f"{app.config['DATABASE_URL']}.watch", "w") as lock:
-        if not _take(lock):
-            say("Another watcher is at work: waiting for it to end")
-            while not stop.wait(1) and not _take(lock):
-                pass
-        yield
-
-
-def _take(lock) -> bool:
-    try:
-        fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
 
 
 @click.command("sync", cls=Command)
@@ -272,9 +273,7 @@ def watch_command(every):
     stop = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
-    with leadership(current_app, stop):
-        say(f"Watching {current_app.config['NETWORK']}, every {every} s")
-        watch(every, stop)
+    watch(every, stop)
     say("Stopped")
 
 

@@ -27,6 +27,10 @@ class DatabaseInUse(RuntimeError):
     """Another process has the database open."""
 
 
+class NoFile(RuntimeError):
+    """What is done with a file is asked of a database that is none."""
+
+
 def explain(error: DatabaseError) -> MarketplaceError | None:
     """Tell what is wrong with a database, or its disk; None where the fault is ours."""
     reason = str(error)

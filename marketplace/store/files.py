@@ -5,20 +5,13 @@ from contextlib import closing, contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
 from marketplace.store import faults, queries
+from marketplace.store.engine import Found, require_ours
 from marketplace.store.faults import DatabaseUnreadable, explain
-from marketplace.store.schema import Schema, VersionUnknown, mark_version
-
-
-class Found(NamedTuple):
-    """What a database's file says of itself."""
-
-    version: int  # of its schema
-    owners: dict[str, str]  # whose index it is, as far as it says so: versions before 0.1.0 did not
+from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
 
 
 def look(
@@ -34,26 +27,23 @@ def look(
         if not tables >= schema.tables:
             raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
         try:
-            version = schema.find_version(connection)
+            version = find_version(connection, schema)
         except VersionUnknown as error:
             raise DatabaseUnreadable(
                 f"{path} can not be used: {error}. Restore a backup"
             ) from error
-        if version > schema.version:
-            raise DatabaseUnreadable(
-                f"{path} is of a newer version (its schema is {version}, this version's is"
-                f" {schema.version}): install that version, or name another file"
-            )
         has_properties = "property" in tables
         rows = [queries.get_property(connection, name) for name in owners] if has_properties else []
-    found = {row[0]: row[1].decode() for row in rows if row}
-    for name in found:
-        if found[name] != owners[name]:
-            raise DatabaseUnreadable(
-                f"{path} is an index of {found[name]}, and MARKETPLACE_{name.upper()} is"
-                f" {owners[name]}: name another file"
-            )
-    return Found(version, found)
+    found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
+    require_ours(str(path), found, schema, owners)
+    return found
+
+
+def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
+    """Find of which version a database of this kind is. Raises VersionUnknown."""
+    if "property" in _tables(connection) and (row := queries.get_property(connection, PROPERTY)):
+        return parse_version(row["value"])
+    return connection.execute(schema.unnumbered).fetchone()[0]
 
 
 def is_empty(path: Path) -> bool:
@@ -83,7 +73,10 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
 
 def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]) -> None:
     """Write down of which version a database is, and whose, in the transaction that made it so."""
-    mark_version(connection, version)
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
+    )
+    queries.mark_property(connection, PROPERTY, str(version).encode())
     for name, value in owners.items():
         queries.insert_property(connection, name, value.encode())
 
@@ -98,7 +91,7 @@ def upgrade(
 
     Raises OSError where there is no room: then the step is undone.
     """
-    for step in schema.steps_from(schema.find_version(connection)):
+    for step in schema.steps_from(find_version(connection, schema)):
         try:
             connection.execute("BEGIN EXCLUSIVE")
             for what, statements in groupby(step.statements, key=itemgetter(0)):
@@ -120,7 +113,9 @@ def open_file(path: Path, mode: str, timeout: float | None = None, **options) ->
     """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
     patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    return sqlite3.connect(address, uri=True, timeout=patience, **options)
+    connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
+    connection.row_factory = sqlite3.Row
+    return connection
 
 
 def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
@@ -133,6 +128,7 @@ def writing(path: Path) -> Iterator[sqlite3.Connection]:
     path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
     try:
         with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
             yield connection
     except BaseException as error:
         path.unlink(missing_ok=True)

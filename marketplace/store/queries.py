@@ -1,7 +1,6 @@
 """All SQL, by hand: one function, one statement, in the subset SQLite and PostgreSQL share.
 
-The name tells the shape: get_ a row or None, list_ rows, iterate_ a cursor, insert_ and mark_ the row
-written or None.
+The name tells the shape: get_ a row or None, list_ rows, insert_ and mark_ the row written or None.
 """
 
 # NFTs
@@ -41,14 +40,15 @@ def list_orderbook_after(db, limit, listed_order, token, serial_no):
     return db.execute(sql, parameters).fetchall()
 
 
-def iterate_listed_in_collection(db, token):
-    # A cursor: a collection may have tens of thousands listed.
+def list_listed_in_collection_after(db, token, serial_no, limit):
+    # In parts: a collection may have tens of thousands listed.
     sql = """
         SELECT * FROM nft
-        WHERE is_for_sale = 1 AND token = :token
+        WHERE is_for_sale = 1 AND token = :token AND serial_no > :serial_no
         ORDER BY serial_no
+        LIMIT :limit
     """
-    return db.execute(sql, {"token": token})
+    return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
 
 
 def list_listed_by_owner(db, owner, limit, offset):
@@ -326,6 +326,14 @@ def insert_property(db, name, value):
         RETURNING *
     """
     return db.execute(sql, {"name": name, "value": value}).fetchone()
+
+
+def mark_property(db, name, value):
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
+    db.execute(sql, {"name": name, "value": value})
 
 
 def get_property(db, name):

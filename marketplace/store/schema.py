@@ -7,8 +7,6 @@ from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import queries
-
 PROPERTY = "schema_version"
 VERSION = re.compile(rb"[1-9][0-9]{0,5}")
 
@@ -37,23 +35,11 @@ class Schema:
         self._upgrades = folder / "upgrades"
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
+        self.unnumbered = (self._upgrades / "unnumbered.sql").read_text()
         self.version = max(self._numbers())
 
     def _numbers(self) -> list[int]:
         return sorted(int(path.stem) for path in self._upgrades.glob("[0-9]*.sql"))
-
-    def find_version(self, connection: sqlite3.Connection) -> int:
-        """Find of which version a database of this kind is. Raises VersionUnknown."""
-        sql = "SELECT 1 FROM sqlite_schema WHERE name = 'property'"
-        has_properties = connection.execute(sql).fetchone()
-        row = has_properties and queries.get_property(connection, PROPERTY)
-        if row:
-            version = row[1]
-            if not VERSION.fullmatch(version):
-                reason = f"the version of its schema is {version!r}, which is no number"
-                raise VersionUnknown(reason)
-            return int(version)
-        return connection.execute((self._upgrades / "unnumbered.sql").read_text()).fetchone()[0]
 
     def steps_from(self, version: int) -> list[Step]:
         return [
@@ -63,16 +49,12 @@ class Schema:
         ]
 
 
-def mark_version(connection: sqlite3.Connection, version: int) -> None:
-    """Write down of which version a database is, in the transaction that made it so."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
-    )
-    sql = """
-        INSERT INTO property (name, value) VALUES (:name, :value)
-        ON CONFLICT (name) DO UPDATE SET value = excluded.value
-    """
-    connection.execute(sql, {"name": PROPERTY, "value": str(version).encode()})
+def parse_version(value: bytes | None) -> int:
+    """Read the property that says of which version a database is. Raises VersionUnknown."""
+    if value is None or not VERSION.fullmatch(value):
+        reason = f"the version of its schema is {value!r}, which is no number"
+        raise VersionUnknown(reason)
+    return int(value)
 
 
 def _statements(script: str) -> Iterator[tuple[str, str]]:

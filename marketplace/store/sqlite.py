@@ -6,6 +6,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -13,9 +14,9 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
 from marketplace.store import faults
-from marketplace.store.faults import DatabaseInUse, DatabaseOutdated, DatabaseUnreadable, explained
+from marketplace.store.engine import Engine, Found
+from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.files import (
-    Found,
     check,
     is_empty,
     look,
@@ -34,7 +35,7 @@ SAFE_VERSION = (3, 51, 3)
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
-class Database:
+class Database(Engine):
     """One SQLite file, with one kept connection per thread and process.
 
     Opening and closing a connection per request would checkpoint the WAL each time, so each thread opens
@@ -54,10 +55,8 @@ class Database:
                 f"SQLite {sqlite3.sqlite_version} may corrupt a database that several processes write;"
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
+        super().__init__(str(path), schema, owners)
         self.path = Path(path)
-        self._name = str(path)  # what is looked at for each request
-        self.schema = schema
-        self._owners = owners or {}
         self._local = threading.local()
         self._observer: sqlite3.Cursor | None = None
         self._observers = 0  # opened until now: each counts commits anew
@@ -117,7 +116,6 @@ class Database:
 
     def _open(self, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
         connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
-        connection.row_factory = sqlite3.Row
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -125,7 +123,7 @@ class Database:
         return connection
 
     def _identify(self) -> tuple[int, int]:
-        status = os.stat(self._name)
+        status = os.stat(self.name)
         return status.st_dev, status.st_ino
 
     def _require_same_file(self) -> None:
@@ -155,24 +153,6 @@ class Database:
     def look(self, timeout: float | None = None) -> None:
         """See of which version the file is, and whose. Raises DatabaseUnreadable."""
         self._found = look(self.path, self.schema, self._owners, timeout)
-
-    @property
-    def is_claimed(self) -> bool:
-        """Tell whether it says whose index it is: versions before 0.1.0 did not."""
-        return bool(self._found.owners)
-
-    @property
-    def is_outdated(self) -> bool:
-        return self._found.version < self.schema.version
-
-    def require_current(self) -> None:
-        """Raise DatabaseOutdated where the database is of an earlier version."""
-        if self.is_outdated:
-            raise DatabaseOutdated(
-                f"{self.path} is of an earlier version (its schema is {self._found.version}, this"
-                f" version's is {self.schema.version}): stop the service and the watcher, and run"
-                " flask --app wsgi upgrade"
-            )
 
     def stamp(self) -> tuple[int, int] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read.
@@ -232,27 +212,34 @@ class Database:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
         return check(copy, self.schema, self._owners)
 
-    def upgrade(self, aside: Path, tell: Callable[[str], None] = lambda what: None) -> None:
+    def upgrade(self, tell: Callable[[str], None] = lambda what: None) -> Path:
         """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
 
-        What it held before is kept in ``aside``. Raises DatabaseInUse while another process has it open,
-        OSError where there is no room: then the step is undone, and the next try goes on with it.
+        Returns the file that holds what it held before. Raises DatabaseInUse while another process has it
+        open, OSError where there is no room: then the step is undone, and the next try goes on with it.
         """
+        aside = self._name_aside()
         with closing(self._alone()) as connection:
             tell(f"Keep what it holds in {aside}")
             with writing(aside) as old:
                 connection.backup(old)
             upgrade(connection, self.schema, self._owners, tell)
         self.look()
+        return aside
 
-    def replace(self, source: Path, aside: Path) -> None:
-        """Take over all of another file, in one transaction, and keep the old content in ``aside``.
+    def _name_aside(self) -> Path:
+        """A file beside the database, for what it holds now."""
+        now = datetime.now(UTC)
+        return self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
+
+    def replace(self, source: Path) -> Path:
+        """Take over all of another file, in one transaction, and return the file that holds the old content.
 
         A source of an earlier version is brought up on the way; it is left as it is itself. Raises
         DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
         check() refuses, OSError where there is no room. Then nothing was changed.
         """
-        found = self.check(source)
+        found, aside = self.check(source), self._name_aside()
         with (
             closing(self._alone()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
@@ -271,6 +258,10 @@ class Database:
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
         self.look()
+        return aside
+
+    def leadership(self, name: str) -> "Leadership":
+        return Leadership(f"{self.path}.{name}")
 
     def _alone(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
@@ -286,6 +277,24 @@ class Database:
                 raise DatabaseInUse(f"{self.path} is in use: {error}") from error
             raise OSError(f"{self.path} can not be written: {error}") from error
         return connection
+
+
+class Leadership:
+    """What one process of this machine has at a time; it loses it with its life."""
+
+    def __init__(self, path: str) -> None:
+        self._lock = open(path, "w")  # noqa: SIM115
+
+    def take(self) -> bool:
+        """Have it, from now on or still."""
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return True
+        except BlockingIOError:
+            return False
+
+    def close(self) -> None:
+        self._lock.close()
 
 
 def _close_all() -> None:

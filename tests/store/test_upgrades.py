@@ -18,6 +18,7 @@ from marketplace.operator.watcher import sync
 from marketplace.store import queries
 from marketplace.store.database import SCHEMA, write
 from marketplace.store.faults import DatabaseUnreadable
+from marketplace.store.files import find_version
 from marketplace.store.sqlite import Database
 from tests.conftest import ALICE, TOKEN, settings
 from tests.serving import PATIENCE_SECONDS, ROOT, environment, run_flask, serve
@@ -42,7 +43,7 @@ def rows(path, table):
 
 def version(path):
     with connect(path) as db:
-        return SCHEMA.find_version(db)
+        return find_version(db, SCHEMA)
 
 
 def shape(path):
@@ -487,5 +488,5 @@ def test_an_upgrade_lets_only_the_sandboxs_images_follow_its_address(tmp_path, n
         db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
     app.extensions["database"].close()
     database = Database(app.config["DATABASE_URL"], SCHEMA)
-    database.upgrade(tmp_path / "aside.db")
+    database.upgrade()
     assert queries.get_nft(database.connection, TOKEN, 7)["original_image_url"] == url

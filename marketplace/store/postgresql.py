@@ -1,0 +1,604 @@
+"""One PostgreSQL database: how it is made, read, written and upgraded, and what a lost server means.
+
+All goes to the primary, the one server of those in the address that takes writes: what a standby shows may
+be old. Nothing here cancels a statement: a commit that waits for its standbys may be done all the same.
+"""
+
+import os
+import re
+import select
+import threading
+import time
+import weakref
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from functools import cache
+
+import psycopg
+from psycopg import errors
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.rows import dict_row
+
+from marketplace.errors import (
+    DatabaseBusy,
+    DatabaseUnreachable,
+    DatabaseUnusable,
+    MarketplaceError,
+)
+from marketplace.store import queries
+from marketplace.store.engine import Engine, Found, require_ours
+from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, NoFile
+from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
+
+OLDEST_SERVER = 15
+# Seconds. Whoever asks us for something is answered within five, whatever the servers do.
+ANSWER_SECONDS = 3  # for each answer of the server
+LOCK_SECONDS = 2  # for another transaction's lock
+CONNECT_SECONDS = 4  # to find the primary among the servers; each has two
+AGAIN_SECONDS = 1  # after it was not found, until it is looked for again
+LEADER_SECONDS = 20  # without a word from a leader, until its server takes it for dead
+BEAT_SECONDS = 5  # between two words of it
+
+# A session reads, and no more, until a transaction says that it writes.
+SESSION = {
+    "default_transaction_read_only": "on",
+    "lock_timeout": f"{LOCK_SECONDS}s",
+    "idle_in_transaction_session_timeout": "10s",
+}
+CLIENT = {
+    "application_name": "nft-marketplace-service",
+    "client_encoding": "UTF8",
+    "target_session_attrs": "primary",
+    "connect_timeout": 2,
+}
+# What no session outlives, and what says that the server is no longer the primary.
+LOST = (
+    errors.AdminShutdown,
+    errors.CrashShutdown,
+    errors.CannotConnectNow,
+    errors.IdleSessionTimeout,
+    errors.IdleInTransactionSessionTimeout,
+    errors.ReadOnlySqlTransaction,
+)
+BUSY = (
+    errors.LockNotAvailable,
+    errors.QueryCanceled,
+    errors.DeadlockDetected,
+    errors.SerializationFailure,
+)
+# Classes of SQLSTATE: insufficient resources, and errors of the system around the server.
+UNUSABLE = ("53", "58")
+
+# SQLite's types and words, as schema.sql and the upgrades have them.
+DDL = {
+    r"\bINTEGER\b": "BIGINT",
+    r"\bBLOB\b": "BYTEA",
+    r"\) STRICT\b": ")",
+    r"\) VIRTUAL\b": ") STORED",
+}
+LOCK = 0x6E66746D  # "nftm": the first half of the keys of our advisory locks
+
+_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
+
+
+@cache
+def translate(sql: str) -> str:
+    """Write a statement's parameters as psycopg reads them: ``:name`` is ``%(name)s``."""
+    return re.sub(r"(?<!:):([a-z_]+)\b", r"%(\1)s", sql.replace("%", "%%"))
+
+
+class Session(psycopg.Connection):
+    """One connection to the primary, for statements as queries.py writes them."""
+
+    patience: float | None = ANSWER_SECONDS  # with its server; None is for ever
+
+    def execute(self, sql, parameters=None, **options):
+        text = sql if parameters is None else translate(sql)
+        return super().execute(text, parameters, **options)
+
+    def wait(self, gen, interval=0.1, timeout=None):
+        return super().wait(gen, interval, self.patience if timeout is None else timeout)
+
+
+class Servers:
+    """The servers that an address names. Finds the primary among them, which may be another one by now."""
+
+    def __init__(self, url: str) -> None:
+        """Raises DatabaseUnreadable for an address that makes no sense."""
+        try:
+            given = conninfo_to_dict(url)
+        except psycopg.ProgrammingError:
+            # The library's words may repeat the password.
+            raise DatabaseUnreadable(
+                "MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"
+                " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
+                " % @ : / are written as %25 %40 %3A %2F"
+            ) from None
+        self._password = given.get("password") or os.environ.get("PGPASSWORD")
+        settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
+        given["options"] = f"{given.get('options', '')} {settings}".strip()
+        self._hosts = _split_hosts(given)
+        self._common = given | CLIENT
+        addresses = ",".join(_written(host) for host in self._hosts)
+        self.name = f"postgresql://{addresses}/{given.get('dbname', '')}"
+        self._connecting = threading.Lock()
+        self._failure: tuple[float, str] | None = None
+
+    def connect(self) -> Session:
+        """Connect to the primary. Raises DatabaseUnreachable; at once, where somebody just tried."""
+        with self._connecting:
+            if self._failure and time.monotonic() < self._failure[0]:
+                raise DatabaseUnreachable(self._failure[1])
+            try:
+                return self._find_primary()
+            except psycopg.OperationalError as error:
+                self.give_up(self.words(error))
+                raise DatabaseUnreachable(self._failure[1]) from error
+
+    def give_up(self, reason: str) -> None:
+        """Do without for a moment: nobody waits for what another one has just waited for."""
+        self._failure = time.monotonic() + AGAIN_SECONDS, reason
+
+    def _find_primary(self) -> Session:
+        until = time.monotonic() + CONNECT_SECONDS
+        reasons = []
+        for _ in range(len(self._hosts)):
+            try:
+                session = Session.connect(
+                    **self._common | self._hosts[0], autocommit=True, row_factory=dict_row
+                )
+            except psycopg.OperationalError as error:
+                reasons.append(str(error))
+                self._hosts.append(self._hosts.pop(0))  # whoever comes next begins with another one
+                if time.monotonic() > until - CLIENT["connect_timeout"]:
+                    break
+            else:
+                self._failure = None
+                return session
+        raise psycopg.OperationalError("; ".join(reasons))
+
+    def words(self, error: object) -> str:
+        """The server's own words, in one line, without the password."""
+        words = " ".join(str(error).split())
+        return words.replace(self._password, "...") if self._password else words
+
+
+def _split_hosts(given: dict) -> list[dict]:
+    """The servers of an address, as libpq reads it: lists of hosts and ports, or of one port for all."""
+    lists = {
+        name: str(given.pop(name)).split(",")
+        for name in ("host", "hostaddr", "port")
+        if given.get(name)
+    }
+    count = max(map(len, lists.values()), default=1)
+    for name, values in lists.items():
+        if len(values) not in (1, count) or (len(values) < count and name != "port"):
+            raise DatabaseUnreadable(
+                f"MARKETPLACE_DATABASE_URL names {count} servers, and {len(values)} of their"
+                f" {name}s: name one for each (host-a:5432,host-b:5432)"
+            )
+    return [{name: values[i % len(values)] for name, values in lists.items()} for i in range(count)]
+
+
+def _written(host: dict) -> str:
+    name = host.get("host") or host.get("hostaddr") or ""
+    return f"{name}:{host['port']}" if "port" in host else name
+
+
+class Connection:
+    """One thread's connection, made when it is needed, and made again where it was lost.
+
+    Outside of a transaction a statement can only read, so that it may be asked again on a new connection.
+    What is inside is never asked again: nobody knows what became of it.
+    """
+
+    def __init__(self, connect: Callable[[], Session], servers: Servers) -> None:
+        self._connect = connect
+        self._servers = servers
+        self._session: Session | None = None
+        self._process = 0
+        self._answers: select.poll
+        self._started: str  # when its server did
+        self._is_writing = False
+
+    def __del__(self) -> None:
+        self.close()  # its thread has ended
+
+    def close(self) -> None:
+        session, self._session = self._session, None
+        # A child that was forked beside this thread shares the socket, and must not say good-bye.
+        if session is not None and self._process == os.getpid():
+            session.close()
+
+    def execute(self, sql: str, parameters: Mapping | None = None) -> psycopg.Cursor:
+        """Ask one statement. Raises DatabaseUnreachable, DatabaseBusy or DatabaseUnusable."""
+        if self._is_writing:
+            return self._run(sql, parameters)
+        return self._ask_twice(lambda: self._run(sql, parameters))
+
+    def _run(self, sql: str, parameters: Mapping | None = None) -> psycopg.Cursor:
+        if self._session is None:
+            if self._is_writing:
+                raise DatabaseUnreachable("the connection was lost in the transaction")
+            self._open()
+        try:
+            return self._session.execute(sql, parameters)
+        except psycopg.Error as error:
+            raise self._explain(error) from error
+
+    def _open(self) -> None:
+        session = self._connect()
+        try:
+            sql = "SELECT pg_postmaster_start_time() AS started"
+            self._started = str(session.execute(sql).fetchone()["started"])
+            session.pgconn.prepare(b"stamp", b"SELECT pg_current_snapshot()")
+        except psycopg.Error as error:
+            session.close()
+            raise DatabaseUnreachable(self._servers.words(error)) from error
+        self._answers = select.poll()
+        self._answers.register(session.pgconn.socket, select.POLLIN)
+        self._session, self._process = session, os.getpid()
+
+    def _ask_twice(self, ask: Callable):
+        """Ask once more, on a new connection, where the old one was lost since it was last used."""
+        was_open = self._session is not None
+        try:
+            return ask()
+        except DatabaseUnreachable:
+            if not was_open:
+                raise
+        return ask()
+
+    def _explain(self, error: psycopg.Error) -> Exception:
+        """Close what is lost, and say what a caller is told; the error itself where the fault is ours."""
+        if isinstance(error, errors._WaitTimeout):
+            self._servers.give_up(f"there was no answer within {ANSWER_SECONDS} s")
+            self.close()
+        elif isinstance(error, LOST) or self._session.broken:
+            self.close()
+        if self._session is None:
+            return DatabaseUnreachable(self._servers.words(error))
+        return explain(error, self._servers) or error
+
+    def begin(self) -> None:
+        self._ask_twice(lambda: self._run("BEGIN READ WRITE"))
+        self._is_writing = True
+
+    def commit(self) -> None:
+        self._run("COMMIT")
+        self._is_writing = False
+
+    def rollback(self) -> None:
+        """Undo all since begin(), unless that was committed."""
+        was_writing, self._is_writing = self._is_writing, False
+        if was_writing and self._session is not None:
+            try:
+                self._session.execute("ROLLBACK")
+            except psycopg.Error:
+                self.close()  # the server undoes it by itself
+
+    def stamp(self) -> tuple[str, bytes]:
+        """Which server it is, since when, and what it shows. Raises DatabaseUnreachable."""
+        return self._ask_twice(self._read_stamp)
+
+    def _read_stamp(self) -> tuple[str, bytes]:
+        # Asked for each request, so without a cursor, whose half it costs.
+        if self._session is None:
+            self._open()
+        pgconn = self._session.pgconn
+        try:
+            pgconn.send_query_prepared(b"stamp", [])
+            while pgconn.is_busy():
+                if not self._answers.poll(ANSWER_SECONDS * 1000):
+                    raise errors._WaitTimeout
+                pgconn.consume_input()
+            result = pgconn.get_result()
+            snapshot = result.get_value(0, 0)
+            while pgconn.get_result() is not None:
+                pass
+        except psycopg.Error as error:
+            raise self._explain(error) from error
+        if snapshot is None:
+            self.close()
+            raise DatabaseUnreachable(self._servers.words(result.get_error_message()))
+        return self._started, snapshot
+
+
+def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
+    """Tell what is wrong with a database that answers; None where the fault is ours."""
+    if isinstance(error, BUSY):
+        return DatabaseBusy(LOCK_SECONDS)
+    if (error.sqlstate or "").startswith(UNUSABLE):
+        return DatabaseUnusable(servers.words(error))
+    return None
+
+
+class Database(Engine):
+    """One PostgreSQL database, with one kept connection for each thread and process.
+
+    What opens a connection late is a fork: none may be open in the forking thread then, nor does a child use
+    what it inherited.
+    """
+
+    is_shared = True
+
+    def __init__(self, url: str, schema: Schema, owners: Mapping[str, str] | None = None) -> None:
+        """Make its tables where there are none; ``owners`` says whose index it is: network and account.
+
+        Raises DatabaseUnreadable for a server or a database that can not be used, or is another's.
+        """
+        self._servers = Servers(url)
+        super().__init__(self._servers.name, schema, owners)
+        self._local = threading.local()
+        with self.turn() as session:
+            self._require_fit(session)
+            if not self._tables(session):
+                self._make(session)
+            self._found = self._look(session)
+        _databases.add(self)
+
+    @contextmanager
+    def turn(self) -> Iterator[Session]:
+        """Let those who start at once take turns; the session waits as long as it takes."""
+        with self._refusing(), closing(self._connect_first()) as session:
+            session.patience = None
+            session.execute("SET lock_timeout = 0")
+            sql = "SELECT pg_advisory_lock(:lock, hashtext(current_schema()))"
+            session.execute(sql, {"lock": LOCK})
+            session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+            yield session
+
+    @contextmanager
+    def _refusing(self) -> Iterator[None]:
+        """Raise DatabaseUnreadable in place of what the server says."""
+        try:
+            yield
+        except psycopg.Error as error:
+            raise self._unfit(self._servers.words(error)) from error
+
+    def _connect_first(self) -> Session:
+        try:
+            return self._servers.connect()
+        except DatabaseUnreachable as error:
+            raise self._unfit(
+                f"{error.reason}. One of its servers must be there as the primary, and let this user in:"
+                " see to the address, the password, pg_hba.conf and sslmode, and connect to PostgreSQL"
+                " itself, not to a pooler"
+            ) from error
+
+    def _unfit(self, reason: str) -> DatabaseUnreadable:
+        return DatabaseUnreadable(f"MARKETPLACE_DATABASE_URL: {self.name} can't be used: {reason}")
+
+    def _require_fit(self, session: Session) -> None:
+        version = session.info.server_version
+        if version < OLDEST_SERVER * 10_000:
+            raise self._unfit(
+                f"its server is PostgreSQL {version // 10_000}, and {OLDEST_SERVER} or newer is needed"
+            )
+        sql = """
+            SELECT pg_backend_pid() AS pid, pg_encoding_to_char(encoding) AS encoding,
+                   datcollate AS collation, datlocprovider AS provider, current_schema() AS schema
+            FROM pg_database WHERE datname = current_database()
+        """
+        row = session.execute(sql).fetchone()
+        if row["pid"] != session.info.backend_pid:
+            raise self._unfit(
+                "a pooler (such as pgbouncer) stands before it, and would let others have our session"
+                " between two statements: connect to PostgreSQL itself"
+            )
+        # The provider b is PostgreSQL's own, which sorts by code points, too.
+        is_c = row["collation"] in ("C", "POSIX") or row["provider"] == "b"
+        if not is_c or row["encoding"] != "UTF8":
+            raise self._unfit(
+                f"its collation is {row['collation']} and its encoding {row['encoding']}, where C and"
+                " UTF8 are needed: CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
+            )
+        if row["schema"] is None:
+            raise self._unfit("none of the schemas in its search_path exists: create one")
+
+    def _tables(self, session: Session) -> set[str]:
+        sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
+        return {row["tablename"] for row in session.execute(sql)}
+
+    def _make(self, session: Session) -> None:
+        try:
+            with self._changing(session):
+                session.execute(translate_ddl(self.schema.sql))
+                self._mark(session, self.schema.version)
+        except errors.InsufficientPrivilege as error:
+            raise self._unfit(
+                f"{self._servers.words(error)}. Make this user the database's owner, or GRANT USAGE,"
+                " CREATE ON SCHEMA public to it"
+            ) from error
+
+    @contextmanager
+    def _changing(self, session: Session) -> Iterator[None]:
+        session.execute("BEGIN READ WRITE")
+        try:
+            yield
+            session.execute("COMMIT")
+        except BaseException:
+            if not session.broken:
+                session.execute("ROLLBACK")
+            raise
+
+    def _mark(self, session: Session, version: int) -> None:
+        queries.mark_property(session, PROPERTY, str(version).encode())
+        for name, value in self._owners.items():
+            queries.insert_property(session, name, value.encode())
+
+    def _look(self, session: Session) -> Found:
+        """See of which version the database is, and whose. Raises DatabaseUnreadable."""
+        if not self._tables(session) >= self.schema.tables | {"property"}:
+            raise DatabaseUnreadable(
+                f"{self.name} is not a database of this service: name another database"
+            )
+        row = queries.get_property(session, PROPERTY)
+        try:
+            version = parse_version(row and row["value"])
+        except VersionUnknown as error:
+            raise DatabaseUnreadable(
+                f"{self.name} can not be used: {error}. Restore a backup"
+            ) from error
+        rows = [queries.get_property(session, name) for name in self._owners]
+        found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
+        require_ours(self.name, found, self.schema, self._owners)
+        return found
+
+    def look(self) -> None:
+        """See again of which version the database is, and whose. Raises DatabaseUnreadable."""
+        with self._refusing(), closing(self._connect_first()) as session:
+            self._found = self._look(session)
+
+    def _connect(self) -> Session:
+        """Connect for a thread, and see that the database is what it was at the start."""
+        session = self._servers.connect()
+        try:
+            self._found = self._look(session)
+            self.require_current()
+        except psycopg.Error as error:
+            session.close()
+            raise DatabaseUnreachable(self._servers.words(error)) from error
+        except BaseException:
+            session.close()
+            raise
+        return session
+
+    @property
+    def connection(self) -> Connection:
+        """The calling thread's own connection, which only reads outside of write()."""
+        connection = getattr(self._local, "connection", None)
+        if connection is None:
+            connection = self._local.connection = Connection(self._connect, self._servers)
+        return connection
+
+    @contextmanager
+    def write(self) -> Iterator[Connection]:
+        """One write transaction: committed at the end, durably, or rolled back whole.
+
+        Raises DatabaseBusy or DatabaseUnusable, and DatabaseUnreachable: then it is not known which.
+        """
+        connection = self.connection
+        connection.begin()
+        try:
+            yield connection
+            connection.commit()
+        finally:
+            connection.rollback()
+
+    def stamp(self) -> tuple[str, bytes] | None:
+        """Another value after each commit, by whatever machine; None while the database is out of reach."""
+        try:
+            return self.connection.stamp()
+        except (MarketplaceError, DatabaseUnreadable):
+            return None
+
+    def close(self) -> None:
+        """Close the calling thread's own connection; it is opened again when it is needed."""
+        self.connection.close()
+
+    def leadership(self, name: str) -> "Leadership":
+        return Leadership(self._servers, name)
+
+    def upgrade(self, tell: Callable[[str], None] = lambda what: None) -> None:
+        """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
+
+        Raises DatabaseInUse while a service or another command has it open.
+        """
+        self.close()
+        with self._refusing(), closing(self._connect_first()) as session:
+            session.patience = None
+            self._require_alone(session)
+            for step in self.schema.steps_from(self._look(session).version):
+                with self._changing(session):
+                    for what, statement in step.statements:
+                        tell(what)
+                        session.execute(translate_ddl(statement))
+                    self._mark(session, step.version)
+            self._found = self._look(session)
+
+    def _require_alone(self, session: Session) -> None:
+        sql = """
+            SELECT COUNT(*) AS others FROM pg_stat_activity
+            WHERE datname = current_database() AND pid <> pg_backend_pid()
+              AND application_name = :name
+              AND pid NOT IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = :lock)
+        """
+        parameters = {"name": CLIENT["application_name"], "lock": LOCK}
+        if others := session.execute(sql, parameters).fetchone()["others"]:
+            raise DatabaseInUse(f"{self.name} is in use: others have {others} connections to it")
+
+    @property
+    def path(self):
+        raise NoFile(
+            f"{self.name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
+            " archive goes back to any moment. docs/operating.md has the commands"
+        )
+
+
+class Leadership:
+    """What one of all machines has at a time. Who has it and falls silent loses it within half a minute."""
+
+    def __init__(self, servers: Servers, name: str) -> None:
+        self._servers = servers
+        self._name = name
+        self._session: Session | None = None
+        self._turn = threading.Lock()
+        self._over = threading.Event()
+        threading.Thread(target=self._beat, daemon=True).start()
+
+    def take(self) -> bool:
+        """Have it, from now on or still. Raises DatabaseUnreachable."""
+        with self._turn:
+            if self._has_it():
+                return True
+            session = self._servers.connect()
+            try:
+                session.execute(f"SET idle_session_timeout = '{LEADER_SECONDS}s'")
+                sql = """
+                    SELECT pg_try_advisory_lock(:lock, hashtext(current_schema() || :name)) AS is_ours
+                """
+                parameters = {"lock": LOCK + 1, "name": f".{self._name}"}
+                if session.execute(sql, parameters).fetchone()["is_ours"]:
+                    self._session, session = session, None
+                    return True
+                return False
+            except psycopg.Error as error:
+                raise DatabaseUnreachable(self._servers.words(error)) from error
+            finally:
+                if session is not None:
+                    session.close()
+
+    def _has_it(self) -> bool:
+        """Say a word to the server, which says whether the session lives."""
+        try:
+            return self._session is not None and bool(self._session.execute("SELECT 1").fetchone())
+        except psycopg.Error:
+            self._session.close()
+            self._session = None
+            return False
+
+    def _beat(self) -> None:
+        while not self._over.wait(BEAT_SECONDS):
+            with self._turn:
+                self._has_it()
+
+    def close(self) -> None:
+        self._over.set()
+        with self._turn:
+            if self._session is not None:
+                self._session.close()
+
+
+def translate_ddl(sql: str) -> str:
+    for pattern, replacement in DDL.items():
+        sql = re.sub(pattern, replacement, sql)
+    return sql
+
+
+def _close_all() -> None:
+    for database in list(_databases):
+        database.close()
+
+
+os.register_at_fork(before=_close_all)
