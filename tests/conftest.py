@@ -30,6 +30,7 @@ from marketplace.ledger.decoder import Decoder
 from marketplace.market import reconciler, records, sales
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens
+from tests.engines import ENGINES, database_url, databases, running_on
 from tests.postgresql import new_database
 from tests.serving import serve
 
@@ -46,6 +47,27 @@ hypothesis.settings.load_profile("patient")
 def pytest_report_header():
     version = getattr(sqlite_utils, "__version__", "4")
     return f"SQLite {sqlite3.sqlite_version}, sqlite-utils {version}"
+
+
+def pytest_generate_tests(metafunc):
+    """Each test runs on both engines, but for those whose mark says why SQLite is enough."""
+    if metafunc.definition.get_closest_marker("sqlite") is None:
+        metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def engine(request):
+    """The engine of this test, by name."""
+    engine = getattr(request, "param", "sqlite")
+    with running_on(engine):
+        yield engine
+
+
+@pytest.fixture(autouse=True)
+def own_databases(engine):
+    """What a test makes of databases is gone after it."""
+    with databases():
+        yield
 
 
 def pytest_collection_modifyitems(items):
@@ -65,7 +87,8 @@ def pytest_terminal_summary(terminalreporter):
 
 def settings(folder):
     return {
-        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "DATABASE_URL": database_url(folder),
+        "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",
     }

@@ -17,6 +17,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,8 +39,9 @@ from marketplace.market.transactions import listing_memo
 from marketplace.operator import importer, watcher
 from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
 from marketplace.sandbox import queries as ledger_queries
-from marketplace.store import access_tokens, queries
+from marketplace.store import access_tokens, postgresql, queries
 from marketplace.store.database import read, write
+from tests.engines import database_url
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
 ACCOUNTS = ("0.0.1001", "0.0.1002")
@@ -155,7 +157,8 @@ class World:
 
     def _create_app(self, folder: Path, name: str):
         return create_app(
-            DATABASE_URL=f"sqlite:///{folder}/{name}",
+            DATABASE_URL=database_url(folder, name),
+            MIRROR_NODE_PACE_FILE=f"{folder}/pace",
             SANDBOX_DATABASE_URL=f"sqlite:///{folder}/ledger.db",
             MEDIA_URL=f"file:{folder}/media",
             MIRROR_NODE_RATE=10_000,
@@ -258,8 +261,23 @@ class Mortal(sqlite3.Connection):
         return cursor
 
 
+def die_at_commit(commit: Callable) -> Callable:
+    """The same of PostgreSQL's."""
+
+    def commit_or_die(connection):
+        dice = World.weather.draws("commit")
+        if World.weather.happens(dice, 0.03):
+            raise Killed("before a commit")
+        commit(connection)
+        if World.weather.happens(dice, 0.03):
+            raise Killed("after a commit")
+
+    return commit_or_die
+
+
 def make_mortal(set_attribute=setattr) -> None:
     """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
+    set_attribute(postgresql.Connection, "commit", die_at_commit(postgresql.Connection.commit))
     connect = sqlite3.connect
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)

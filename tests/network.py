@@ -8,6 +8,17 @@ from collections.abc import Callable, Iterator
 
 from werkzeug.serving import make_server
 
+PATIENCE_SECONDS = 60  # with whatever takes a second on a machine that has nothing else to do
+
+
+@contextlib.contextmanager
+def reserved_port():
+    """A port for a server that sets SO_REUSEADDR, as all here do; the kernel gives it to nobody else."""
+    with socket.socket() as keeper:
+        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        keeper.bind(("127.0.0.1", 0))
+        yield keeper.getsockname()[1]
+
 
 @contextlib.contextmanager
 def serve(application, port=0) -> Iterator[str]:

@@ -25,7 +25,7 @@ from pathlib import Path
 import psycopg
 
 from tests import keeper
-from tests.serving import PATIENCE_SECONDS, reserved_port
+from tests.network import PATIENCE_SECONDS, reserved_port
 
 SESSION = os.environ.get("PYTEST_XDIST_TESTRUNUID") or uuid.uuid4().hex
 SETTINGS = {

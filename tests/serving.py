@@ -1,7 +1,6 @@
 """The service as it is served: gunicorn with our configuration, in a folder and on a port of its own."""
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -13,20 +12,12 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from marketplace import create_app
+from tests.engines import database_settings, database_url
+from tests.network import PATIENCE_SECONDS, reserved_port
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
 CONFIGURATION = ROOT / "gunicorn.conf.py"
-PATIENCE_SECONDS = 60  # with whatever takes a second on a machine that has nothing else to do
-
-
-@contextmanager
-def reserved_port():
-    """A port for a server that sets SO_REUSEADDR, as all here do; the kernel gives it to nobody else."""
-    with socket.socket() as keeper:
-        keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        keeper.bind(("127.0.0.1", 0))
-        yield keeper.getsockname()[1]
 
 
 def environment(**settings):
@@ -39,7 +30,8 @@ def environment(**settings):
 def run_flask(folder, *arguments, **settings):
     """A command of Flask's command line in this process, which is a second quicker than in one of its own."""
     defaults = {
-        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "DATABASE_URL": database_url(folder),
+        "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",
     }
@@ -99,7 +91,8 @@ def serve(folder, *arguments, configuration=CONFIGURATION, **settings):
 
 
 def _serve(folder, port, arguments, configuration, settings):
-    environ = environment(**{"PUBLIC_URL": f"http://127.0.0.1:{port}"} | settings)
+    defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
+    environ = environment(**defaults | settings)
     service = Service(folder, port, environ)
     service.process = subprocess.Popen(
         ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments],

@@ -39,10 +39,10 @@ def listings(app):
                 queries.insert_nft(db, nft)
                 db.execute(
                     """
-                    UPDATE nft SET is_for_sale = 1, listing_price = 5, last_listed_at = ?
-                    WHERE token = ? AND serial_no = ?
+                    UPDATE nft SET is_for_sale = 1, listing_price = 5, last_listed_at = :listed_at
+                    WHERE token = :token AND serial_no = :serial_no
                     """,
-                    (listed_at, token, serial_no),
+                    {"listed_at": listed_at, "token": token, "serial_no": serial_no},
                 )
 
     return insert

@@ -14,8 +14,13 @@ from tests.conftest import ALICE, BOB, TOKEN, assert_error
 INSERT = """
     INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
                      is_for_sale, listing_price, last_listed_at)
-    VALUES (?, ?, 'x', 'image/png', ?, 'x', 1, 5, ?)
+    VALUES (:token, :serial_no, 'x', 'image/png', :owner, 'x', 1, 5, :last_listed_at)
 """
+
+
+def insert(db, token, serial_no, owner, last_listed_at):
+    row = {"token": token, "serial_no": serial_no, "owner": owner}
+    db.execute(INSERT, row | {"last_listed_at": last_listed_at})
 
 
 @pytest.fixture
@@ -37,7 +42,8 @@ def listings(app):
         for serial_no in range(1, 701)
     ]
     with app.app_context(), write() as db:
-        db.executemany(INSERT, rows)
+        for row in rows:
+            insert(db, *row)
     known = sorted((row for row in rows if row[3]), key=lambda row: row[:2])
     known.sort(key=lambda row: row[3], reverse=True)
     return [row[1] for row in known] + [row[1] for row in sorted(r for r in rows if not r[3])]
@@ -79,12 +85,12 @@ def test_every_listing_is_seen_once_while_others_come_and_go(app, client, listin
     def change():
         with app.app_context(), write() as db:
             number[0] += 1
-            db.execute(INSERT, ("0.0.9000", number[0], BOB, "2026-11-20T12:00:00.000000000Z"))
+            insert(db, "0.0.9000", number[0], BOB, "2026-11-20T12:00:00.000000000Z")
             serial_no = dice.choice(listings)
             gone.append(serial_no)
             db.execute(
-                "UPDATE nft SET is_for_sale = 0, listing_price = 0 WHERE serial_no = ?",
-                (serial_no,),
+                "UPDATE nft SET is_for_sale = 0, listing_price = 0 WHERE serial_no = :serial_no",
+                {"serial_no": serial_no},
             )
 
     seen = follow(client, "/v1/orderbook", change)
@@ -158,7 +164,7 @@ def test_the_last_page_has_another_etag_once_one_more_follows(app, client, listi
     last = client.get(url)
     assert "Link" not in last.headers
     with app.app_context(), write() as db:
-        db.execute(INSERT, ("0.0.9999", 1, BOB, None))
+        insert(db, "0.0.9999", 1, BOB, None)
     r = client.get(url, headers={"If-None-Match": last.headers["ETag"]})
     assert r.status_code == 200
     assert r.data == last.data

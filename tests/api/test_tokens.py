@@ -97,7 +97,7 @@ def test_a_revoked_token_stops_at_once(app):
 def test_an_expired_token_stops_at_once(app):
     client = authorized_client(app, "read")
     with app.app_context(), write() as db:
-        db.execute("UPDATE access_token SET expires_at = ?", (times.to_iso(times.now()),))
+        db.execute("UPDATE access_token SET expires_at = :now", {"now": times.to_iso(times.now())})
     assert_error(call(client, "/v1/orderbook"), 401, "expired")
 
 
@@ -154,6 +154,7 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
 
 
+@pytest.mark.sqlite("one writer at a time")
 @pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
 def test_a_command_says_that_the_database_is_locked(app, command):
     database = app.extensions["database"]

@@ -7,6 +7,7 @@ import base64
 import json
 import threading
 from contextlib import suppress
+from functools import partial
 
 import pytest
 from sqlite_utils.utils import sqlite3
@@ -17,6 +18,7 @@ from marketplace.market import sales
 from marketplace.market.transactions import listing_memo
 from marketplace.operator import watcher
 from marketplace.sandbox import consensus, create_sandbox
+from marketplace.store import postgresql, queries
 from marketplace.store.database import write
 from tests import lives
 from tests.conftest import (
@@ -29,6 +31,7 @@ from tests.conftest import (
     authorized_client,
     settings,
 )
+from tests.engines import database_url
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 MARKET = "0.0.9001"
@@ -142,19 +145,26 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
     app.extensions["database"].close()
     commits = iter(range(number))
 
+    def die_at_last(commit):
+        is_last = next(commits, None) is None
+        if is_last and moment == "before":
+            raise lives.Killed
+        done = commit()
+        if is_last:
+            raise lives.Killed
+        return done
+
     class Dying(sqlite3.Connection):
         def execute(self, sql, *args):
-            is_last = sql == "COMMIT" and next(commits, None) is None
-            if is_last and moment == "before":
-                raise lives.Killed
-            cursor = super().execute(sql, *args)
-            if is_last:
-                raise lives.Killed
-            return cursor
+            execute = partial(super().execute, sql, *args)
+            return die_at_last(execute) if sql == "COMMIT" else execute()
 
-    connect = sqlite3.connect
+    connect, commit = sqlite3.connect, postgresql.Connection.commit
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
+        patch.setattr(
+            postgresql.Connection, "commit", lambda own: die_at_last(partial(commit, own))
+        )
         with suppress(lives.Killed):
             report(client, transaction_id)
     app.extensions["database"].close()
@@ -210,8 +220,8 @@ def make_old(app, hours=5):
     """What was prepared was so hours ago: there was no round since."""
     then = times.now() - hours * 3600 * times.SECOND
     with app.app_context(), write() as db:
-        dates = (times.to_iso(then), times.to_iso(then + 180 * times.SECOND))
-        db.execute("UPDATE prepared_listing SET prepared_at = ?, expires_at = ?", dates)
+        dates = {"then": times.to_iso(then), "end": times.to_iso(then + 180 * times.SECOND)}
+        db.execute("UPDATE prepared_listing SET prepared_at = :then, expires_at = :end", dates)
 
 
 @pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions/"])
@@ -247,12 +257,13 @@ def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypa
 def as_of_an_earlier_version(app, tmp_path):
     """Start again on a database that says it is of version 3."""
     with app.app_context(), write() as db:
-        db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
+        queries.mark_property(db, "schema_version", b"3")
         db.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
     app.extensions["database"].close()
     return create_app(**settings(tmp_path))
 
 
+@pytest.mark.sqlite("of that version there is no other")
 def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
     lister(nft, listing_price=1000, add=False)
     with app.app_context(), write() as db:
@@ -261,6 +272,7 @@ def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, list
     assert price(client) == 1000
 
 
+@pytest.mark.sqlite("of that version there is no other")
 def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
     lister(nft, add=False)
     before = client.get("/v1/orderbook").json
@@ -311,7 +323,7 @@ def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forg
     assert report(client).status_code == 409
     sync(app)
     assert price(client) == 0
-    new = create_app(**settings(tmp_path) | {"DATABASE_URL": f"sqlite:///{tmp_path}/new.db"})
+    new = create_app(**settings(tmp_path) | {"DATABASE_URL": database_url(tmp_path, "new.db")})
     output = new.test_cli_runner().invoke(args=["rebuild", TOKEN]).output
     assert f"{TOKEN} #7 is not for sale" in output
     assert authorized_client(new, "read").get("/v1/orderbook").json == []
@@ -331,7 +343,7 @@ def test_rebuild_and_the_running_service_agree(app, client, ledger, lister, tmp_
     ledger.approve(cases[6], ALICE, MARKET, memo="hello")
     sync(app)
 
-    new = create_app(**settings(tmp_path) | {"DATABASE_URL": f"sqlite:///{tmp_path}/new.db"})
+    new = create_app(**settings(tmp_path) | {"DATABASE_URL": database_url(tmp_path, "new.db")})
     new.test_cli_runner().invoke(args=["rebuild", TOKEN])
     book = client.get("/v1/orderbook").json
     assert authorized_client(new, "read").get("/v1/orderbook").json == book
@@ -599,15 +611,18 @@ def insert_listed(app, ledger, sellers, each):
         for number in range(each):
             keys = f"0.0.{8000 + seller}", number + 1
             nfts.append((*keys, f"0.0.{2000 + seller}", MARKET, now, now))
-            rows.append((*keys, f"0.0.{2000 + seller}", times.to_iso(now), times.to_iso(now)))
+            row = {"token": keys[0], "serial_no": keys[1], "owner": f"0.0.{2000 + seller}"}
+            rows.append(row | {"now": times.to_iso(now)})
     with ledger.sandbox.app_context(), write() as db:
         db.executemany("INSERT INTO nft VALUES (?, ?, ?, ?, ?, ?)", nfts)
     statement = (
         "INSERT INTO nft (token, serial_no, name, file_type, owner, last_listed_at, ledger_at,"
-        " is_for_sale, listing_price) VALUES (?, ?, 'x', 'x', ?, ?, ?, 1, 5)"
+        " is_for_sale, listing_price)"
+        " VALUES (:token, :serial_no, 'x', 'x', :owner, :now, :now, 1, 5)"
     )
     with app.app_context(), write() as db:
-        db.executemany(statement, rows)
+        for row in rows:
+            db.execute(statement, row)
 
 
 @pytest.fixture
@@ -627,20 +642,15 @@ def insert_prepared(app, accounts, each):
     now, later = times.to_iso(times.now()), times.to_iso(times.now() + 10**11)
     insert_listed(app, Ledger(app), accounts, 1)
     with app.app_context(), write() as db:
-        db.executemany(
-            "INSERT INTO prepared_listing VALUES (?, ?, 1, ?, 5, '', 'x', ?, ?, NULL)",
-            (
-                (
-                    f"{account}@{number}",
-                    f"0.0.{8000 + account}",
-                    f"0.0.{2000 + account}",
-                    now,
-                    later,
-                )
-                for account in range(accounts)
-                for number in range(each)
-            ),
+        statement = (
+            "INSERT INTO prepared_listing"
+            " VALUES (:id, :token, 1, :account, 5, '', 'x', :now, :later, NULL)"
         )
+        for account in range(accounts):
+            row = {"token": f"0.0.{8000 + account}", "account": f"0.0.{2000 + account}"}
+            row |= {"now": now, "later": later}
+            for number in range(each):
+                db.execute(statement, row | {"id": f"{account}@{number}"})
         db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0")
 
 

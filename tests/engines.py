@@ -1,0 +1,51 @@
+"""The engine that a test runs on: SQLite, and once more PostgreSQL, unless the test's mark says why not."""
+
+from contextlib import ExitStack, contextmanager
+
+from tests.postgresql import new_database
+
+ENGINES = ("sqlite", "postgresql")
+
+_engine = "sqlite"
+_scopes = []  # of what runs now: the databases of each, by their files' paths on SQLite, and what drops them
+
+
+@contextmanager
+def running_on(engine):
+    """Let database_url() name databases of an engine; they are gone at the end."""
+    global _engine
+    before, _engine = _engine, engine
+    try:
+        with databases():
+            yield
+    finally:
+        _engine = before
+
+
+@contextmanager
+def databases():
+    """Drop at the end what was made meanwhile."""
+    with ExitStack() as stack:
+        _scopes.append(({}, stack))
+        stack.callback(_scopes.pop)
+        yield
+
+
+def database_url(folder, name="marketplace.db"):
+    """The address of a database of the engine, the same one each time."""
+    path = f"{folder}/{name}"
+    if _engine == "sqlite":
+        return f"sqlite:///{path}"
+    for made, _ in _scopes:
+        if path in made:
+            return made[path]
+    made, stack = _scopes[-1]
+    made[path] = stack.enter_context(new_database())
+    return made[path]
+
+
+def database_settings(folder):
+    """What a service in this folder must be told, beyond its defaults."""
+    if _engine == "sqlite":
+        return {}
+    return {"DATABASE_URL": database_url(folder, "instance/marketplace.db")}
