@@ -155,9 +155,10 @@ def _sqlite_path(value: str) -> str:
 
 def _database(value: str) -> str:
     """Return the path of an SQLite file, or the address of a PostgreSQL database."""
-    if value.startswith(("postgresql://", "postgres://")):
+    is_address = value.startswith(("postgresql://", "postgres://"))
+    if is_address and value.isprintable():
         return value.replace("postgres://", "postgresql://", 1)
-    if "password" in value or "@" in value:
+    if is_address or re.search("@|pass|pwd", value, re.IGNORECASE):
         raise SettingError(  # without the value: it may hold a password
             f"{PREFIX}DATABASE_URL is not an address of a PostgreSQL database"
             " (postgresql://user:password@host-a,host-b/market), nor an SQLite file"
@@ -289,4 +290,9 @@ def _parse(name: str, setting: Setting, value: Any) -> Any:
     try:
         return setting.parse(text)
     except ValueError as error:
-        raise SettingError(f"{PREFIX}{name}={text!r} {error}") from None
+        raise SettingError(f"{PREFIX}{name}={_without_password(text)!r} {error}") from None
+
+
+def _without_password(text: str) -> str:
+    """A value for a sentence: the address of a database may stand where another one belongs."""
+    return re.sub(r"(?<=://)[^/@]*:.*@|(?<=password=)[^&\s]*", "...", text, flags=re.DOTALL)

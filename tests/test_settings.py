@@ -138,6 +138,34 @@ def test_a_trailing_slash_does_no_harm():
     assert loaded["IPFS_GATEWAYS"] == ("https://a/ipfs/",)
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("DATABASE_URL", "mysql://market:secret@host/market"),
+        ("DATABASE_URL", "host=database user=market password=secret"),
+        ("DATABASE_URL", "market:secret@database/market"),
+        ("DATABASE_URL", "postgresql://market:secret@host/mar\0ket"),
+        ("DATABASE_URL", "postgresql://market:secret\ud800@host/market"),
+        ("DATABASE_URL", "postgresql:market,secret,password=secret"),
+        ("SANDBOX_DATABASE_URL", "postgresql://market:secret@host/market"),
+        ("SANDBOX_DATABASE_URL", "postgresql://market:s/secret@host/market"),
+        ("SANDBOX_DATABASE_URL", "postgresql://host/market?user=market&password=secret"),
+        ("MEDIA_URL", "postgresql://market:secret@host/market"),
+        ("MIRROR_NODE_URL", "https://market:secret@mirror.example"),
+    ],
+)
+def test_a_refused_address_is_told_without_its_password(name, value):
+    with pytest.raises(SettingError, match=f"MARKETPLACE_{name}") as refused:
+        load({name: value}, {})
+    assert "secret" not in str(refused.value)
+    assert refused.value.__suppress_context__ or refused.value.__context__ is None
+
+
+def test_an_address_of_postgresql_may_be_written_shorter():
+    loaded = load({"DATABASE_URL": "postgres://a,b:5433/market"}, {})
+    assert loaded["DATABASE_URL"] == "postgresql://a,b:5433/market"
+
+
 def test_two_apps_share_nothing(tmp_path):
     one = create_app(NAME="One", API_PREFIX="/one", **settings(tmp_path / "one"))
     two = create_app(NAME="Two", **settings(tmp_path / "two"))

@@ -4,11 +4,9 @@ import re
 
 from flask import Blueprint, Response, abort, current_app, request, send_file
 
-from marketplace.store.media import PLACEHOLDER
+from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
 
 KEY = re.compile(r"[0-9a-f]{64}\.(?:webp|gif|png)")
-TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
-MAX_AGE_SECONDS = 31_536_000
 
 blp = Blueprint("media", __name__)
 

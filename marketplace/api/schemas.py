@@ -270,6 +270,14 @@ class StatusSchema(Schema):
     database = fields.String(
         required=True, metadata=described("Whether the database answers", "reachable")
     )
+    mirror_node_rate = fields.Integer(
+        data_key="mirrorNodeRate",
+        required=True,
+        metadata=described(
+            "Requests a second that this machine may make to the mirror node: its share of the limit",
+            40,
+        ),
+    )
     last_sync = Milliseconds(
         data_key="lastSync",
         required=True,

@@ -20,5 +20,6 @@ def show_status():
         "version": __version__,
         "network": current_app.config["NETWORK"],
         "database": "reachable",
+        "mirror_node_rate": current_app.config["MIRROR_NODE_RATE"],
         "last_sync": last_sync and last_sync["finished_at"],
     }

@@ -85,7 +85,7 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
         else:
             missing = "images were left out"
     except (FetchError, ImageUnusable, ImagesBusy, MediaUnreachable) as reason:
-        missing, is_final = str(reason), isinstance(reason, (Unfetchable, ImageUnusable))
+        missing, is_final = text(str(reason)), isinstance(reason, (Unfetchable, ImageUnusable))
         if isinstance(reason, (ImagesBusy, MediaUnreachable)):
             attempts -= 1  # not the NFT's fault
     return {

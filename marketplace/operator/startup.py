@@ -11,20 +11,25 @@ from marketplace import __version__
 
 def describe(app: Flask, addresses: list) -> str:
     """The lines to print, for the addresses of the sockets that are listened on."""
-    config = app.config
+    config, database = app.config, app.extensions["database"]
+    share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
     lines = [
         f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
         f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
-        f" {', '.join(map(_written, addresses))}, data in {app.extensions['database'].name}",
-        *(f"Warning: {warning}" for warning in warnings(config, addresses)),
+        f" {', '.join(map(_written, addresses))}, data in {database.name}",
+        f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
+        *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
     if hello := app.extensions.get("hello"):
         lines.append(hello(app))
     return "\n".join(lines)
 
 
-def warnings(config: dict, addresses: list) -> Iterator[str]:
-    """A sentence for everything that is unsafe about these settings on these addresses."""
+def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator[str]:
+    """A sentence for everything that is unsafe about these settings on these addresses.
+
+    ``is_shared``: other machines may serve the same database.
+    """
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
     exposed = [address for address in addresses if not _is_local(address)]
@@ -47,6 +52,12 @@ def warnings(config: dict, addresses: list) -> Iterator[str]:
         yield (
             f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, and {_written(exposed[0])}"
             " may be reached past the proxy: who does so may claim any address"
+        )
+    if is_shared and config["MEDIA_URL"].startswith("file:"):
+        yield (
+            f"MARKETPLACE_MEDIA_URL is {config['MEDIA_URL']}, a folder of this machine: another machine"
+            " on the same database does not have its images. Set it to a bucket (s3://bucket/prefix), unless"
+            " this is the only machine, or they share the folder"
         )
     if config["CORS_ORIGINS"] == ("*",):
         yield (

@@ -82,8 +82,10 @@ def _describe_end(row) -> str:
 @click.argument("name")
 def revoke_command(name):
     """Revoke an access token: it stops working at once."""
-    with write() as db:
-        row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+    row = None
+    if name.isprintable():  # as all are: not bytes that are no text, which no database takes
+        with write() as db:
+            row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
     if row is None:
         raise click.ClickException(f"There is no living token named {name}")
     say(f"Revoked {name}")

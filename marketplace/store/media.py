@@ -13,6 +13,8 @@ from obstore.store import LocalStore, S3Store
 from marketplace.errors import MediaUnreachable
 from marketplace.settings import SettingError
 
+TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
+MAX_AGE_SECONDS = 31_536_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 TIMEOUT = {"timeout": "10s", "connect_timeout": "3s", "allow_http": True}
 RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=10)}
@@ -39,13 +41,20 @@ class MediaStore:
         """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
         try:
-            obstore.put(self._store, key, content)
+            obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
         except (OSError, GenericError) as error:
             current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error
         return key
+
+    def _attributes(self, extension: str) -> dict[str, str] | None:
+        """What a bucket tells whoever fetches an image from it, as we do; a folder tells nothing."""
+        if self._folder:
+            return None
+        cached = f"public, max-age={MAX_AGE_SECONDS}, immutable"
+        return {"Content-Type": TYPES[extension], "Cache-Control": cached}
 
     def get(self, key: str) -> bytes | None:
         """The image, or None where there is none of that key. Raises MediaUnreachable."""

@@ -13,6 +13,7 @@ import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from functools import cache
+from urllib.parse import quote
 
 import psycopg
 from psycopg import errors
@@ -44,6 +45,10 @@ SESSION = {
     "default_transaction_read_only": "on",
     "lock_timeout": f"{LOCK_SECONDS}s",
     "idle_in_transaction_session_timeout": "10s",
+    # Whose machine is lost without a word keeps its locks for half a minute, not for hours.
+    "tcp_keepalives_idle": 15,
+    "tcp_keepalives_interval": 5,
+    "tcp_keepalives_count": 3,
 }
 CLIENT = {
     "application_name": "nft-marketplace-service",
@@ -66,8 +71,23 @@ BUSY = (
     errors.DeadlockDetected,
     errors.SerializationFailure,
 )
-# Classes of SQLSTATE: insufficient resources, and errors of the system around the server.
-UNUSABLE = ("53", "58")
+# What SQLSTATE begins with: insufficient resources, errors of the system around the server, and what an
+# operator has taken away: privileges, tables, the schema.
+UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
+
+# One @ at most, before the first slash: where a password holds these as they are, libpq takes the rest of it
+# for a host, a port or a name, and repeats it.
+ADDRESS = re.compile(r"postgresql://([^@/?]*@)?[^@?]*([?].*)?")
+CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
+POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
+# What a server says of a connection that it refuses, and the way out.
+WAYS_OUT = {
+    'database ".*" does not exist': f"Create it: {CREATE}",
+    "startup parameter": f"Perhaps {POOLER}",
+    "SSL|pg_hba|certificate": "See to sslmode in the address, and to the server's ssl and pg_hba.conf",
+    "password|authentication|role": "See to the user and the password in the address, or in ~/.pgpass",
+    "": "One of its servers must be there as the primary: see to the address, and to the servers",
+}
 
 # SQLite's types and words, as schema.sql and the upgrades have them.
 DDL = {
@@ -76,7 +96,10 @@ DDL = {
     r"\) STRICT\b": ")",
     r"\) VIRTUAL\b": ") STORED",
 }
-LOCK = 0x6E66746D  # "nftm": the first half of the keys of our advisory locks
+# The first half of the keys of our advisory locks; the other half is of the schema.
+TURN = 0x6E66746D  # "nftm": who makes the tables, or upgrades them
+LEAD = TURN + 1
+USE = TURN + 2  # shared by all who read and write; who upgrades has it alone
 
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
@@ -107,13 +130,15 @@ class Servers:
         """Raises DatabaseUnreadable for an address that makes no sense."""
         try:
             given = conninfo_to_dict(url)
-        except psycopg.ProgrammingError:
-            # The library's words may repeat the password.
+        except (psycopg.ProgrammingError, UnicodeError):
+            given = {}
+        if not given or not ADDRESS.fullmatch(url) or not _are_ports(given.get("port", "")):
+            # Without a word of the library, or of the address: they may repeat the password.
             raise DatabaseUnreadable(
                 "MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"
                 " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
-                " % @ : / are written as %25 %40 %3A %2F"
-            ) from None
+                " % @ : / ? are written as %25 %40 %3A %2F %3F"
+            )
         self._password = given.get("password") or os.environ.get("PGPASSWORD")
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         given["options"] = f"{given.get('options', '')} {settings}".strip()
@@ -131,7 +156,7 @@ class Servers:
                 raise DatabaseUnreachable(self._failure[1])
             try:
                 return self._find_primary()
-            except psycopg.OperationalError as error:
+            except psycopg.Error as error:
                 self.give_up(self.words(error))
                 raise DatabaseUnreachable(self._failure[1]) from error
 
@@ -147,8 +172,8 @@ class Servers:
                 session = Session.connect(
                     **self._common | self._hosts[0], autocommit=True, row_factory=dict_row
                 )
-            except psycopg.OperationalError as error:
-                reasons.append(str(error))
+            except psycopg.Error as error:
+                reasons.append(self.words(error))
                 self._hosts.append(self._hosts.pop(0))  # whoever comes next begins with another one
                 if time.monotonic() > until - CLIENT["connect_timeout"]:
                     break
@@ -157,10 +182,17 @@ class Servers:
                 return session
         raise psycopg.OperationalError("; ".join(reasons))
 
-    def words(self, error: object) -> str:
+    def words(self, error: psycopg.Error | str) -> str:
         """The server's own words, in one line, without the password."""
-        words = " ".join(str(error).split())
-        return words.replace(self._password, "...") if self._password else words
+        primary = error.diag.message_primary if isinstance(error, psycopg.Error) else None
+        words = " ".join((primary or str(error)).split())
+        if not self._password:
+            return words
+        return re.sub(rf"(?<!\w){re.escape(self._password)}(?!\w)", "...", words)
+
+    def renew(self) -> None:
+        """After a fork: nobody of this process is connecting."""
+        self._connecting = threading.Lock()
 
 
 def _split_hosts(given: dict) -> list[dict]:
@@ -180,9 +212,14 @@ def _split_hosts(given: dict) -> list[dict]:
     return [{name: values[i % len(values)] for name, values in lists.items()} for i in range(count)]
 
 
+def _are_ports(ports: str | int) -> bool:
+    return all(re.fullmatch("[0-9]{0,5}", port) for port in str(ports).split(","))
+
+
 def _written(host: dict) -> str:
-    name = host.get("host") or host.get("hostaddr") or ""
-    return f"{name}:{host['port']}" if "port" in host else name
+    name = quote(host.get("host") or host.get("hostaddr") or "", safe=":@")  # a socket's folder
+    name = f"[{name}]" if ":" in name else name
+    return f"{name}:{host['port']}" if host.get("port") else name
 
 
 class Connection:
@@ -331,7 +368,6 @@ class Database(Engine):
         super().__init__(self._servers.name, schema, owners)
         self._local = threading.local()
         with self.turn() as session:
-            self._require_fit(session)
             if not self._tables(session):
                 self._make(session)
             self._found = self._look(session)
@@ -344,7 +380,7 @@ class Database(Engine):
             session.patience = None
             session.execute("SET lock_timeout = 0")
             sql = "SELECT pg_advisory_lock(:lock, hashtext(current_schema()))"
-            session.execute(sql, {"lock": LOCK})
+            session.execute(sql, {"lock": TURN})
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             yield session
 
@@ -353,18 +389,29 @@ class Database(Engine):
         """Raise DatabaseUnreadable in place of what the server says."""
         try:
             yield
+        except errors.InsufficientPrivilege as error:
+            raise self._unfit(
+                f"{self._servers.words(error)}. Make this user the owner of the database and its tables, or"
+                " GRANT it USAGE, CREATE ON SCHEMA and ALL ON ALL TABLES IN SCHEMA public"
+            ) from error
         except psycopg.Error as error:
             raise self._unfit(self._servers.words(error)) from error
 
     def _connect_first(self) -> Session:
+        """Connect for other things than a request. Raises DatabaseUnreadable for what is not fit for it."""
         try:
-            return self._servers.connect()
+            session = self._servers.connect()
         except DatabaseUnreachable as error:
-            raise self._unfit(
-                f"{error.reason}. One of its servers must be there as the primary, and let this user in:"
-                " see to the address, the password, pg_hba.conf and sslmode, and connect to PostgreSQL"
-                " itself, not to a pooler"
-            ) from error
+            reason = error.reason.rstrip(".?")
+            way = next(way for words, way in WAYS_OUT.items() if re.search(words, reason))
+            raise self._unfit(f"{reason}. {way}") from error
+        try:
+            # Before anything is locked: a pooler would keep that for whoever comes next.
+            self._require_fit(session)
+        except BaseException:
+            session.close()
+            raise
+        return session
 
     def _unfit(self, reason: str) -> DatabaseUnreadable:
         return DatabaseUnreadable(f"MARKETPLACE_DATABASE_URL: {self.name} can't be used: {reason}")
@@ -382,16 +429,13 @@ class Database(Engine):
         """
         row = session.execute(sql).fetchone()
         if row["pid"] != session.info.backend_pid:
-            raise self._unfit(
-                "a pooler (such as pgbouncer) stands before it, and would let others have our session"
-                " between two statements: connect to PostgreSQL itself"
-            )
+            raise self._unfit(POOLER)
         # The provider b is PostgreSQL's own, which sorts by code points, too.
         is_c = row["collation"] in ("C", "POSIX") or row["provider"] == "b"
         if not is_c or row["encoding"] != "UTF8":
             raise self._unfit(
                 f"its collation is {row['collation']} and its encoding {row['encoding']}, where C and"
-                " UTF8 are needed: CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
+                f" UTF8 are needed: {CREATE}"
             )
         if row["schema"] is None:
             raise self._unfit("none of the schemas in its search_path exists: create one")
@@ -401,15 +445,9 @@ class Database(Engine):
         return {row["tablename"] for row in session.execute(sql)}
 
     def _make(self, session: Session) -> None:
-        try:
-            with self._changing(session):
-                session.execute(translate_ddl(self.schema.sql))
-                self._mark(session, self.schema.version)
-        except errors.InsufficientPrivilege as error:
-            raise self._unfit(
-                f"{self._servers.words(error)}. Make this user the database's owner, or GRANT USAGE,"
-                " CREATE ON SCHEMA public to it"
-            ) from error
+        with self._changing(session):
+            session.execute(translate_ddl(self.schema.sql))
+            self._mark(session, self.schema.version)
 
     @contextmanager
     def _changing(self, session: Session) -> Iterator[None]:
@@ -454,6 +492,8 @@ class Database(Engine):
         """Connect for a thread, and see that the database is what it was at the start."""
         session = self._servers.connect()
         try:
+            sql = "SELECT pg_advisory_lock_shared(:lock, hashtext(current_schema()))"
+            session.execute(sql, {"lock": USE})
             self._found = self._look(session)
             self.require_current()
         except psycopg.Error as error:
@@ -518,15 +558,10 @@ class Database(Engine):
             self._found = self._look(session)
 
     def _require_alone(self, session: Session) -> None:
-        sql = """
-            SELECT COUNT(*) AS others FROM pg_stat_activity
-            WHERE datname = current_database() AND pid <> pg_backend_pid()
-              AND application_name = :name
-              AND pid NOT IN (SELECT pid FROM pg_locks WHERE locktype = 'advisory' AND classid = :lock)
-        """
-        parameters = {"name": CLIENT["application_name"], "lock": LOCK}
-        if others := session.execute(sql, parameters).fetchone()["others"]:
-            raise DatabaseInUse(f"{self.name} is in use: others have {others} connections to it")
+        """See that nobody else has it open, nor opens it until this session ends."""
+        sql = "SELECT pg_try_advisory_lock(:lock, hashtext(current_schema())) AS is_alone"
+        if not session.execute(sql, {"lock": USE}).fetchone()["is_alone"]:
+            raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
     @property
     def path(self):
@@ -558,7 +593,7 @@ class Leadership:
                 sql = """
                     SELECT pg_try_advisory_lock(:lock, hashtext(current_schema() || :name)) AS is_ours
                 """
-                parameters = {"lock": LOCK + 1, "name": f".{self._name}"}
+                parameters = {"lock": LEAD, "name": f".{self._name}"}
                 if session.execute(sql, parameters).fetchone()["is_ours"]:
                     self._session, session = session, None
                     return True
@@ -601,4 +636,9 @@ def _close_all() -> None:
         database.close()
 
 
-os.register_at_fork(before=_close_all)
+def _renew_all() -> None:
+    for database in list(_databases):
+        database._servers.renew()
+
+
+os.register_at_fork(before=_close_all, after_in_child=_renew_all)

@@ -184,6 +184,8 @@ def test_it_says_what_it_serves(tmp_path):
     assert service.output.count("mainnet, account 0.0.4321") == 1
     assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
     assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
+    rate = "Asking https://mainnet.mirrornode.hedera.com at most 40 times a second\n"
+    assert rate in service.output
 
 
 def test_a_setting_that_makes_no_sense_stops_the_start_in_one_sentence(tmp_path):
@@ -227,3 +229,13 @@ def test_it_warns_about_what_is_unsafe(settings, address, warned):
     assert len(warnings) == len(warned), warnings
     for words, warning in zip(warned, warnings, strict=True):
         assert words in warning
+
+
+@pytest.mark.parametrize(
+    ("media", "warned"), [("file:media", ["MARKETPLACE_MEDIA_URL is file:media"]), ("s3://nft", [])]
+)
+def test_it_warns_of_images_that_other_machines_do_not_have(media, warned):
+    loaded = load({"MEDIA_URL": media}, {})
+    assert list(startup.warnings(loaded, [("127.0.0.1", 8000)])) == []
+    warnings = startup.warnings(loaded, [("127.0.0.1", 8000)], is_shared=True)
+    assert [warning.partition(",")[0] for warning in warnings] == warned

@@ -7,13 +7,13 @@ import sys
 import pytest
 
 from marketplace import ledger as outside
-from marketplace import times
+from marketplace import create_app, times
 from marketplace.ledger import mirror
 from marketplace.market import reports, sales
 from marketplace.market.transactions import listing_memo
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, BOB, TOKEN
+from tests.conftest import ALICE, BOB, TOKEN, settings
 from tests.network import serve
 from tests.serving import ROOT
 
@@ -217,6 +217,11 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatc
     assert result.exit_code == 1
     assert "not checked: 1" in result.output
     assert "run it again" in result.output
+
+
+def test_the_status_says_how_often_the_mirror_node_is_asked(tmp_path):
+    client = create_app(MIRROR_NODE_RATE="16", **settings(tmp_path)).test_client()
+    assert client.get("/status").json["mirrorNodeRate"] == 16
 
 
 def test_the_status_shows_the_last_sync(client, sync):

@@ -71,6 +71,9 @@ def test_a_bucket_keeps_images(tmp_path, bucket):
     assert r.data[8:12] == b"WEBP"
     [item] = boto3.client("s3").list_objects_v2(Bucket=bucket)["Contents"]
     assert item["Key"] == f"optimised/{path.removeprefix('/media/')}"
+    told = boto3.client("s3").head_object(Bucket=bucket, Key=item["Key"])
+    assert told["ContentType"] == "image/webp"
+    assert told["CacheControl"] == "public, max-age=31536000, immutable"
     assert not (tmp_path / "media").exists()
 
 
