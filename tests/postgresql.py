@@ -308,6 +308,18 @@ class Cluster:
             if server.is_running:
                 server.follow(self.proxies[standby].port)
 
+    def fail_over(self):
+        """Kill the primary where it still runs, and promote the standby that has most of what it wrote."""
+        self.primary.kill()
+        standbys = [server for server in self.standbys if server.is_running]
+        receiving = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'"
+        for standby in standbys:
+            until(lambda it=standby: it.execute(receiving) == [(0,)], "a standby still receives")
+        received = """
+            SELECT GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'
+        """
+        self.promote(max(standbys, key=lambda standby: standby.execute(received)))
+
     def switch(self, standby):
         """Let a standby take over as planned; the primary comes back as a standby of it."""
         before = self.primary

@@ -3,6 +3,7 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 import urllib.request
 from contextlib import contextmanager
@@ -54,6 +55,7 @@ class Service:
         self.url = environ.get("MARKETPLACE_PUBLIC_URL")
         self.environ = environ
         self.process = None
+        self.log = None
         self.output = None  # what it printed, once it has stopped
 
     def run(self, *command, check=True):
@@ -80,7 +82,12 @@ class Service:
 
     def stop(self):
         self.process.terminate()
-        self.output = self.process.communicate(timeout=PATIENCE_SECONDS)[0]
+        self.process.wait(PATIENCE_SECONDS)
+        self.output = self.printed()
+
+    def printed(self):
+        self.log.seek(0)
+        return self.log.read()
 
 
 @contextmanager
@@ -94,19 +101,25 @@ def _serve(folder, port, arguments, configuration, settings):
     defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
     environ = environment(**defaults | settings)
     service = Service(folder, port, environ)
+    # Not a pipe: one that nobody empties stops who writes much into it.
+    with tempfile.TemporaryFile("w+") as service.log:
+        yield from _run(service, configuration, arguments)
+
+
+def _run(service, configuration, arguments):
+    folder, port = service.folder, service.port
     service.process = subprocess.Popen(
         ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments],
         cwd=folder,
-        env=environ,
-        stdout=subprocess.PIPE,
+        env=service.environ,
+        stdout=service.log,
         stderr=subprocess.STDOUT,
-        text=True,
     )
     try:
         started = time.monotonic()
         local = Service(folder, port, {"MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}"})
         while not local.answers():
-            assert service.process.poll() is None, service.process.stdout.read()
+            assert service.process.poll() is None, service.printed()
             assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
             time.sleep(0.05)
         yield service

@@ -1,0 +1,39 @@
+"""Servers of PostgreSQL fail under two services: nothing acknowledged is lost, nothing stale is answered."""
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from tests.failover import FAULTS, TOKEN, stage
+
+
+@pytest.fixture(scope="module")
+def this(tmp_path_factory):
+    with stage(tmp_path_factory.mktemp("failover")) as this:
+        yield this
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_is_lost_and_nothing_is_stale(this, fault):
+    outcome = this.suffer(FAULTS[fault], seconds=0.5)
+    assert outcome.lost == 0
+    assert outcome.stale == []
+    assert outcome.wrong == []
+    assert outcome.late == 0
+    assert outcome.acknowledged > 20
+    assert outcome.read > 20
+    assert outcome.slowest < 15  # five on a machine that has nothing else to do
+
+
+def test_nobody_is_refused_after_a_failover_that_nobody_saw(this):
+    this.add(this.services[0], 1)
+
+    def write_and_read(i):
+        service = this.services[i % 2]
+        this.prepare(service, next(this.serial_numbers))
+        return this.ask(service, f"/v1/nft/{TOKEN}/1")["serialNo"]
+
+    with ThreadPoolExecutor(32) as clients:
+        assert set(clients.map(write_and_read, range(96))) == {1}
+        FAULTS["kill_the_primary"](this.servers)
+        assert set(clients.map(write_and_read, range(96))) == {1}
