@@ -28,6 +28,7 @@ from marketplace.errors import (
 from marketplace.ledger import mirror_node
 from marketplace.ledger.answers import Nft
 from marketplace.market import reconciler, records
+from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
 from marketplace.store.database import read, write
@@ -64,11 +65,11 @@ class Done(enum.Enum):
 UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
 
 
-def sync(stop: threading.Event | None = None) -> Counter[Done]:
-    """Bring everything in line with the ledger, once. Returns how often what was done."""
+def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Done]:
+    """Bring everything in line with the ledger, once, or a share of it. Returns how often what was done."""
     stop = stop or threading.Event()
     now = times.now()
-    differing = _find_all_differing(stop)
+    differing = _find_all_differing(stop, share)
     checked = {account: found for account, found in differing.items() if isinstance(found, list)}
     looked = [*_for_each(look, _in_turns(checked.values()), stop, LOOKING_SECONDS)]
     accounts = _in_turns([account] * len(found) for account, found in checked.items())
@@ -77,22 +78,22 @@ def sync(stop: threading.Event | None = None) -> Counter[Done]:
     }
     for account in checked.keys() - unfinished:
         _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
-    incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), COMPLETED_AT_ONCE)
+    incomplete = _list_incomplete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
     counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
     counts[Done.NOT_CHECKED] += len(differing) - len(checked)
     if not stop.is_set() and all(done.is_final for done in +counts):
         with write() as db:
-            queries.mark_job_finished(db, "sync", times.to_iso(now))
+            queries.mark_job_finished(db, share.name("sync"), times.to_iso(now))
     if stop.is_set():
         del counts[Done.NOT_CHECKED]  # nobody expects it
     return +counts  # without the zeros
 
 
-def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
+def _find_all_differing(stop: threading.Event, share: Share) -> dict[str, list | Done]:
     """For each account what differs; no list for one that could not be asked about."""
-    sellers = _shuffled(row["account_id"] for row in queries.list_sellers(read()))
-    preparers = {row["account_id"] for row in queries.list_preparers(read())}
+    sellers = _shuffled(filter(share.has, _account_ids(queries.list_sellers(read()))))
+    preparers = set(filter(share.has, _account_ids(queries.list_preparers(read()))))
     # Whoever may write can make others of these: sellers do not wait for them.
     others = _shuffled(preparers - set(sellers))
     found = [
@@ -100,6 +101,17 @@ def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
         *_for_each(find_differing, others, stop, PREPARERS_SECONDS),
     ]
     return dict(zip([*sellers, *others], found, strict=True))
+
+
+def _account_ids(rows: list) -> list[str]:
+    return [row["account_id"] for row in rows]
+
+
+def _list_incomplete(share: Share) -> list:
+    """The NFTs of a share that are to be completed next."""
+    many = COMPLETED_AT_ONCE * share.of
+    rows = queries.list_incomplete(read(), times.to_iso(times.now()), many)
+    return [nft for nft in rows if share.has(nft["token"], nft["serial_no"])]
 
 
 def find_differing(account_id: str) -> list[Any]:
@@ -207,12 +219,12 @@ def _name(item: Any) -> str:
     return item if isinstance(item, str) else f"{item[0]} #{item[1]}"
 
 
-def watch(seconds: int, stop: threading.Event) -> None:
+def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:
     """Sync again and again, with a pause between, until told to stop. Says only what changed."""
     while not stop.is_set():
         try:
             with explained():
-                counts = sync(stop)
+                counts = sync(stop, share)
             if counts.keys() - UNREMARKABLE:
                 say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
         except (MarketplaceError, OSError) as error:
@@ -226,9 +238,9 @@ def summary(counts: Counter[Done]) -> str:
 
 
 @contextmanager
-def leadership(app: Flask, stop: threading.Event) -> Iterator[None]:
-    """Let one watcher of a database work at a time; another one waits for its turn."""
-    with open(f"{app.config['DATABASE_URL']}.watch", "w") as lock:
+def leadership(app: Flask, stop: threading.Event, name: str) -> Iterator[None]:
+    """Let one watcher of a share work at a time; another one waits for its turn."""
+    with open(f"{app.config['DATABASE_URL']}.{name}", "w") as lock:
         if not _take(lock):
             say("Another watcher is at work: waiting for it to end")
             while not stop.wait(1) and not _take(lock):
@@ -244,15 +256,32 @@ def _take(lock) -> bool:
         return False
 
 
+def _share(text: str) -> Share:
+    try:
+        return Share.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+shared = click.option(
+    "--share",
+    type=_share,
+    metavar="N/M",
+    default=str(ALL),
+    help="Only the Nth of M equal parts, where M watchers share everything out among them.",
+)
+
+
 @click.command("sync", cls=Command)
+@shared
 @with_appcontext
-def sync_command():
+def sync_command(share):
     """Bring everything in line with the ledger, once: for cron.
 
     Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
     book, and completes NFTs whose metadata or image was missing.
     """
-    counts = sync()
+    counts = sync(share=share)
     say(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")
@@ -266,15 +295,17 @@ def sync_command():
     show_default=True,
     help="Seconds between two rounds.",
 )
+@shared
 @with_appcontext
-def watch_command(every):
-    """Do what sync does, again and again, until SIGTERM. One watcher of a database works at a time."""
+def watch_command(every, share):
+    """Do what sync does, again and again, until SIGTERM. One watcher of a share works at a time."""
     stop = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
-    with leadership(current_app, stop):
-        say(f"Watching {current_app.config['NETWORK']}, every {every} s")
-        watch(every, stop)
+    with leadership(current_app, stop, share.name("watch")):
+        part = "" if share == ALL else f", share {share}"
+        say(f"Watching {current_app.config['NETWORK']}{part}, every {every} s")
+        watch(every, stop, share)
     say("Stopped")
 
 
