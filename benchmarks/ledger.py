@@ -14,11 +14,17 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from threading import Lock
+from typing import NamedTuple
+from urllib.request import urlopen
 
 ROOT = Path(__file__).parent.parent
 MARKET, TOKEN = "0.0.9001", "0.0.4000"
+MODIFIED = "1700000000.000000001"  # all NFTs, last
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 PAGE = 100
 
@@ -27,10 +33,24 @@ class Mirror(BaseHTTPRequestHandler):
     """The few paths that import and sync ask for, about NFTs owned in turn by the sellers."""
 
     protocol_version = "HTTP/1.1"
+    disable_nagle_algorithm = True  # it would keep the body for 40 ms, which no latency here says
     nfts = sellers = 0
+    latency = 0.0  # seconds
+    asked = {"requests": 0, "bytes": 0}
+    counting = Lock()
 
     def do_GET(self):
+        if self.path == "/asked":
+            self.send(json.dumps(self.asked).encode())
+            return
+        time.sleep(self.latency)
         body = json.dumps(self.answer()).encode()
+        with self.counting:
+            self.asked["requests"] += 1
+            self.asked["bytes"] += len(body)
+        self.send(body)
+
+    def send(self, body):
         self.send_response(200)
         self.send_header("Content-Type", "application/json")
         self.send_header("Content-Length", str(len(body)))
@@ -65,16 +85,19 @@ def page(path, serials, sellers):
     nfts = [
         {
             "account_id": owner(serial_no, sellers),
+            "created_timestamp": MODIFIED,
+            "delegating_spender": None,
             "deleted": False,
             "metadata": base64.b64encode(f"ipfs://{CID}/{serial_no}.json".encode()).decode(),
-            "modified_timestamp": "1700000000.000000001",
+            "modified_timestamp": MODIFIED,
             "serial_number": serial_no,
             "spender": MARKET,
             "token_id": TOKEN,
         }
         for serial_no in shown
     ]
-    return {"nfts": nfts, "links": {"next": following if len(serials) > PAGE else None}}
+    # A full page has a link to the next, also where nothing follows.
+    return {"nfts": nfts, "links": {"next": following if len(serials) >= PAGE else None}}
 
 
 def metadata(serial_no):
@@ -89,12 +112,39 @@ def metadata(serial_no):
     }
 
 
-def serve(nfts, sellers):
-    Mirror.nfts, Mirror.sellers = nfts, sellers
+def serve(nfts, sellers, latency=0.0):
+    Mirror.nfts, Mirror.sellers, Mirror.latency = int(nfts), int(sellers), float(latency)
     server = ThreadingHTTPServer(("127.0.0.1", 0), Mirror)
     server.daemon_threads = True
     print(server.server_port, flush=True)
     server.serve_forever()
+
+
+class Running(NamedTuple):
+    """A mirror node in a process of its own."""
+
+    url: str
+
+    def asked(self) -> dict:
+        """How many requests it has answered, and with how many bytes."""
+        with urlopen(f"{self.url}/asked") as answer:
+            return json.load(answer)
+
+
+@contextmanager
+def mirror(nfts: int, sellers: int, latency: float = 0) -> Iterator[Running]:
+    words = [
+        sys.executable,
+        "-m",
+        "benchmarks.ledger",
+        "serve",
+        *map(str, (nfts, sellers, latency)),
+    ]
+    with subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            yield Running(f"http://127.0.0.1:{process.stdout.readline().strip()}")
+        finally:
+            process.kill()
 
 
 def run(environ, *words):
@@ -122,12 +172,8 @@ def list_all(environ, sellers):
 
 
 def main(nfts=10_000, sellers=500):
-    command = [sys.executable, "-m", "benchmarks.ledger", "serve", str(nfts), str(sellers)]
-    with (
-        subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as mirror,
-        tempfile.TemporaryDirectory() as folder,
-    ):
-        url = f"http://127.0.0.1:{mirror.stdout.readline().strip()}"
+    with mirror(nfts, sellers) as running, tempfile.TemporaryDirectory() as folder:
+        url = running.url
         environ = os.environ | {
             "MARKETPLACE_NETWORK": "testnet",
             "MARKETPLACE_ACCOUNT_ID": MARKET,
@@ -136,17 +182,14 @@ def main(nfts=10_000, sellers=500):
             "MARKETPLACE_DATABASE_URL": f"sqlite:///{folder}/bench.db",
             "MARKETPLACE_MEDIA_URL": f"file:{folder}/media",
         }
-        try:
-            run(environ, "import", "--no-images", TOKEN)
-            run(environ, "import", "--no-images", TOKEN)
-            list_all(environ, sellers)
-            run(environ, "sync")
-        finally:
-            mirror.kill()
+        run(environ, "import", "--no-images", TOKEN)
+        run(environ, "import", "--no-images", TOKEN)
+        list_all(environ, sellers)
+        run(environ, "sync")
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["serve"]:
-        serve(*map(int, sys.argv[2:]))
+        serve(*sys.argv[2:])
     else:
         main(*map(int, sys.argv[1:]))

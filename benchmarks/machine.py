@@ -40,7 +40,7 @@ def describe() -> dict:
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
         "commit": _say("git", "-C", str(service.ROOT), "describe", "--always", "--dirty"),
-        "processor": _processor(),
+        "processor": processor(),
         "cores": len(os.sched_getaffinity(0)),
         "system": f"{platform.system()} {platform.release()}",
         "load": round(load, 2),
@@ -54,7 +54,7 @@ def describe() -> dict:
     }
 
 
-def _processor() -> str:
+def processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()

@@ -5,8 +5,7 @@ from flask import current_app
 from marketplace import __version__
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import StatusSchema
-from marketplace.store import queries
-from marketplace.store.database import read
+from marketplace.market.shares import find_last_sync
 
 blp = Blueprint("Status", __name__, description="For the operator; asks for no token")
 
@@ -15,11 +14,11 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 @blp.response(200, StatusSchema, description="The service is up")
 def show_status():
     """Show whether the service is up"""
-    last_sync = queries.get_job(read(), "sync")  # fails where the database does
+    last_sync = find_last_sync()  # fails where the database does
     return {
         "version": __version__,
         "network": current_app.config["NETWORK"],
         "database": "reachable",
         "mirror_node_rate": current_app.config["MIRROR_NODE_RATE"],
-        "last_sync": last_sync and last_sync["finished_at"],
+        "last_sync": last_sync,
     }

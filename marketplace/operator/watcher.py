@@ -27,6 +27,7 @@ from marketplace.errors import (
 from marketplace.ledger import mirror_node
 from marketplace.ledger.answers import Nft
 from marketplace.market import reconciler, records
+from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
 from marketplace.store.database import read, write
@@ -63,11 +64,11 @@ class Done(enum.Enum):
 UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
 
 
-def sync(stop: threading.Event | None = None) -> Counter[Done]:
-    """Bring everything in line with the ledger, once. Returns how often what was done."""
+def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Done]:
+    """Bring everything in line with the ledger, once, or a share of it. Returns how often what was done."""
     stop = stop or threading.Event()
     now = times.now()
-    differing = _find_all_differing(stop)
+    differing = _find_all_differing(stop, share)
     checked = {account: found for account, found in differing.items() if isinstance(found, list)}
     looked = [*_for_each(look, _in_turns(checked.values()), stop, LOOKING_SECONDS)]
     accounts = _in_turns([account] * len(found) for account, found in checked.items())
@@ -76,22 +77,22 @@ def sync(stop: threading.Event | None = None) -> Counter[Done]:
     }
     for account in checked.keys() - unfinished:
         _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
-    incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), COMPLETED_AT_ONCE)
+    incomplete = _list_incomplete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
     counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
     counts[Done.NOT_CHECKED] += len(differing) - len(checked)
     if not stop.is_set() and all(done.is_final for done in +counts):
         with write() as db:
-            queries.mark_job_finished(db, "sync", times.to_iso(now))
+            queries.mark_job_finished(db, share.name("sync"), times.to_iso(now))
     if stop.is_set():
         del counts[Done.NOT_CHECKED]  # nobody expects it
     return +counts  # without the zeros
 
 
-def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
+def _find_all_differing(stop: threading.Event, share: Share) -> dict[str, list | Done]:
     """For each account what differs; no list for one that could not be asked about."""
-    sellers = _shuffled(row["account_id"] for row in queries.list_sellers(read()))
-    preparers = {row["account_id"] for row in queries.list_preparers(read())}
+    sellers = _shuffled(filter(share.has, _account_ids(queries.list_sellers(read()))))
+    preparers = set(filter(share.has, _account_ids(queries.list_preparers(read()))))
     # Whoever may write can make others of these: sellers do not wait for them.
     others = _shuffled(preparers - set(sellers))
     found = [
@@ -99,6 +100,17 @@ def _find_all_differing(stop: threading.Event) -> dict[str, list | Done]:
         *_for_each(find_differing, others, stop, PREPARERS_SECONDS),
     ]
     return dict(zip([*sellers, *others], found, strict=True))
+
+
+def _account_ids(rows: list) -> list[str]:
+    return [row["account_id"] for row in rows]
+
+
+def _list_incomplete(share: Share) -> list:
+    """The NFTs of a share that are to be completed next."""
+    many = COMPLETED_AT_ONCE * share.of
+    rows = queries.list_incomplete(read(), times.to_iso(times.now()), many)
+    return [nft for nft in rows if share.has(nft["token"], nft["serial_no"])]
 
 
 def find_differing(account_id: str) -> list[Any]:
@@ -206,36 +218,38 @@ def _name(item: Any) -> str:
     return item if isinstance(item, str) else f"{item[0]} #{item[1]}"
 
 
-def watch(seconds: int, stop: threading.Event) -> None:
+def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:
     """Sync again and again, with a pause between, until told to stop. Says only what changed.
 
-    One watcher of a database works at a time, on whatever machine; another one waits for its turn.
+    One watcher of a share works at a time, on whatever machine; another one waits for its turn.
     """
     was_leading = None
-    with closing(current_app.extensions["database"].leadership("watch")) as leadership:
+    database = current_app.extensions["database"]
+    with closing(database.leadership(share.name("watch"))) as leadership:
         while not stop.is_set():
             try:
                 is_leading = leadership.take()
                 if is_leading != was_leading:
-                    say(_describe(is_leading, seconds))
+                    say(_describe(is_leading, seconds, share))
                 was_leading = is_leading
                 if is_leading:
-                    _go_round(stop)
+                    _go_round(stop, share)
                 stop.wait(seconds if is_leading else 1)
             except (MarketplaceError, OSError) as error:
                 say(f"This round failed: {error}", err=True)
                 stop.wait(seconds)
 
 
-def _describe(is_leading: bool, seconds: int) -> str:
+def _describe(is_leading: bool, seconds: int, share: Share) -> str:
     if is_leading:
-        return f"Watching {current_app.config['NETWORK']}, every {seconds} s"
+        part = "" if share == ALL else f", share {share}"
+        return f"Watching {current_app.config['NETWORK']}{part}, every {seconds} s"
     return "Another watcher is at work: waiting for it to end"
 
 
-def _go_round(stop: threading.Event) -> None:
+def _go_round(stop: threading.Event, share: Share) -> None:
     with explained():
-        counts = sync(stop)
+        counts = sync(stop, share)
     if counts.keys() - UNREMARKABLE:
         say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
 
@@ -245,15 +259,32 @@ def summary(counts: Counter[Done]) -> str:
     return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])
 
 
+def _share(text: str) -> Share:
+    try:
+        return Share.parse(text)
+    except ValueError as error:
+        raise click.BadParameter(str(error)) from None
+
+
+shared = click.option(
+    "--share",
+    type=_share,
+    metavar="N/M",
+    default=str(ALL),
+    help="Only the Nth of M equal parts, where M watchers share everything out among them.",
+)
+
+
 @click.command("sync", cls=Command)
+@shared
 @with_appcontext
-def sync_command():
+def sync_command(share):
     """Bring everything in line with the ledger, once: for cron.
 
     Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
     book, and completes NFTs whose metadata or image was missing.
     """
-    counts = sync()
+    counts = sync(share=share)
     say(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")
@@ -267,13 +298,14 @@ def sync_command():
     show_default=True,
     help="Seconds between two rounds.",
 )
+@shared
 @with_appcontext
-def watch_command(every):
-    """Do what sync does, again and again, until SIGTERM. One watcher of a database works at a time."""
+def watch_command(every, share):
+    """Do what sync does, again and again, until SIGTERM. One watcher of a share works at a time."""
     stop = threading.Event()
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, lambda *_: stop.set())
-    watch(every, stop)
+    watch(every, stop, share)
     say("Stopped")
 
 

@@ -302,8 +302,8 @@ def mark_access_token_revoked(db, name, revoked_at):
 # Jobs
 
 
-def get_job(db, name):
-    return db.execute("SELECT * FROM job WHERE name = :name", {"name": name}).fetchone()
+def list_jobs(db):
+    return db.execute("SELECT * FROM job").fetchall()
 
 
 def mark_job_finished(db, name, finished_at):

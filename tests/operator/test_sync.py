@@ -3,14 +3,18 @@
 import signal
 import subprocess
 import sys
+from collections import Counter
 
 import pytest
 
-from marketplace import ledger as outside
 from marketplace import create_app, times
+from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import reports, sales
+from marketplace.market.shares import Share
 from marketplace.market.transactions import listing_memo
+from marketplace.operator.watcher import Done
+from marketplace.operator.watcher import sync as sync_share
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, TOKEN, settings
@@ -241,8 +245,8 @@ def environ(tmp_path):
     }
 
 
-def watcher(environ):
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", "--every", "1"]
+def watcher(environ, *options):
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", "--every", "1", *options]
     return subprocess.Popen(
         command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
     )
@@ -266,6 +270,61 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
     second.send_signal(signal.SIGTERM)
     assert second.communicate(timeout=60)[0] == "Stopped\n"
     assert second.returncode == 0
+
+
+def test_shares_do_together_what_one_watcher_does(app, client, ledger, lister, sync, asked):
+    accounts = [f"0.0.{number}" for number in range(3001, 3013)]
+    for serial_no, account_id in enumerate(accounts, 1):
+        lister((TOKEN, serial_no), account_id=account_id)
+    for serial_no, account_id in enumerate(accounts[:5], 1):
+        ledger.hand_over((TOKEN, serial_no), BOB)
+        nobody_knows = TOKEN, 100 + serial_no
+        ledger.mint(nobody_knows, account_id, times.now())
+        ledger.approve(nobody_knows, account_id, "0.0.9001", listing_memo(*nobody_knows, 5, "Foo"))
+    asked.clear()
+    with app.app_context():
+        done = [sync_share(share=Share(number, 3)) for number in (1, 2, 3)]
+        incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), 100)
+
+    assert all(counts[Done.SELLERS] for counts in done)
+    total = sum(done, Counter())
+    # What one share finds, another one may have to complete, in its next round.
+    assert total.pop(Done.COMPLETED, 0) + len(incomplete) == 5
+    assert total == {Done.SELLERS: 12, Done.TAKEN_OFF: 5, Done.LISTED: 5}
+    assert sorted(path for path in asked if path.startswith("/accounts/")) == [
+        f"/accounts/{account_id}/nfts" for account_id in accounts
+    ]
+    assert client.get("/status").json["lastSync"].startswith("20")
+    assert sync().startswith("sellers checked: 12")
+    assert sync() == "sellers checked: 12\n"
+
+
+def test_the_status_waits_for_all_shares(app, client):
+    for number in (1, 2):
+        assert client.get("/status").json["lastSync"] is None
+        command = ["sync", "--share", f"{number}/2"]
+        assert app.test_cli_runner().invoke(args=command).output == "Nothing to do\n"
+    assert client.get("/status").json["lastSync"].startswith("20")
+
+
+def test_what_is_no_share_is_refused(app):
+    ended = app.test_cli_runner().invoke(args=["sync", "--share", "4/3"])
+    assert ended.exit_code == 2
+    assert "Invalid value for '--share': '4/3' is not a share (2/3: the second" in ended.output
+
+
+def test_a_share_has_one_watcher_and_another_share_its_own(environ):
+    watchers = []
+    for share, said in (
+        ("1/2", "Watching sandbox, share 1/2, every 1 s\n"),
+        ("2/2", "Watching sandbox, share 2/2, every 1 s\n"),
+        ("2/2", "Another watcher is at work: waiting for it to end\n"),
+    ):
+        watchers.append(watcher(environ, "--share", share))
+        assert watchers[-1].stdout.readline() == said
+    for process in watchers:
+        process.send_signal(signal.SIGTERM)
+        assert process.communicate(timeout=60)[0].endswith("Stopped\n")
 
 
 def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
