@@ -10,6 +10,8 @@ from benchmarks.plan import FULL, QUICK, listed_of
 from benchmarks.rows import Row
 from benchmarks.server import cores, free_port
 
+pytestmark = pytest.mark.sqlite("its own tables")
+
 
 @pytest.fixture
 def table(tmp_path):

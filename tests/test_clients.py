@@ -18,6 +18,8 @@ from marketplace import create_app
 from tests.conftest import settings
 from tests.serving import BIN, serve
 
+pytestmark = pytest.mark.sqlite("a client sees no engine")
+
 FOLDER = Path(__file__).parent / "clients"
 TYPESCRIPT = FOLDER / "typescript"
 TOOLS = "node_modules/.bin"

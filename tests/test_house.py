@@ -9,6 +9,8 @@ import pytest
 from marketplace import create_app
 from tests.conftest import settings
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "marketplace").rglob("*.py"))
 WORDS = {"errors", "ids", "times", "settings"}

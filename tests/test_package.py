@@ -19,6 +19,8 @@ import pytest
 from marketplace import __version__
 from tests.serving import BIN, PATIENCE_SECONDS, ROOT, reserved_port
 
+pytestmark = pytest.mark.sqlite("an installation is the same")
+
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
@@ -169,7 +171,15 @@ def test_its_metadata_says_what_it_needs(wheel):
     metadata = zipfile.ZipFile(wheel).read(name).decode()
     assert "\nRequires-Python: >=3.11\n" in metadata
     needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
-    assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)", metadata, re.M)) == set(needed)
+    plain, extra = (
+        set(re.findall(pattern, metadata, re.M))
+        for pattern in (
+            r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$",
+            r'^Requires-Dist: (psycopg\[binary\]).*; extra == "postgresql"$',
+        )
+    )
+    assert plain == set(needed)
+    assert extra == {"psycopg[binary]"}
 
 
 def test_a_changelog_entry_tells_of_this_version():

@@ -26,6 +26,8 @@ from marketplace.store import queries
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN
 
+pytestmark = pytest.mark.sqlite("a model's constants")
+
 MARKET = "0.0.9001"
 MEASURED = scale.load()
 COSTS = costs_of(MEASURED)

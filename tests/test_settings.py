@@ -9,6 +9,8 @@ from marketplace.settings import SETTINGS, SettingError, load
 from tests.conftest import settings
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 
 def test_the_defaults_serve_the_sandbox():
     loaded = load({}, {})

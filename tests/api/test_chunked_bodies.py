@@ -8,6 +8,8 @@ import pytest
 
 from tests.serving import serve
 
+pytestmark = pytest.mark.sqlite("refused before any statement")
+
 MALFORMED = {
     "a size that is none": b"xyz\r\n{}\r\n0\r\n\r\n",
     "a negative size": b"-1\r\n{}\r\n0\r\n\r\n",

@@ -5,6 +5,8 @@ import pytest
 from marketplace import create_app
 from tests.conftest import assert_error, authorized_client, settings
 
+pytestmark = pytest.mark.sqlite("headers alone")
+
 DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"
 PREFLIGHT = {

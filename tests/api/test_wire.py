@@ -2,11 +2,14 @@
 
 import json
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from marketplace.api.schemas import NftSchema
 from marketplace.api.wire import compile_schema
+
+pytestmark = pytest.mark.sqlite("no statement is asked")
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 rows = st.fixed_dictionaries(

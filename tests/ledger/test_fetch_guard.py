@@ -16,6 +16,8 @@ from marketplace.ledger.fetch import Address, Fetcher, FetchError
 from tests.network import answering, serve_raw
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
 
 SPELLINGS = [

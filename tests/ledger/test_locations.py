@@ -6,6 +6,8 @@ import pytest
 
 from marketplace.ledger.locations import Gateways, Inline, Inscription, TopicMessage, Web
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 V0 = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 V1 = "bafybeigdyrzt5sfp7udm7hu76uh7y26nf3efuylqabf3oclgtqy55fbzdi"
 ARWEAVE = "bNbA3TEQVL60xlgCcqdz4ZPHFZ711cZ3hmkpGttDt_U"

@@ -6,6 +6,8 @@ import pytest
 
 from marketplace.ledger.metadata import describe, stringify_attributes
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 
 def attributes(value):
     text = stringify_attributes(value)

@@ -17,6 +17,8 @@ from tests.conftest import ALICE, TOKEN, authorized_client, settings
 from tests.network import answering, serve, serve_raw
 from tests.serving import reserved_port
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attributes": {"a": 1}})

@@ -9,6 +9,8 @@ from marketplace.ledger.answers import History, Nft, NftEvent, Transaction
 from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, decide
 from tests.conftest import ALICE, BOB, TOKEN
 
+pytestmark = pytest.mark.sqlite("no statement is asked")
+
 MARKET = "0.0.9001"
 ID = TransactionId(ALICE, 100, 5)
 MEMO = b"Listing NFT with 0.0.7001 and Serial Number 7 for 250 HBAR"

@@ -17,10 +17,13 @@ from tests.serving import ROOT
 
 FOLDER = ROOT / "tests/javascript"
 
-pytestmark = pytest.mark.skipif(
-    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs the JavaScript SDK (make wallets, with npm)",
-)
+pytestmark = [
+    pytest.mark.sqlite("a wallet sees no engine"),
+    pytest.mark.skipif(
+        not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+        reason="needs the JavaScript SDK (make wallets, with npm)",
+    ),
+]
 
 
 def wallet(byte_array, argument, script="wallet.mjs"):

@@ -14,6 +14,8 @@ from marketplace.store.sqlite import Database
 from tests.serving import ROOT, Service, environment, serve
 from tests.store.test_database import WRITER, insert_token, names
 
+pytestmark = pytest.mark.sqlite("its file")
+
 
 @pytest.fixture
 def operator(tmp_path):

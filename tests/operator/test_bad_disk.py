@@ -13,6 +13,8 @@ from marketplace.store import faults
 from tests.conftest import ALICE, TOKEN, settings
 from tests.serving import BIN, ROOT, environment, run_flask
 
+pytestmark = pytest.mark.sqlite("its file")
+
 FULL = (
     "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"
 )

@@ -17,6 +17,8 @@ from marketplace import settings as config
 from tests.conftest import ALICE, TOKEN
 from tests.serving import PATIENCE_SECONDS, ROOT, reserved_port, serve
 
+pytestmark = pytest.mark.sqlite("nginx and systemd see no engine")
+
 DEPLOY = ROOT / "deploy"
 README = (DEPLOY / "README.md").read_text()
 UNITS = [*sorted(path.name for path in DEPLOY.glob("*.service")), "nft-marketplace-backup.timer"]

@@ -8,6 +8,8 @@ import pytest
 
 from tests.serving import BIN, ROOT, environment
 
+pytestmark = pytest.mark.sqlite("the newcomer's first commands")
+
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")
 @pytest.mark.parametrize("host", ["127.0.0.1", ""])

@@ -16,6 +16,8 @@ from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.sqlite import Database
 from tests.serving import ROOT, run_flask
 
+pytestmark = pytest.mark.sqlite("its file, locks and library")
+
 
 def insert_token(connection, name):
     token = {"hash": name, "name": name, "scopes": "read", "created_at": "x", "expires_at": None}
