@@ -9,6 +9,7 @@ from benchmarks.plan import Plan
 from benchmarks.throughput import Figures
 
 ORDERBOOK = "Order book, first page"
+HOT = "One of 1,000 NFTs, again and again"
 NOTHING_KEPT = "Order book, nothing kept"
 COLLECTION = "10,000 listed of a collection"
 
@@ -52,8 +53,17 @@ def _orderbook(figures: Figures) -> Iterator[Row]:
         (ORDERBOOK, "service", "datasette", None),
         (ORDERBOOK, "granian", "bare_granian", None),
     )
-    row = _throughput(ORDERBOOK, figures["writes"], "written", "quiet", 0.7)
+    row = _throughput(ORDERBOOK, figures["writes"], "written_20", "quiet", 0.7)
     yield row._replace(name="with 20 writes a second / with none")
+
+
+def _hot_with_writes(runs: dict) -> Iterator[Row]:
+    for per_second, target in ((20, 0.75), (100, 0.7)):
+        ours, name = f"written_{per_second}", f"with {per_second} writes a second"
+        row = _throughput(HOT, runs, ours, "quiet", target)
+        yield row._replace(name=f"{name} / with none")
+        row = _throughput(HOT, runs, ours, f"fastapi_{per_second}", 1)
+        yield row._replace(name=f"{name} / FastAPI with as many")
 
 
 def _pairs(runs: dict, *pairs: tuple[str, str, str, float | None]) -> Iterator[Row]:
@@ -76,13 +86,14 @@ def _nothing_kept(depths: dict, sizes: dict, plan: Plan) -> Iterator[Row]:
 
 
 def _nft(figures: Figures, sizes: dict, plan: Plan) -> Iterator[Row]:
-    hot, everywhere = "One of 1,000 NFTs, again and again", "Every time another NFT"
+    everywhere = "Every time another NFT"
     yield from _pairs(
         figures["hot"],
-        (hot, "service", "bare", 0.75),
-        (hot, "service", "fastapi", None),
-        (hot, "granian", "fastify", None),
+        (HOT, "service", "bare", 0.75),
+        (HOT, "service", "fastapi", None),
+        (HOT, "granian", "fastify", None),
     )
+    yield from _hot_with_writes(figures["hot_writes"])
     yield from _pairs(
         figures["all"],
         (everywhere, "service", "fastapi", 0.5),

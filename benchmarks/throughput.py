@@ -11,7 +11,6 @@ from benchmarks.plan import Plan
 from benchmarks.server import Server
 from benchmarks.writer import writing
 
-WRITES_PER_SECOND = 20
 Figures = dict[str, dict[str, list[float]]]
 
 
@@ -23,14 +22,22 @@ class Measure(NamedTuple):
     others: tuple[str, ...] = ()
 
 
-# "quiet" and "written" are this service, asked in turn without and with another process that writes.
+# By name: who is asked, and how many writes a second another process commits meanwhile.
+WRITES = {
+    "quiet": ("service", 0),
+    "written_20": ("service", 20),
+    "written_100": ("service", 100),
+    "fastapi_20": ("fastapi", 20),
+    "fastapi_100": ("fastapi", 100),
+}
 MEASURES = {
     "orderbook": Measure(
         "page", ("service", "bare", "fastapi", "granian", "fastify"), ("datasette", "bare_granian")
     ),
     "hot": Measure("nft", ("service", "bare"), ("fastapi", "fastify", "granian")),
+    "hot_writes": Measure("nft", tuple(WRITES)),
     "all": Measure("nft", ("service", "fastapi"), ("fastify", "granian")),
-    "writes": Measure("page", ("quiet", "written")),
+    "writes": Measure("page", ("quiet", "written_20")),
     "list": Measure("list", ("service",)),
 }
 
@@ -66,13 +73,12 @@ def warm_up(bench: Bench) -> None:
 
 def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
     plan = bench.plan
-    server = bench.servers["service" if name in ("quiet", "written") else name]
-    writes = nullcontext()
-    if name == "written":
-        writes = writing(bench.database, plan.nfts, WRITES_PER_SECOND)
-    if key == "hot":
+    asked, per_second = WRITES.get(name, (name, 0))
+    server = bench.servers[asked]
+    writes = writing(bench.database, plan.nfts, per_second) if per_second else nullcontext()
+    if key.startswith("hot"):
         walk = load.hot(plan.nfts)
-        # Again and again is not for the first time, which the writes of the round before have made it.
+        # Again and again is not for the first time.
         load.run(server.port, bench.reader, "/", 1, "nft", walk)
     else:  # each round begins elsewhere, so that it meets NFTs that no round before it met
         walk = load.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)

@@ -1,6 +1,9 @@
 """The engine that a test runs on: SQLite, and once more PostgreSQL, unless the test's mark says why not."""
 
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, closing, contextmanager
+
+import psycopg
+from sqlite_utils.utils import sqlite3
 
 from tests.postgresql import new_database
 
@@ -49,3 +52,10 @@ def database_settings(folder):
     if _engine == "sqlite":
         return {}
     return {"DATABASE_URL": database_url(folder, "instance/marketplace.db")}
+
+
+def connect(url):
+    """A connection past the service, for SQL by hand: each statement is committed."""
+    if url.startswith("postgresql://"):
+        return closing(psycopg.connect(url, autocommit=True))
+    return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))

@@ -10,7 +10,7 @@ from flask import Flask, Request, current_app, request
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.kept import EXPIRES_AT
+from marketplace.api.kept import BEARER, Bearer, Look
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
 from marketplace.store.access_tokens import hash_token
@@ -19,8 +19,8 @@ from marketplace.store.database import read
 
 def authenticate(request: Request, scope: str) -> bool:
     """Check the request's bearer token. Raises NotAuthenticated (401) or ScopeMissing (403)."""
-    if scope == "read" and EXPIRES_AT in request.environ:
-        return True  # found valid a moment ago, for this version of the database
+    if scope == "read" and BEARER in request.environ:
+        return True  # found valid since the request began
     header = request.headers.get("Authorization")
     if header is None:
         raise NotAuthenticated("This address asks for the header Authorization: Bearer <token>")
@@ -39,7 +39,10 @@ def authenticate(request: Request, scope: str) -> bool:
         raise ScopeMissing(scope)
     if scope == "read":
         expires_at = row["expires_at"]
-        request.environ[EXPIRES_AT] = times.from_iso(expires_at) if expires_at else math.inf
+        look = Look(queries.get_access_token, (token_hash,), row)
+        request.environ[BEARER] = Bearer(
+            times.from_iso(expires_at) if expires_at else math.inf, look
+        )
     return True
 
 

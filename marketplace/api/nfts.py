@@ -4,6 +4,7 @@ from collections.abc import Iterator
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.kept import look
 from marketplace.api.schemas import (
     AddSchema,
     CollectionPathSchema,
@@ -11,6 +12,7 @@ from marketplace.api.schemas import (
     NftSchema,
     ResultSchema,
 )
+from marketplace.errors import NftNotStored
 from marketplace.market import sales
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -27,7 +29,10 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 def get_nft(token, serial_no):
     """Get one NFT"""
-    return sales.require_nft(token, serial_no)
+    nft = look(queries.get_nft, token, serial_no)
+    if nft is None:
+        raise NftNotStored(token, serial_no)
+    return nft
 
 
 @blp.get("/nftslisted/<tokenId>")

@@ -2,12 +2,16 @@
 
 import json
 import os
+import random
 import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 
 import pytest
+from flask import request
+from sqlite_utils.utils import sqlite3
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app, times
@@ -15,34 +19,39 @@ from marketplace.api import authentication, kept
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.engines import connect
 from tests.serving import ROOT
 
 WRITER = """
 import sys, time
-from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.database import open_database
 
-database = Database(sys.argv[1], SCHEMA)
+database = open_database(sys.argv[1])
+elsewhere = int(sys.argv[2])
 for number in range(1, 100_000):
-    with database.write() as db:
-        db.execute("UPDATE nft SET name = ? WHERE serial_no = 7", (f"version {number}",))
-    print(number, flush=True)
-    time.sleep(0.002)
+    for serial_no in [8] * elsewhere + [7]:
+        with database.write() as db:
+            row = {"name": f"version {number}", "serial_no": serial_no}
+            db.execute("UPDATE nft SET name = :name WHERE serial_no = :serial_no", row)
+        if serial_no == 7:
+            print(number, flush=True)
+        time.sleep(0.002)
 """
 
 COMMIT = """
 import sys
-from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
+from marketplace.store.database import open_database
 
-with Database(sys.argv[1], SCHEMA).write() as db:
+with open_database(sys.argv[1]).write() as db:
     db.execute(sys.argv[2])
 """
 
 
-def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, nft, tmp_path):
+@pytest.mark.parametrize("elsewhere", [0, 3], ids=["same row", "other rows, too"])
+def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, nft, elsewhere):
     """Another process commits all the while; readers in several threads check each answer's version."""
-    command = [sys.executable, "-c", WRITER, f"{tmp_path}/marketplace.db"]
+    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 8})
+    command = [sys.executable, "-c", WRITER, app.config["DATABASE_URL"], str(elsewhere)]
     committed, stop, stale, answers = [0], threading.Event(), [], [0]
     header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
 
@@ -78,6 +87,197 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
     assert committed[0] >= 100
 
 
+@pytest.fixture
+def answered(app):
+    """The addresses that the application was asked for, one after the other."""
+    paths = []
+    app.before_request(lambda: paths.append(request.path))
+    return paths
+
+
+def commit(app, sql):
+    """What anybody may write by hand, through a connection that nobody else uses."""
+    with connect(app.config["DATABASE_URL"]) as db:
+        assert db.execute(sql).rowcount
+
+
+def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 8})
+    first = client.get(url)
+    answered.clear()
+    for number in range(3):
+        commit(app, f"UPDATE nft SET name = 'another {number}' WHERE serial_no = 8")
+        assert client.get(url).data == first.data
+        authorized_client(app, "read")  # another token
+        assert client.get(url).data == first.data
+    assert answered == []
+    commit(app, "UPDATE nft SET name = 'this'")
+    for _ in range(2):
+        assert client.get(url).json["name"] == "this"
+    assert answered == [url]
+
+
+def test_a_list_is_made_again_after_any_commit(answered, app, client, lister):
+    lister((TOKEN, 7))
+    urls = ["/v1/orderbook", f"/v1/user/{ALICE}/listed", f"/v1/nftslisted/{TOKEN}"]
+    answered.clear()
+    for name in ("one", "two"):
+        commit(app, f"UPDATE nft SET name = '{name}'")
+        for url in urls * 2:
+            assert [nft["name"] for nft in client.get(url).json] == [name]
+    assert answered == urls * 2
+
+
+def test_a_commit_while_it_is_made_ends_it(app, client, nft):
+    """What the application had read before is no answer to whoever asks after."""
+    names = iter(["first", "second"])
+    app.after_request(lambda r: commit(app, f"UPDATE nft SET name = '{next(names)}'") or r)
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get(url)
+    assert client.get(url).json["name"] == "first"
+    app.after_request_funcs.clear()
+    assert client.get(url).json["name"] == "second"
+    assert client.get(url).json["name"] == "second"
+
+
+@pytest.mark.sqlite("its trace")
+def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get(url)
+    connection = app.extensions["database"].connection
+
+    def commit_first(statement):
+        if "FROM nft" in statement:
+            connection.set_trace_callback(None)
+            commit(app, "UPDATE nft SET name = 'changed'")
+
+    authorized_client(app, "read")  # a commit elsewhere
+    connection.set_trace_callback(commit_first)
+    for _ in range(2):
+        assert client.get(url).json["name"] == "changed"
+
+
+@pytest.mark.sqlite("its trace")
+def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get(url)
+    connection = app.extensions["database"].connection
+
+    def commit_then(cursor, row):
+        found = sqlite3.Row(cursor, row)
+        if "serial_no" in dict(found):
+            connection.row_factory = sqlite3.Row
+            commit(app, "UPDATE nft SET name = 'changed'")
+        return found
+
+    authorized_client(app, "read")  # a commit elsewhere
+    connection.row_factory = commit_then
+    assert client.get(url).json["name"] != "changed"
+    assert client.get(url).json["name"] == "changed"
+
+
+@pytest.mark.sqlite("its trace")
+def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get(url)
+    connection = app.extensions["database"].connection
+
+    def revoke_first(statement):
+        if "FROM nft" in statement:
+            connection.set_trace_callback(None)
+            commit(app, "UPDATE access_token SET revoked_at = 'now'")
+
+    authorized_client(app, "read")  # a commit elsewhere
+    connection.set_trace_callback(revoke_first)
+    assert client.get(url).status_code == 200
+    assert_error(client.get(url), 401, "was revoked")
+
+
+@pytest.mark.sqlite("its interrupts")
+def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    first = client.get(url)
+    answered.clear()
+    authorized_client(app, "read")  # a commit elsewhere
+    interrupts = iter([1])
+    app.extensions["database"].connection.set_progress_handler(lambda: next(interrupts, 0), 1)
+    assert client.get(url).data == first.data
+    assert answered == [url]
+
+
+# As it was at first, where it was deleted since.
+BACK = """
+    INSERT INTO {table} ({columns})
+    SELECT {columns} FROM first_{table} WHERE true ON CONFLICT DO NOTHING
+"""
+NFT_COLUMNS = "token, serial_no, name, file_type, attributes, image, owner, ledger_at"
+WRITES = [
+    *["UPDATE nft SET name = '{any}' WHERE serial_no = {serial_no}"] * 4,
+    "UPDATE nft SET name = '{any}'",
+    "UPDATE nft SET attempts = {any} WHERE serial_no = {serial_no}",
+    "UPDATE nft SET owner = '0.0.{any}' WHERE serial_no = {serial_no}",
+    "UPDATE nft SET is_for_sale = 1, listing_price = {any} WHERE serial_no = {serial_no}",
+    "UPDATE nft SET is_for_sale = 0, listing_price = 0 WHERE serial_no = {serial_no}",
+    "DELETE FROM nft WHERE serial_no = {serial_no}",
+    *[BACK.format(table="nft", columns=NFT_COLUMNS)] * 2,
+    "UPDATE access_token SET revoked_at = 'now' WHERE hash = '{hash}'",
+    *["UPDATE access_token SET revoked_at = NULL WHERE hash = '{hash}'"] * 2,
+    "UPDATE access_token SET expires_at = '2020-01-01T00:00:00.000000000Z' WHERE hash = '{hash}'",
+    "UPDATE access_token SET expires_at = '2920-01-01T00:00:00.000000000Z' WHERE hash = '{hash}'",
+    "UPDATE access_token SET expires_at = NULL WHERE hash = '{hash}'",
+    "UPDATE access_token SET scopes = 'write' WHERE hash = '{hash}'",
+    *["UPDATE access_token SET scopes = 'read' WHERE hash = '{hash}'"] * 2,
+    "UPDATE access_token SET name = '{hash} is {any}' WHERE hash = '{hash}'",
+    "DELETE FROM access_token WHERE hash = '{hash}'",
+    *[BACK.format(table="access_token", columns="hash, name, scopes, created_at")] * 2,
+]
+ADDRESSES = [
+    *[f"/v1/nft/{TOKEN}/{serial_no}" for serial_no in (7, 7, 7, 8, 8, 9)],
+    f"/v1/nft/{TOKEN}/7?x=1",
+    "/v1/orderbook",
+    "/v1/orderbook?limit=1",
+    f"/v1/user/{ALICE}/listed",
+    f"/v1/nftslisted/{TOKEN}",
+]
+HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip"}]
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp_path, seed):
+    """Random writes by hand, random requests; a second application answers each of them anew."""
+    asked_each_time = create_app(
+        authenticate=lambda *asked: authentication.authenticate(*asked), **settings(tmp_path)
+    )
+    for serial_no in (7, 8):
+        client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no})
+    readers = [authorized_client(app, "read").environ_base["HTTP_AUTHORIZATION"] for _ in range(3)]
+    hashes = [access_tokens.hash_token(token.removeprefix("Bearer ")) for token in readers]
+    dice, said, statuses = random.Random(seed), [], Counter()
+    with connect(app.config["DATABASE_URL"]) as db:
+        for table in ("nft", "access_token"):
+            db.execute(f"CREATE TABLE first_{table} AS SELECT * FROM {table}")
+        for _ in range(600):
+            if dice.random() < 0.3:
+                facts = {"any": dice.randrange(1, 4), "serial_no": dice.choice((7, 8))}
+                said.append(dice.choice(WRITES).format(**facts, hash=dice.choice(hashes)))
+                db.execute(said[-1])
+                continue
+            url, token = dice.choice(ADDRESSES), dice.choice(readers)
+            said.append(url)
+            options = {
+                "method": dice.choice(("GET", "GET", "GET", "HEAD")),
+                "headers": {"Authorization": token, **dice.choice(HEADERS)},
+                "environ_overrides": {"SCRIPT_NAME": dice.choice(("", "", "/market"))},
+            }
+            answers = [one.test_client().open(url, **options) for one in (app, asked_each_time)]
+            one, other = [(r.status, dict(r.headers), r.data) for r in answers]
+            assert one == other, said
+            statuses[answers[0].status_code] += 1
+    assert {200, 401, 403, 404} <= statuses.keys(), statuses
+
+
+@pytest.mark.sqlite("its trace")
 def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
     url, statements = f"/v1/nft/{TOKEN}/7", []
     app.extensions["database"].connection.set_trace_callback(statements.append)
@@ -90,13 +290,13 @@ def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
 
 # From 3.12 on, Python warns of the threads that run beside a test.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_nothing_is_kept_across_a_fork(client, nft, tmp_path):
+def test_nothing_is_kept_across_a_fork(app, client, nft):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
     url = f"/v1/nft/{TOKEN}/7"
     assert client.get(url).json["name"] != "changed"
     command = "UPDATE nft SET name = 'changed'"
     subprocess.run(
-        [sys.executable, "-c", COMMIT, f"{tmp_path}/marketplace.db", command], cwd=ROOT, check=True
+        [sys.executable, "-c", COMMIT, app.config["DATABASE_URL"], command], cwd=ROOT, check=True
     )
     pid = os.fork()
     if pid == 0:
@@ -199,12 +399,10 @@ def test_what_is_kept_is_bounded(app, client, nft, monkeypatch):
     monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
     for offset in range(200):
         client.get(f"/v1/orderbook?offset={offset}")
-    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
-    assert 0 < len(layer._version._answers) < 50
+    assert 0 < len(kept_by(app)) < 10
 
 
 def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
-    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
     token = client.environ_base["HTTP_AUTHORIZATION"]
     assert client.get("/v1/orderbook?limit=1").status_code == 200
     for url, more in (
@@ -213,17 +411,25 @@ def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
         ("/v1/orderbook?limit=3", {"Authorization": token.replace(" ", " " * 1000)}),
     ):
         assert client.get(url, headers=more).status_code == 200
-    assert len(layer._version._answers) == len(layer._version._tokens) == 1
+    assert len(kept_by(app)) == 2
 
 
 def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_TOKENS", 3)
-    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
     token = client.environ_base["HTTP_AUTHORIZATION"]
-    for spaces in range(1, 9):
+    for spaces in range(1, 50):
         header = {"Authorization": token.replace(" ", " " * spaces)}
         assert client.get("/v1/orderbook", headers=header).status_code == 200
-        assert len(layer._version._tokens) <= 3
+        assert 0 < len(kept_by(app)) < 10
+
+
+def test_rows_count_towards_the_bound(app, client, nft, monkeypatch):
+    """What the answer does not show of its row is remembered, too."""
+    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 100_000)
+    commit(app, f"UPDATE nft SET metadata = '{'x' * 40_000}'")
+    for number in range(20):
+        assert client.get(f"/v1/nft/{TOKEN}/7?x={number}").status_code == 200
+    assert 0 < len(kept_by(app)) <= 3
 
 
 def test_what_may_write_only_may_not_read_after_it_wrote(tmp_path):
@@ -247,15 +453,12 @@ def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
     assert run_wsgi_app(other, environ)[1] == "401 UNAUTHORIZED"
 
 
-def test_an_answer_kept_again_counts_once(app, client, nft, monkeypatch):
-    """Many tokens ask for the same: each is a miss of its own, and none of them a 500."""
+def test_an_answer_made_again_counts_once(app, client, nft, monkeypatch):
     monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
-    [layer] = [layer for layer in layers(app) if isinstance(layer, kept.KeptAnswers)]
-    assert client.get("/v1/orderbook").status_code == 200
-    for _ in range(100):
-        layer._version._tokens.clear()
-        assert client.get("/v1/orderbook").status_code == 200
-    assert len(layer._version._answers) == 1
+    for number in range(100):
+        commit(app, f"UPDATE nft SET attempts = {number}")
+        assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
+    assert len(kept_by(app)) == 2
 
 
 def test_a_layer_in_front_may_add_headers(app, client, nft):
@@ -282,11 +485,10 @@ def test_a_server_may_leave_out_an_empty_query(app, client, nft):
         assert run_wsgi_app(app, dict(environ))[1] == "200 OK"
 
 
-def layers(app):
-    layer = app.wsgi_app
-    while layer is not None:
-        yield layer
-        layer = getattr(layer, "_application", None)
+def kept_by(app):
+    """All that the layer holds just now: answers, and who may read."""
+    assert isinstance(app.wsgi_app, kept.KeptAnswers)
+    return app.wsgi_app._memory._kept
 
 
 @pytest.fixture
