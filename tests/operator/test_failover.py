@@ -6,6 +6,8 @@ import pytest
 
 from tests.failover import FAULTS, TOKEN, stage
 
+pytestmark = pytest.mark.sqlite("has servers of its own")
+
 
 @pytest.fixture(scope="module")
 def this(tmp_path_factory):

@@ -14,6 +14,8 @@ import pytest
 from tests.postgresql import cluster, until
 from tests.serving import ROOT
 
+pytestmark = pytest.mark.sqlite("has servers of its own")
+
 WRITING = {"target_session_attrs": "read-write", "connect_timeout": 2, "autocommit": True}
 
 
