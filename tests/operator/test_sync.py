@@ -6,8 +6,8 @@ import sys
 
 import pytest
 
-from marketplace import ledger as outside
 from marketplace import create_app, times
+from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import reports, sales
 from marketplace.market.transactions import listing_memo
