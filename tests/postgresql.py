@@ -246,6 +246,21 @@ def _begin(folder, url):
     url.write_text(server.url("postgres"))
 
 
+@contextlib.contextmanager
+def new_server(**settings):
+    """A server of one's own, with the role market, of which nothing is left afterwards."""
+    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
+    with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
+        stack.callback(_end, users, keeper.watch(folder))
+        port = stack.enter_context(reserved_port())
+        server = Server(folder / "server", port, secrets.token_hex(16), **settings)
+        stack.callback(server.kill)
+        server.create()
+        server.start()
+        server.execute(f"CREATE ROLE market LOGIN CREATEDB PASSWORD '{server.password}'")
+        yield server
+
+
 # Three servers
 
 

@@ -91,7 +91,10 @@ def restore_command(file):
 
 
 def _database() -> Database:
-    return current_app.extensions["database"]
+    """Raises NoFile for one of another kind."""
+    database = current_app.extensions["database"]
+    _ = database.path
+    return database
 
 
 def init_app(app: Flask) -> None:

@@ -77,7 +77,7 @@ UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
 
 # One @ at most, before the first slash: where a password holds these as they are, libpq takes the rest of it
 # for a host, a port or a name, and repeats it.
-ADDRESS = re.compile(r"postgresql://([^@/?]*@)?[^@?]*([?].*)?")
+ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
 CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
 POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
 # What a server says of a connection that it refuses, and the way out.
@@ -137,7 +137,7 @@ class Servers:
             raise DatabaseUnreadable(
                 "MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"
                 " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
-                " % @ : / ? are written as %25 %40 %3A %2F %3F"
+                " % @ : / are written as %25 %40 %3A %2F"
             )
         self._password = given.get("password") or os.environ.get("PGPASSWORD")
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
@@ -424,15 +424,15 @@ class Database(Engine):
             )
         sql = """
             SELECT pg_backend_pid() AS pid, pg_encoding_to_char(encoding) AS encoding,
-                   datcollate AS collation, datlocprovider AS provider, current_schema() AS schema
+                   CASE datlocprovider WHEN 'i' THEN 'of ICU' WHEN 'b' THEN 'C' ELSE datcollate END
+                   AS collation, -- b is PostgreSQL's own provider, which sorts by code points, too
+                   current_schema() AS schema
             FROM pg_database WHERE datname = current_database()
         """
         row = session.execute(sql).fetchone()
         if row["pid"] != session.info.backend_pid:
             raise self._unfit(POOLER)
-        # The provider b is PostgreSQL's own, which sorts by code points, too.
-        is_c = row["collation"] in ("C", "POSIX") or row["provider"] == "b"
-        if not is_c or row["encoding"] != "UTF8":
+        if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
             raise self._unfit(
                 f"its collation is {row['collation']} and its encoding {row['encoding']}, where C and"
                 f" UTF8 are needed: {CREATE}"
