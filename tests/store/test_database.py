@@ -188,41 +188,6 @@ def test_racing_writers_wait_for_each_other(app):
     assert sum(written) == 20
 
 
-@pytest.mark.parametrize(
-    ("query", "arguments", "index"),
-    [
-        (queries.get_nft, ("0.0.1", 1), "PRIMARY KEY|sqlite_autoindex_nft_1"),
-        (queries.list_orderbook, (20, 0), "nft_by_listing_date"),
-        (queries.list_orderbook_after, (20, "x", "0.0.1", 1), "nft_by_listing_date"),
-        (
-            queries.list_listed_in_collection_after,
-            ("0.0.1", 0, 200),
-            "nft_listed_in_collection",
-        ),
-        (queries.list_listed_by_owner, ("0.0.1", 10, 0), "nft_by_owner_and_listing_date"),
-        (
-            queries.list_listed_by_owner_after,
-            ("0.0.1", 10, "x", "0.0.1", 1),
-            "nft_by_owner_and_listing_date",
-        ),
-        (queries.list_prepared_listings, ("0.0.1", 1, "0.0.2", 5), "prepared_listing_by_nft"),
-        (queries.get_access_token, ("x",), "sqlite_autoindex_access_token_1"),
-    ],
-)
-def test_every_read_goes_through_an_index(app, query, arguments, index):
-    class Explainer:
-        def execute(self, sql, parameters):
-            return connection.execute(f"EXPLAIN QUERY PLAN {sql}", parameters)
-
-    with app.app_context():
-        connection = read()
-        plan = query(Explainer(), *arguments)
-        rows = [plan] if isinstance(plan, sqlite3.Row) else list(plan)
-        details = [row["detail"] for row in rows]
-    assert any(name in details[0] for name in index.split("|")), details
-    assert not any("TEMP B-TREE" in detail for detail in details), details
-
-
 def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
     assert run_flask(tmp_path, "token", "list").exit_code == 0
     path = tmp_path / "marketplace.db"
