@@ -21,8 +21,10 @@ def list_orderbook(limit, offset, page):
     Newest listing first; those whose date is not known last; ties by token and serial number. Where more
     follow, the Link header leads to the next page.
     """
-    if page is None:
-        rows = queries.list_orderbook(read(), limit + 1, offset)
-    else:
+    if page:
         rows = queries.list_orderbook_after(read(), limit + 1, *page)
+    elif offset:
+        rows = queries.list_orderbook_from(read(), limit + 1, offset)
+    else:
+        rows = queries.list_orderbook(read(), limit + 1)
     return paging.page(rows, limit)

@@ -21,8 +21,10 @@ def list_user_listings(account_id, limit, offset, page):
 
     In the order of the order book; an empty array where the account has listed nothing.
     """
-    if page is None:
-        rows = queries.list_listed_by_owner(read(), account_id, limit + 1, offset)
-    else:
+    if page:
         rows = queries.list_listed_by_owner_after(read(), account_id, limit + 1, *page)
+    elif offset:
+        rows = queries.list_listed_by_owner_from(read(), account_id, limit + 1, offset)
+    else:
+        rows = queries.list_listed_by_owner(read(), account_id, limit + 1)
     return paging.page(rows, limit)

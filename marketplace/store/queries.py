@@ -11,13 +11,34 @@ def get_nft(db, token, serial_no):
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def list_orderbook(db, limit, offset):
-    # What is passed over is read in the index alone.
+def list_orderbook(db, limit):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit OFFSET :offset
+        LIMIT :limit
+    """
+    return db.execute(sql, {"limit": limit}).fetchall()
+
+
+def list_orderbook_from(db, limit, offset):
+    # What is passed over is read in the index alone: PostgreSQL would fetch each row for its other columns.
+    sql = """
+        WITH first AS MATERIALIZED (
+            SELECT listed_order, token, serial_no FROM nft
+            WHERE is_for_sale = 1
+            ORDER BY listed_order DESC, token, serial_no
+            LIMIT 1 OFFSET :offset
+        )
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND listed_order <= (SELECT listed_order FROM first)
+          AND (
+              listed_order < (SELECT listed_order FROM first)
+              OR (token, serial_no) >= ((SELECT token FROM first), (SELECT serial_no FROM first))
+          )
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
     """
     return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
 
@@ -51,12 +72,34 @@ def list_listed_in_collection_after(db, token, serial_no, limit):
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
 
 
-def list_listed_by_owner(db, owner, limit, offset):
+def list_listed_by_owner(db, owner, limit):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND owner = :owner
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit OFFSET :offset
+        LIMIT :limit
+    """
+    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
+
+
+def list_listed_by_owner_from(db, owner, limit, offset):
+    sql = """
+        WITH first AS MATERIALIZED (
+            SELECT listed_order, token, serial_no FROM nft
+            WHERE is_for_sale = 1 AND owner = :owner
+            ORDER BY listed_order DESC, token, serial_no
+            LIMIT 1 OFFSET :offset
+        )
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND owner = :owner
+          AND listed_order <= (SELECT listed_order FROM first)
+          AND (
+              listed_order < (SELECT listed_order FROM first)
+              OR (token, serial_no) >= ((SELECT token FROM first), (SELECT serial_no FROM first))
+          )
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
     """
     return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
 
