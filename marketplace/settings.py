@@ -157,7 +157,7 @@ def _database(value: str) -> str:
     """Return the path of an SQLite file, or the address of a PostgreSQL database."""
     if value.startswith(("postgresql://", "postgres://")):
         return value.replace("postgres://", "postgresql://", 1)
-    if "password" in value or "@" in value:
+    if not value.startswith("sqlite:///") and ("password" in value or "@" in value):
         raise SettingError(  # without the value: it may hold a password
             f"{PREFIX}DATABASE_URL is not an address of a PostgreSQL database"
             " (postgresql://user:password@host-a,host-b/market), nor an SQLite file"
