@@ -158,7 +158,8 @@ def _database(value: str) -> str:
     is_address = value.startswith(("postgresql://", "postgres://"))
     if is_address and value.isprintable():
         return value.replace("postgres://", "postgresql://", 1)
-    if is_address or re.search("@|pass|pwd", value, re.IGNORECASE):
+    may_hold_password = re.search("@|pass|pwd", value, re.IGNORECASE)
+    if is_address or (may_hold_password and not value.startswith("sqlite:///")):
         raise SettingError(  # without the value: it may hold a password
             f"{PREFIX}DATABASE_URL is not an address of a PostgreSQL database"
             " (postgresql://user:password@host-a,host-b/market), nor an SQLite file"

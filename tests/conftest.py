@@ -31,6 +31,7 @@ from marketplace.market import reconciler, records, sales
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens
 from tests.engines import ENGINES, database_url, databases, running_on
+from tests.postgresql import new_database
 from tests.serving import serve
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
@@ -117,6 +118,13 @@ def decoder():
     decoder = Decoder()
     yield decoder
     decoder.close()
+
+
+@pytest.fixture
+def postgresql_url():
+    """An empty database on a PostgreSQL server: its address."""
+    with new_database() as url:
+        yield url
 
 
 @pytest.fixture

@@ -123,6 +123,11 @@ def test_two_databases_in_one_file_stop_the_start():
         load({"DATABASE_URL": "sqlite:///x.db", "SANDBOX_DATABASE_URL": "sqlite:///./x.db"}, {})
 
 
+def test_a_file_may_be_called_what_an_address_has():
+    for path in ("my password.db", "alice@home/market.db"):
+        assert load({"DATABASE_URL": f"sqlite:///{path}"}, {})["DATABASE_URL"] == path
+
+
 def test_an_unknown_setting_stops_the_start():
     with pytest.raises(
         SettingError, match=r"_DATABSE_URL is not a setting \(did you mean .*DATABASE_URL"

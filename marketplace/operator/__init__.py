@@ -2,12 +2,12 @@
 
 from flask import Flask
 
-from marketplace.operator import backup, importer, log, tokens, upgrade, watcher
+from marketplace.operator import backup, importer, log, move, tokens, upgrade, watcher
 
 
 def init_app(app: Flask) -> None:
     log.init_app(app)
     upgrade.init_app(app)
-    for module in (backup, importer, watcher):
+    for module in (backup, importer, move, watcher):
         module.init_app(app)
     app.cli.add_command(tokens.cli)

@@ -1,13 +1,14 @@
 """The operator's command that brings an older database up to this version."""
 
+import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 
 import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
-from marketplace.errors import StartRefused
+from marketplace.errors import StartRefused, printable
 from marketplace.operator.command import Command, is_looked_for, say
 from marketplace.store.engine import Engine
 from marketplace.store.faults import DatabaseInUse
@@ -58,6 +59,15 @@ class Progress:
         self._end()
         self._begun = time.monotonic()
         say(f"{what} ...", nl=False)
+
+    def through(self, what: str, rows: Iterable[tuple], count: int) -> Iterator[tuple]:
+        """Begin what is done with these rows, and say on a terminal how many are done."""
+        self.begin(what)
+        step = max(count // 100, 1) if sys.stdout.isatty() else sys.maxsize
+        for done, row in enumerate(rows, 1):
+            yield row
+            if done % step == 0:
+                click.echo(f"\r{printable(what)} ... {done / count:.0%}", nl=False)
 
     def _end(self) -> None:
         if self._begun is not None:

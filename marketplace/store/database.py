@@ -8,6 +8,7 @@ from flask import Flask, current_app
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite
 from marketplace.store.engine import Engine
+from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.schema import Schema
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "prepared_listing", "access_token"})
@@ -17,11 +18,29 @@ OWNERS = ("network", "account_id")
 
 def init_app(app: Flask) -> None:
     """Open the database, or make it. Raises DatabaseUnreadable for one that is another's."""
-    owners = {name: app.config[name.upper()] for name in OWNERS}
-    app.extensions["database"] = open_database(app.config["DATABASE_URL"], owners)
+    app.extensions["database"] = open_database(app.config["DATABASE_URL"], _owners(app))
 
 
-def open_database(url: str, owners: Mapping[str, str] | None = None) -> Engine:
+def _owners(app: Flask) -> dict[str, str]:
+    return {name: app.config[name.upper()] for name in OWNERS}
+
+
+def open_target(url: str) -> Engine:
+    """Open the PostgreSQL database that is to be filled. Raises DatabaseUnreadable, without a password."""
+    if not url.startswith(("postgresql://", "postgres://")):
+        raise DatabaseUnreadable(
+            "The target is not the address of a PostgreSQL database"
+            " (postgresql://user@host-a,host-b/market)"
+        )
+    url = url.replace("postgres://", "postgresql://", 1)
+    return open_database(url, _owners(current_app), called="The target")
+
+
+def open_database(
+    url: str,
+    owners: Mapping[str, str] | None = None,
+    called: str = "MARKETPLACE_DATABASE_URL",
+) -> Engine:
     """Open the database at an address, or at the path of an SQLite file, with the engine that it names."""
     if not url.startswith("postgresql://"):
         return sqlite.Database(url, SCHEMA, owners)
@@ -29,11 +48,11 @@ def open_database(url: str, owners: Mapping[str, str] | None = None) -> Engine:
         from marketplace.store import postgresql
     except ImportError as error:
         raise StartRefused(
-            "MARKETPLACE_DATABASE_URL names a PostgreSQL database, and psycopg is not installed"
+            f"{called} names a PostgreSQL database, and psycopg is not installed"
             f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
             " -r requirements-postgresql.txt"
         ) from error
-    return postgresql.Database(url, SCHEMA, owners)
+    return postgresql.Database(url, SCHEMA, owners, called)
 
 
 def read():

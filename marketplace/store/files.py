@@ -109,6 +109,33 @@ def upgrade(
                 connection.execute("ROLLBACK")
 
 
+class Contents:
+    """What a file holds, read over a connection beside which nobody writes."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.name = str(path)
+        self._connection = connection
+
+    def count(self, table: str) -> int:
+        [(count,)] = self._execute(f"SELECT COUNT(*) FROM {table}")
+        return count
+
+    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple]:
+        return self._execute(
+            f"SELECT {', '.join(columns)} FROM {table} ORDER BY {', '.join(order)}"
+        )
+
+    def _execute(self, sql: str) -> Iterator[tuple]:
+        """Raises DatabaseUnreadable where the file is damaged."""
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
+        try:
+            for row in cursor.execute(sql):  # noqa: UP028 - a cursor that is left is not closed by us
+                yield row
+        except sqlite3.DatabaseError as error:
+            raise DatabaseUnreadable(f"{self.name} can not be read: {error}") from error
+
+
 def open_file(path: Path, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
     """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
     patience = faults.BUSY_TIMEOUT_SECONDS if timeout is None else timeout

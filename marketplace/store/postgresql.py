@@ -4,6 +4,7 @@ All goes to the primary, the one server of those in the address that takes write
 be old. Nothing here cancels a statement: a commit that waits for its standbys may be done all the same.
 """
 
+import logging
 import os
 import re
 import select
@@ -29,7 +30,7 @@ from marketplace.errors import (
     DatabaseUnusable,
     MarketplaceError,
 )
-from marketplace.store import queries
+from marketplace.store import filling, queries
 from marketplace.store.engine import Engine, Found, require_ours
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
@@ -104,6 +105,9 @@ TURN = 0x6E66746D  # "nftm": who makes the tables, or upgrades them
 LEAD = TURN + 1
 USE = TURN + 2  # shared by all who read and write; who upgrades has it alone
 
+# What it warns of, such as that it could not end what was under way, is raised as well.
+logging.getLogger("psycopg").setLevel(logging.ERROR)
+
 _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
@@ -135,8 +139,8 @@ class Session(psycopg.Connection):
 class Servers:
     """The servers that an address names. Finds the primary among them, which may be another one by now."""
 
-    def __init__(self, url: str) -> None:
-        """Raises DatabaseUnreadable for an address that makes no sense."""
+    def __init__(self, url: str, called: str) -> None:
+        """``called`` is the address in sentences. Raises DatabaseUnreadable where it makes no sense."""
         try:
             given = conninfo_to_dict(url)
         except (psycopg.ProgrammingError, UnicodeError):
@@ -144,14 +148,14 @@ class Servers:
         if not given or not ADDRESS.fullmatch(url) or not _are_ports(given.get("port", "")):
             # Without a word of the library, or of the address: they may repeat the password.
             raise DatabaseUnreadable(
-                "MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"
+                f"{called} is not the address of a PostgreSQL database"
                 " (postgresql://user:password@host-a,host-b/market): in a user and a password,"
                 " % @ : / are written as %25 %40 %3A %2F"
             )
         self._password = given.get("password") or os.environ.get("PGPASSWORD")
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         given["options"] = f"{given.get('options', '')} {settings}".strip()
-        self._hosts = _split_hosts(given)
+        self._hosts = _split_hosts(given, called)
         self._common = given | CLIENT
         addresses = ",".join(_written(host) for host in self._hosts)
         self.name = f"postgresql://{addresses}/{given.get('dbname', '')}"
@@ -207,7 +211,7 @@ class Servers:
         self._connecting = threading.Lock()
 
 
-def _split_hosts(given: dict) -> list[dict]:
+def _split_hosts(given: dict, called: str) -> list[dict]:
     """The servers of an address, as libpq reads it: lists of hosts and ports, or of one port for all."""
     lists = {
         name: str(given.pop(name)).split(",")
@@ -218,7 +222,7 @@ def _split_hosts(given: dict) -> list[dict]:
     for name, values in lists.items():
         if len(values) not in (1, count) or (len(values) < count and name != "port"):
             raise DatabaseUnreadable(
-                f"MARKETPLACE_DATABASE_URL names {count} servers, and {len(values)} of their"
+                f"{called} names {count} servers, and {len(values)} of their"
                 f" {name}s: name one for each (host-a:5432,host-b:5432)"
             )
     return [{name: values[i % len(values)] for name, values in lists.items()} for i in range(count)]
@@ -413,12 +417,20 @@ class Database(Engine):
 
     is_shared = True
 
-    def __init__(self, url: str, schema: Schema, owners: Mapping[str, str] | None = None) -> None:
+    def __init__(
+        self,
+        url: str,
+        schema: Schema,
+        owners: Mapping[str, str] | None = None,
+        called: str = "MARKETPLACE_DATABASE_URL",
+    ) -> None:
         """Make its tables where there are none; ``owners`` says whose index it is: network and account.
 
-        Raises DatabaseUnreadable for a server or a database that can not be used, or is another's.
+        ``called`` is the address, which may hold a password, in sentences. Raises DatabaseUnreadable for a
+        server or a database that can not be used, or is another's.
         """
-        self._servers = Servers(url)
+        self._called = called
+        self._servers = Servers(url, called)
         super().__init__(self._servers.name, schema, owners)
         self._local = threading.local()
         with self.turn() as session:
@@ -468,7 +480,7 @@ class Database(Engine):
         return session
 
     def _unfit(self, reason: str) -> DatabaseUnreadable:
-        return DatabaseUnreadable(f"MARKETPLACE_DATABASE_URL: {self.name} can't be used: {reason}")
+        return DatabaseUnreadable(f"{self._called}: {self.name} can't be used: {reason}")
 
     def _require_fit(self, session: Session) -> None:
         version = session.info.server_version
@@ -611,6 +623,32 @@ class Database(Engine):
                     self._mark(session, step.version)
             self._found = self._look(session)
 
+    def fill(self, source: filling.Source, progress: filling.Progress) -> list[str]:
+        """Take over all that another database of this version holds, in one transaction.
+
+        Returns the rows that lost a NUL. Raises DatabaseInUse while a service or another command has it open,
+        DatabaseUnreadable where it is not empty, or can not take all of it: then nothing was changed.
+        DatabaseUnreachable: it is not known whether all was, or nothing.
+        """
+        self.close()
+        self.require_current()
+        with self.turn() as session:
+            self._require_alone(session)
+            try:
+                with self._changing(session):
+                    # Nothing bounds how long it takes, whatever the server's own settings are.
+                    session.execute("SET LOCAL statement_timeout = 0")
+                    session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
+                    tables = self.schema.in_order
+                    altered = filling.fill(session, self.name, tables, source, progress)
+                    self._mark(session, self.schema.version)
+                    progress.begin("Commit")
+            except psycopg.Error as error:
+                if session.broken or isinstance(error, LOST):
+                    raise DatabaseUnreachable(self._servers.words(error)) from error
+                raise
+            return altered
+
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
         sql = "SELECT pg_try_advisory_lock(:lock, hashtext(current_schema())) AS is_alone"
@@ -623,6 +661,9 @@ class Database(Engine):
             f"{self.name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
             " archive goes back to any moment. docs/operating.md has the commands"
         )
+
+    def contents(self):
+        raise NoFile(f"{self.name} is no SQLite file: pg_dump and pg_restore move it")
 
 
 class Leadership:

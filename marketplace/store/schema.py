@@ -38,6 +38,11 @@ class Schema:
         self.unnumbered = (self._upgrades / "unnumbered.sql").read_text()
         self.version = max(self._numbers())
 
+    @property
+    def in_order(self) -> list[str]:
+        """All tables of this version, each after those that it refers to."""
+        return re.findall(r"^CREATE TABLE (\w+)", self.sql, re.MULTILINE)
+
     def _numbers(self) -> list[int]:
         return sorted(int(path.stem) for path in self._upgrades.glob("[0-9]*.sql"))
 

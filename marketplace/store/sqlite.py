@@ -17,6 +17,7 @@ from marketplace.store import faults
 from marketplace.store.engine import Engine, Found
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.files import (
+    Contents,
     check,
     is_empty,
     look,
@@ -207,6 +208,14 @@ class Database(Engine):
             source.backup(copy)
             # Whole by itself, without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
+
+    @contextmanager
+    def contents(self) -> Iterator[Contents]:
+        """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile."""
+        self.require_current()
+        self._require_same_file()
+        with closing(self._alone()) as connection:
+            yield Contents(self.path, connection)
 
     def check(self, copy: Path) -> Found:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
