@@ -42,22 +42,24 @@ RETRY_SECONDS = 2  # what the services say in Retry-After, at most
 
 
 class Faults:
-    """What befalls the servers. Each ends with a primary and two standbys, as it began."""
+    """What befalls the servers. Each gives way once there is a primary again, and then makes all whole."""
 
     def kill_the_primary(servers: Cluster):
         before = servers.primary
         before.kill()
         time.sleep(MISSING_SECONDS)
         servers.fail_over()
+        yield
         servers.join(before)
 
     def switch_as_planned(servers: Cluster):
         servers.switch(servers.standbys[0])
+        yield
 
     def lose_a_standby(servers: Cluster):
         lost = servers.standbys[0]
         lost.kill()
-        time.sleep(MISSING_SECONDS)
+        yield
         servers.join(lost)
 
     def let_the_primary_hang(servers: Cluster):
@@ -65,15 +67,16 @@ class Faults:
         before.freeze()
         time.sleep(MISSING_SECONDS)
         servers.fail_over()
+        yield
         servers.join(before)
 
     def cut_off_the_primary(servers: Cluster):
-        # It lives, and nothing reaches it or comes back: not even a refusal.
+        # As where a machine loses its power: nothing reaches it or comes back, not even a refusal.
         before = servers.primary
         servers.proxies[before].freeze()
         time.sleep(MISSING_SECONDS)
         servers.fail_over()
-        time.sleep(MISSING_SECONDS)
+        yield
         servers.proxies[before].thaw()
         servers.join(before)
 
@@ -154,14 +157,14 @@ class Stage:
 
     def suffer(self, fault, seconds: float) -> Outcome:
         """Let clients ask for so long before a fault, and as long after it."""
-        crowd = Crowd(self)
-        with crowd:
+        with Crowd(self) as crowd:
             time.sleep(seconds)
             began = time.monotonic()
-            fault(self.servers)
+            with contextlib.contextmanager(fault)(self.servers):
+                self.servers.wait(1)
+                over = time.monotonic()
+                time.sleep(max(seconds, RETRY_SECONDS + 1))
             self.servers.wait()
-            over = time.monotonic()
-            time.sleep(max(seconds, RETRY_SECONDS + 1))
         return crowd.outcome(began, over)
 
 
@@ -187,6 +190,7 @@ class Crowd:
     def __enter__(self):
         for thread in self.threads:
             thread.start()
+        return self
 
     def __exit__(self, *_):
         self.over.set()

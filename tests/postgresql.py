@@ -346,7 +346,7 @@ class Cluster:
     def wait(self, standbys=2):
         """Wait until so many standbys follow the primary."""
         count = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
-        until(lambda: self.primary.execute(count) == [(standbys,)], "the standbys do not follow")
+        until(lambda: self.primary.execute(count)[0][0] >= standbys, "the standbys do not follow")
 
 
 @contextlib.contextmanager
@@ -431,6 +431,7 @@ class Proxy:
             while received := source.recv(65536):
                 self.passes.wait()
                 target.sendall(received)
+        self.passes.wait()
         for connection in (source, target):
             _hang_up(connection)
 

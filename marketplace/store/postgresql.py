@@ -125,6 +125,7 @@ class Session(psycopg.Connection):
     """One connection to the primary, for statements as queries.py writes them."""
 
     patience: float | None = ANSWER_SECONDS  # with its server; None is for ever
+    host: dict  # of those that the address names
 
     def execute(self, sql, parameters=None, **options):
         if parameters is not None:
@@ -161,6 +162,9 @@ class Servers:
         self.name = f"postgresql://{addresses}/{given.get('dbname', '')}"
         self._connecting = threading.Lock()
         self._failure: tuple[float, str] | None = None
+        self._silent: tuple[float, dict] | None = None
+        self._primary: dict | None = None
+        self.moves = 0  # how often the primary was found to be another one
 
     def connect(self) -> Session:
         """Connect to the primary. Raises DatabaseUnreachable; at once, where somebody just tried."""
@@ -177,13 +181,22 @@ class Servers:
         """Do without for a moment: nobody waits for what another one has just waited for."""
         self._failure = time.monotonic() + AGAIN_SECONDS, reason
 
+    def distrust(self, host: dict) -> None:
+        """Look for the primary elsewhere for a moment: this server has just said nothing."""
+        self._silent = time.monotonic() + AGAIN_SECONDS, host
+
     def _find_primary(self) -> Session:
         until = time.monotonic() + CONNECT_SECONDS
         reasons = []
         for _ in range(len(self._hosts)):
+            host = self._hosts[0]
+            if self._silent and self._silent[1] is host and time.monotonic() < self._silent[0]:
+                reasons.append(f"{_written(host)} gave no answer within {ANSWER_SECONDS} s")
+                self._hosts.append(self._hosts.pop(0))
+                continue
             try:
                 session = Session.connect(
-                    **self._common | self._hosts[0],
+                    **self._common | host,
                     autocommit=True,
                     cursor_factory=psycopg.RawCursor,
                     row_factory=dict_row,
@@ -195,6 +208,10 @@ class Servers:
                     break
             else:
                 self._failure = None
+                session.host = host
+                if self._primary not in (None, host):
+                    self.moves += 1
+                self._primary = host
                 return session
         raise psycopg.OperationalError("; ".join(reasons))
 
@@ -275,6 +292,7 @@ class Connection:
         self._adapter: Transformer
         self._prepared: dict[str, bytes]  # statements, and their names
         self._started: str  # when its server did
+        self._moves = 0  # of the primary, until then
         self._is_writing = False
 
     def __del__(self) -> None:
@@ -298,6 +316,8 @@ class Connection:
 
     def _run(self, sql: str, values: Sequence = ()) -> PGresult:
         """Ask a statement once. It is prepared the first time, and then costs half of what a cursor does."""
+        if self._moves != self._servers.moves and not self._is_writing:
+            self.close()  # it leads to a server that others have seen replaced, and that may say nothing
         if self._session is None:
             if self._is_writing:
                 raise DatabaseUnreachable("the connection was lost in the transaction")
@@ -342,6 +362,7 @@ class Connection:
 
     def _open(self) -> None:
         session = self._connect()
+        self._moves = self._servers.moves
         try:
             sql = "SELECT pg_postmaster_start_time() AS started"
             self._started = str(session.execute(sql).fetchone()["started"])
@@ -368,7 +389,7 @@ class Connection:
     def _explain(self, error: psycopg.Error) -> Exception:
         """Close what is lost, and say what a caller is told; the error itself where the fault is ours."""
         if isinstance(error, errors._WaitTimeout):
-            self._servers.give_up(f"there was no answer within {ANSWER_SECONDS} s")
+            self._servers.distrust(self._session.host)
             self.close()
         elif isinstance(error, LOST) or self._session.broken:
             self.close()
