@@ -29,6 +29,14 @@ NOT_RUN = {
     ("docs/embedding.md", "make wheel"): "tests/test_package.py runs them",
     ("docs/operating.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
+    ("docs/operating.md", "runuser -u postgres"): "as root, beside a server",
+    ("docs/operating.md", ".venv/bin/pip install -r requirements-postgresql"): "downloads",
+    ("docs/operating.md", "apt-get install -y postgresql"): "as root, on three machines",
+    ("docs/operating.md", "/opt/patroni"): "beside a server of PostgreSQL on three machines",
+    ("docs/operating.md", "pg_dump"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "psql"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "pg_basebackup"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
     ("docs/operating.md", "pip install granian"): "downloads; make bench serves so",
 }
 SHOWN_URL = "http://127.0.0.1:8000"  # in what is printed; no command has it

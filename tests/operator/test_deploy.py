@@ -12,6 +12,7 @@ import urllib.request
 from urllib.error import HTTPError
 
 import pytest
+import yaml
 
 from marketplace import settings as config
 from tests.conftest import ALICE, TOKEN
@@ -226,3 +227,14 @@ def test_the_page_names_every_file():
             "-watch.service", "*.service"
         )
         assert path.name == "README.md" or path.name in README or stem in README, path.name
+
+
+@pytest.mark.sqlite("reads a file")
+def test_patroni_takes_these_numbers():
+    patroni = yaml.safe_load((DEPLOY / "patroni.yml").read_text())
+    shared = patroni["bootstrap"]["dcs"]
+    assert shared["loop_wait"] + 2 * shared["retry_timeout"] <= shared["ttl"]
+    assert shared["ttl"] >= 20 and shared["retry_timeout"] >= 3  # or Patroni takes others
+    assert shared["synchronous_mode"] == "quorum"
+    assert {"encoding": "UTF8"} in patroni["bootstrap"]["initdb"]
+    assert {"locale": "C"} in patroni["bootstrap"]["initdb"]
