@@ -13,7 +13,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak failover wheel bench bench-check wallets clients browser load lint format clean
+.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql load lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -49,6 +49,11 @@ wallets:
 # Debian's chromium, for tests/demo/browser; without it, make test skips these.
 browser:
 	@$(call debian,chromium,chromium fonts-liberation)
+
+# Debian's PostgreSQL, older than that of the tests' package. Its programs are tried by
+# TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin make test
+postgresql:
+	@$(call debian,pg_lsclusters,postgresql)
 
 # Debian's wrk, which makes the load of a benchmark.
 load:

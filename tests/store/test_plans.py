@@ -31,7 +31,7 @@ ARGUMENTS = {
     "finished_at": DATE, "value": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
-WHOLE = {"list_access_tokens", "list_sellers", "list_preparers"}
+WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
 STATEMENTS = dict(inspect.getmembers(queries, inspect.isfunction))
 SCANS = {
     "sqlite": re.compile(r"SCAN \w+\b(?! USING)|TEMP B-TREE"),
