@@ -15,7 +15,9 @@ NAME = "the sandbox's own"  # in the list of tokens
 
 def kept_token() -> str:
     """The sandbox's own access token, kept in a file beside the database; made where it is missing."""
-    path = Path(current_app.config["DATABASE_URL"]).with_name("sandbox-token")
+    is_file = not current_app.extensions["database"].is_shared
+    path = Path(current_app.config["DATABASE_URL" if is_file else "SANDBOX_DATABASE_URL"])
+    path = path.with_name("sandbox-token")
     with open(path, "a+", opener=_open_private) as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # those who ask at once take turns, and get the same one
         file.seek(0)
