@@ -148,6 +148,7 @@ class Servers:
         self.name = f"postgresql://{addresses}/{given.get('dbname', '')}"
         self._connecting = threading.Lock()
         self._failure: tuple[float, str] | None = None
+        self.connected = 0  # how often
 
     def connect(self) -> Session:
         """Connect to the primary. Raises DatabaseUnreachable; at once, where somebody just tried."""
@@ -179,6 +180,7 @@ class Servers:
                     break
             else:
                 self._failure = None
+                self.connected += 1
                 return session
         raise psycopg.OperationalError("; ".join(reasons))
 
@@ -314,11 +316,15 @@ class Connection:
             except psycopg.Error:
                 self.close()  # the server undoes it by itself
 
-    def stamp(self) -> tuple[str, bytes]:
-        """Which server it is, since when, and what it shows. Raises DatabaseUnreachable."""
+    def stamp(self) -> tuple[int, str, bytes]:
+        """Which server it is, since when, and what it shows. Raises DatabaseUnreachable.
+
+        A server that has lost a process counts its transactions anew, from the last that it knows to be done,
+        and ends all sessions: so those that were begun are counted, too.
+        """
         return self._ask_twice(self._read_stamp)
 
-    def _read_stamp(self) -> tuple[str, bytes]:
+    def _read_stamp(self) -> tuple[int, str, bytes]:
         # Asked for each request, so without a cursor, whose half it costs.
         if self._session is None:
             self._open()
@@ -338,7 +344,7 @@ class Connection:
         if snapshot is None:
             self.close()
             raise DatabaseUnreachable(self._servers.words(result.get_error_message()))
-        return self._started, snapshot
+        return self._servers.connected, self._started, snapshot
 
 
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
@@ -377,8 +383,7 @@ class Database(Engine):
     def turn(self) -> Iterator[Session]:
         """Let those who start at once take turns; the session waits as long as it takes."""
         with self._refusing(), closing(self._connect_first()) as session:
-            session.patience = None
-            session.execute("SET lock_timeout = 0")
+            _wait_for_ever(session)
             sql = "SELECT pg_advisory_lock(:lock, hashtext(current_schema()))"
             session.execute(sql, {"lock": TURN})
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
@@ -526,7 +531,7 @@ class Database(Engine):
         finally:
             connection.rollback()
 
-    def stamp(self) -> tuple[str, bytes] | None:
+    def stamp(self) -> tuple[int, str, bytes] | None:
         """Another value after each commit, by whatever machine; None while the database is out of reach."""
         try:
             return self.connection.stamp()
@@ -547,7 +552,8 @@ class Database(Engine):
         """
         self.close()
         with self._refusing(), closing(self._connect_first()) as session:
-            session.patience = None
+            _wait_for_ever(session)
+            session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             # Where it is interrupted, its last statement ends, too. A server on Windows can not.
             with suppress(errors.InvalidParameterValue):
                 session.execute("SET client_connection_check_interval = '1s'")
@@ -572,6 +578,13 @@ class Database(Engine):
             f"{self.name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
             " archive goes back to any moment. docs/operating.md has the commands"
         )
+
+
+def _wait_for_ever(session: Session) -> None:
+    """Whatever patience an operator has given the role, or the database."""
+    session.patience = None
+    for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
+        session.execute(f"SET {name} = 0")
 
 
 class Leadership:
