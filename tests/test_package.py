@@ -161,7 +161,9 @@ def test_everything_is_inside(built, wheel):
     assert ours <= set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert ours | {"README.md", "LICENSE", "requirements.txt"} <= names
+    assert (
+        ours | {"README.md", "LICENSE", "requirements.txt", "requirements-postgresql.txt"} <= names
+    )
     top_level = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert top_level == {"marketplace", f"nft_marketplace_service-{__version__}.dist-info"}
 
@@ -171,15 +173,32 @@ def test_its_metadata_says_what_it_needs(wheel):
     metadata = zipfile.ZipFile(wheel).read(name).decode()
     assert "\nRequires-Python: >=3.11\n" in metadata
     needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
-    plain, extra = (
-        set(re.findall(pattern, metadata, re.M))
-        for pattern in (
-            r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$",
-            r'^Requires-Dist: (psycopg\[binary\]).*; extra == "postgresql"$',
-        )
+    assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$", metadata, re.M)) == set(needed)
+    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql"]
+    [extra] = re.findall(r"^Requires-Dist: (.*); extra == .postgresql.$", metadata, re.M)
+    assert extra == "psycopg[binary]<4,>=3.3.1"
+
+
+def test_its_extra_is_for_postgresql(wheel, tmp_path):
+    programs = make_environment(tmp_path / "env", sys.executable, wheel)
+    url = "postgresql://market:s3cret@127.0.0.1:1/market"
+    environ = environment(programs, MARKETPLACE_DATABASE_URL=url)
+
+    def start():
+        command = [programs / "flask", "--app", "marketplace", "token", "list"]
+        ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+        assert ended.returncode == 1
+        assert ended.stderr.count("\n") == 1
+        assert "s3cret" not in ended.stderr
+        return ended.stderr
+
+    extra = "pip install 'nft-marketplace-service[postgresql]'"
+    assert start().startswith(
+        "Error: MARKETPLACE_DATABASE_URL names a PostgreSQL database, and psycopg is not installed"
     )
-    assert plain == set(needed)
-    assert extra == {"psycopg[binary]"}
+    assert extra in start()
+    install(tmp_path / "env", f"{wheel}[postgresql]").check_returncode()
+    assert "port 1 failed: Connection refused" in start()
 
 
 def test_a_changelog_entry_tells_of_this_version():

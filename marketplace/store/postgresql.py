@@ -12,7 +12,7 @@ import threading
 import time
 import weakref
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from functools import cache
 from urllib.parse import quote
 
@@ -165,6 +165,7 @@ class Servers:
         self._silent: tuple[float, dict] | None = None
         self._primary: dict | None = None
         self.moves = 0  # how often the primary was found to be another one
+        self.connected = 0  # how often
 
     def connect(self) -> Session:
         """Connect to the primary. Raises DatabaseUnreachable; at once, where somebody just tried."""
@@ -212,6 +213,7 @@ class Servers:
                 if self._primary not in (None, host):
                     self.moves += 1
                 self._primary = host
+                self.connected += 1
                 return session
         raise psycopg.OperationalError("; ".join(reasons))
 
@@ -414,10 +416,14 @@ class Connection:
             except psycopg.Error:
                 self.close()  # the server undoes it by itself
 
-    def stamp(self) -> tuple[str, bytes]:
-        """Which server it is, since when, and what it shows. Raises DatabaseUnreachable."""
+    def stamp(self) -> tuple[int, str, bytes]:
+        """Which server it is, since when, and what it shows. Raises DatabaseUnreachable.
+
+        A server that has lost a process counts its transactions anew, from the last that it knows to be done,
+        and ends all sessions: so those that were begun are counted, too.
+        """
         result = self._ask_twice(lambda: self._run("SELECT pg_current_snapshot()"))
-        return self._started, result.get_value(0, 0)
+        return self._servers.connected, self._started, result.get_value(0, 0)
 
 
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
@@ -464,8 +470,7 @@ class Database(Engine):
     def turn(self) -> Iterator[Session]:
         """Let those who start at once take turns; the session waits as long as it takes."""
         with self._refusing(), closing(self._connect_first()) as session:
-            session.patience = None
-            session.execute("SET lock_timeout = 0")
+            _wait_for_ever(session)
             sql = "SELECT pg_advisory_lock(:lock, hashtext(current_schema()))"
             session.execute(sql, {"lock": TURN})
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
@@ -613,7 +618,7 @@ class Database(Engine):
         finally:
             connection.rollback()
 
-    def stamp(self) -> tuple[str, bytes] | None:
+    def stamp(self) -> tuple[int, str, bytes] | None:
         """Another value after each commit, by whatever machine; None while the database is out of reach."""
         try:
             return self.connection.stamp()
@@ -634,7 +639,11 @@ class Database(Engine):
         """
         self.close()
         with self._refusing(), closing(self._connect_first()) as session:
-            session.patience = None
+            _wait_for_ever(session)
+            session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
+            # Where it is interrupted, its last statement ends, too. A server on Windows can not.
+            with suppress(errors.InvalidParameterValue):
+                session.execute("SET client_connection_check_interval = '1s'")
             self._require_alone(session)
             for step in self.schema.steps_from(self._look(session).version):
                 with self._changing(session):
@@ -685,6 +694,13 @@ class Database(Engine):
 
     def contents(self):
         raise NoFile(f"{self.name} is no SQLite file: pg_dump and pg_restore move it")
+
+
+def _wait_for_ever(session: Session) -> None:
+    """Whatever patience an operator has given the role, or the database."""
+    session.patience = None
+    for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
+        session.execute(f"SET {name} = 0")
 
 
 class Leadership:

@@ -219,7 +219,9 @@ def test_a_service_that_is_up_over_there(source, tmp_path, postgresql_url):
     database.connection.execute("SELECT 1")
     refused = move(tmp_path, postgresql_url)
     database.close()
-    assert_refused(refused, "/test_", "is in use: a service or another command has it open", "stop the service")
+    assert_refused(
+        refused, "/test_", "is in use: a service or another command has it open", "stop the service"
+    )
     assert_empty(postgresql_url)
 
 

@@ -1,0 +1,179 @@
+"""What strangers write may hold anything; what reaches a database is text, on either engine."""
+
+import base64
+import json
+
+import pytest
+from hypothesis import HealthCheck, example, given
+from hypothesis import settings as trying
+from hypothesis import strategies as st
+from werkzeug.test import EnvironBuilder, run_wsgi_app
+
+from marketplace import create_app
+from marketplace.ledger import answers
+from marketplace.market import records
+from marketplace.store import queries
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.network import serve_raw
+from tests.serving import run_flask
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+CID = "Qm" + "a" * 44
+BAD = ["\0", "a\0b", "\ud800", "a\udfffb", "\ufffe\uffff", "\x1b[2J", "\u202e", "a\0" * 99]
+
+texts = st.text(st.characters(categories=None)) | st.sampled_from(BAD)
+documents = st.recursive(
+    texts | st.none() | st.booleans() | st.integers() | st.floats(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(texts, inner, max_size=3),
+    max_leaves=6,
+)
+patiently = trying(
+    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+
+
+@pytest.fixture(params=["sqlite", "postgresql"])
+def own(request, tmp_path):
+    """The settings of a service on either engine."""
+    own = settings(tmp_path)
+    if request.param == "postgresql":
+        own["DATABASE_URL"] = request.getfixturevalue("postgresql_url")
+    return own
+
+
+@pytest.fixture
+def app(own, decoder):
+    app = create_app(**own)
+    app.extensions["decoder"] = decoder
+    yield app
+    app.extensions["database"].close()
+
+
+def store(app, pointer, token_name):
+    """Store an NFT as a mirror node shows it, and read it back."""
+    answer = {
+        "token_id": TOKEN,
+        "serial_number": 7,
+        "account_id": ALICE,
+        "deleted": False,
+        "metadata": pointer,
+        "modified_timestamp": "1.000000000",
+    }
+    with app.app_context():
+        nft = answers.NFT.load(answer)
+        record = records.build(nft, token_name=token_name, with_image=False)
+        with write() as db:
+            db.execute("DELETE FROM nft")
+            assert queries.insert_nft(db, record)["name"] == record["name"]
+            bare = records.build_bare(nft) | {"missing": "x"}
+            assert queries.mark_described(db, record | {"missing": None}, bare["attempts"]) is None
+        return queries.get_nft(read(), TOKEN, 7)
+
+
+@patiently
+@given(
+    document=st.fixed_dictionaries(
+        {},
+        optional=dict.fromkeys(
+            ["name", "type", "image", "creator", "attributes", "properties", "NAME"], documents
+        ),
+    ),
+    token_name=texts,
+)
+@example(document={"name": "\0", "attributes": {"a\0": "\ud800b"}}, token_name="\0\ud800")
+def test_metadata(app, document, token_name):
+    pointer = base64.b64encode(json.dumps(document).encode()).decode()
+    row = store(app, pointer, token_name)
+    for column in ("name", "attributes", "metadata", "missing", "file_type", "original_image_url"):
+        assert "\0" not in (row[column] or "")
+
+
+@patiently
+@given(pointer=st.binary(max_size=60).map(lambda raw: base64.b64encode(raw).decode()) | texts)
+def test_a_pointer(app, pointer):
+    assert store(app, pointer, "A name")["name"]
+
+
+@pytest.mark.parametrize("location", [b"http://a\0b/", b"http://\xff\0/", b"//[\0]/", b"\0", b"\r"])
+def test_a_redirect(own, location):
+    """Why something could not be had is stored, and names the host that a stranger chose."""
+
+    def redirect(connection):
+        connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: " + location + b"\r\n\r\n")
+
+    with serve_raw(redirect) as gateway:
+        app = create_app(**own | {"IPFS_GATEWAYS": f"{gateway}/ipfs"})
+        pointer = base64.b64encode(f"ipfs://{CID}/7.json".encode()).decode()
+        row = store(app, pointer, "A name")
+        assert row["missing"]
+        assert "\0" not in row["missing"]
+        app.extensions["database"].close()
+
+
+@pytest.mark.parametrize("bad", BAD[:6])
+def test_a_request(app, bad):
+    client = authorized_client(app, "read", "write")
+    for name in KEYS:
+        body = KEYS | {name: bad}
+        assert_error(client.post("/v1/add", json=body), 422, f"{name} must be")
+        assert_error(client.post("/v1/list/extwallet", json=body | {"listingPrice": 1}), 422)
+    for report in ({"transactionId": bad}, {"transactionId": f"{ALICE}@1.1{bad}"}):
+        assert_error(client.post("/v1/comingsoon", json=KEYS | report), 422, "transactionId")
+    answered = client.post("/v1/add", json=KEYS | {bad: bad})
+    assert answered.json == {"result": "OK"}  # what is more is ignored
+
+
+@pytest.mark.parametrize("bad", ["%00", "a%00b", "%ED%A0%80", "%FF", "%F4%90%80%80"])
+def test_an_address(app, bad):
+    client = authorized_client(app, "read", "write")
+    for path in (
+        f"/v1/nft/{bad}/7",
+        f"/v1/nft/{TOKEN}/{bad}",
+        f"/v1/nftslisted/{bad}",
+        f"/v1/user/{bad}/listed",
+        f"/v1/user/{ALICE}/listed?offset={bad}",
+        f"/v1/user/{ALICE}/listed?page={bad}",
+        f"/v1/orderbook?limit={bad}",
+        f"/v1/orderbook?page={bad}",
+        f"/v1/{bad}",
+        f"/media/{bad}",
+    ):
+        r = client.get(path)
+        assert r.status_code in (400, 404, 422), (path, r.text)
+        assert_error(r, r.status_code)
+    assert_error(client.post(f"/v1/list/{bad}", json=KEYS | {"listingPrice": 1}), 404)
+    assert client.get(f"/v1/orderbook?{bad}=1").status_code in (200, 400)
+    assert client.get(f"/status?{bad}").status_code == 200
+
+
+@pytest.mark.parametrize("bad", ["\0", "a\0b", "\xff", "\xed\xa0\x80", " ", "=" * 8000])
+def test_a_token(app, bad):
+    """As a server passes a header on: its bytes as Latin-1."""
+    for value in (bad, f"Bearer {bad}", f"Bearer a{bad}"):
+        environ = EnvironBuilder("/v1/orderbook").get_environ() | {"HTTP_AUTHORIZATION": value}
+        body, status, _ = run_wsgi_app(app, environ)
+        assert status == "401 UNAUTHORIZED"
+        assert json.loads(b"".join(body))["code"] == 401
+
+
+@pytest.mark.parametrize("bad", ["\udcff", "a\ud800", "\0"])
+def test_a_name_on_the_command_line(own, tmp_path, bad):
+    for command in (("token", "create", bad), ("token", "revoke", bad), ("import", bad)):
+        ended = run_flask(tmp_path, *command, **own)
+        assert ended.exit_code == 1
+        assert ended.stderr.startswith("Error: ")
+        assert ended.stderr.count("\n") == 1
+
+
+@patiently
+@given(body=documents | st.fixed_dictionaries({}, optional=dict.fromkeys(KEYS, documents)))
+def test_any_body(app, body):
+    client = app.test_client()
+    if "token" not in app.extensions:
+        app.extensions["token"] = authorized_client(app, "write").environ_base
+    client.environ_base = app.extensions["token"]
+    for path in ("/v1/add", "/v1/list/extwallet", "/v1/comingsoon"):
+        r = client.post(path, data=json.dumps(body), content_type="application/json")
+        assert_error(r, r.status_code)
+        assert r.status_code in (400, 422)
