@@ -10,14 +10,17 @@ import select
 import threading
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from functools import cache
 from urllib.parse import quote
 
 import psycopg
 from psycopg import errors
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
 from psycopg.rows import dict_row
 
 from marketplace.errors import (
@@ -105,9 +108,13 @@ _databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
 @cache
-def translate(sql: str) -> str:
-    """Write a statement's parameters as psycopg reads them: ``:name`` is ``%(name)s``."""
-    return re.sub(r"(?<!:):([a-z_]+)\b", r"%(\1)s", sql.replace("%", "%%"))
+def translate(sql: str) -> tuple[str, tuple[str, ...]]:
+    """Write a statement's parameters as PostgreSQL reads them: ``$1`` is the first of the names."""
+    names = {}
+    text = re.sub(
+        r"(?<!:):([a-z_]+)\b", lambda match: f"${names.setdefault(match[1], len(names) + 1)}", sql
+    )
+    return text, tuple(names)
 
 
 class Session(psycopg.Connection):
@@ -116,8 +123,10 @@ class Session(psycopg.Connection):
     patience: float | None = ANSWER_SECONDS  # with its server; None is for ever
 
     def execute(self, sql, parameters=None, **options):
-        text = sql if parameters is None else translate(sql)
-        return super().execute(text, parameters, **options)
+        if parameters is not None:
+            sql, names = translate(sql)
+            parameters = [parameters[name] for name in names]
+        return super().execute(sql, parameters, **options)
 
     def wait(self, gen, interval=0.1, timeout=None):
         return super().wait(gen, interval, self.patience if timeout is None else timeout)
@@ -170,7 +179,10 @@ class Servers:
         for _ in range(len(self._hosts)):
             try:
                 session = Session.connect(
-                    **self._common | self._hosts[0], autocommit=True, row_factory=dict_row
+                    **self._common | self._hosts[0],
+                    autocommit=True,
+                    cursor_factory=psycopg.RawCursor,
+                    row_factory=dict_row,
                 )
             except psycopg.Error as error:
                 reasons.append(self.words(error))
@@ -222,6 +234,26 @@ def _written(host: dict) -> str:
     return f"{name}:{host['port']}" if host.get("port") else name
 
 
+class Answer:
+    """What a statement brought, with the face of a cursor."""
+
+    def __init__(self, result: PGresult, adapter: Transformer) -> None:
+        adapter.set_pgresult(result)
+        columns = [result.fname(number).decode() for number in range(result.nfields)]
+        rows = adapter.load_rows(0, result.ntuples, lambda row: dict(zip(columns, row)))  # noqa: B905
+        self._rows = iter(rows)
+        self.rowcount = result.command_tuples or 0
+
+    def __iter__(self) -> Iterator[dict]:
+        return self._rows
+
+    def fetchone(self) -> dict | None:
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[dict]:
+        return list(self._rows)
+
+
 class Connection:
     """One thread's connection, made when it is needed, and made again where it was lost.
 
@@ -235,6 +267,9 @@ class Connection:
         self._session: Session | None = None
         self._process = 0
         self._answers: select.poll
+        self._either: select.poll  # an answer, or room for what is sent
+        self._adapter: Transformer
+        self._prepared: dict[str, bytes]  # statements, and their names
         self._started: str  # when its server did
         self._is_writing = False
 
@@ -247,21 +282,58 @@ class Connection:
         if session is not None and self._process == os.getpid():
             session.close()
 
-    def execute(self, sql: str, parameters: Mapping | None = None) -> psycopg.Cursor:
+    def execute(self, sql: str, parameters: Mapping | None = None) -> Answer:
         """Ask one statement. Raises DatabaseUnreachable, DatabaseBusy or DatabaseUnusable."""
+        names = translate(sql)[1]
+        values = [parameters[name] for name in names] if names else []
         if self._is_writing:
-            return self._run(sql, parameters)
-        return self._ask_twice(lambda: self._run(sql, parameters))
+            result = self._run(sql, values)
+        else:
+            result = self._ask_twice(lambda: self._run(sql, values))
+        return Answer(result, self._adapter)
 
-    def _run(self, sql: str, parameters: Mapping | None = None) -> psycopg.Cursor:
+    def _run(self, sql: str, values: Sequence = ()) -> PGresult:
+        """Ask a statement once. It is prepared the first time, and then costs half of what a cursor does."""
         if self._session is None:
             if self._is_writing:
                 raise DatabaseUnreachable("the connection was lost in the transaction")
             self._open()
         try:
-            return self._session.execute(sql, parameters)
+            name = self._prepared.get(sql) or self._prepare(sql)
+            if values:
+                values = self._adapter.dump_sequence(values, [PyFormat.TEXT] * len(values))
+            return self._exchange(self._session.pgconn.send_query_prepared, name, values)
         except psycopg.Error as error:
             raise self._explain(error) from error
+        except BaseException:
+            self.close()  # whoever was interrupted has left an answer behind
+            raise
+
+    def _prepare(self, sql: str) -> bytes:
+        name = b"%d" % len(self._prepared)
+        self._exchange(self._session.pgconn.send_prepare, name, translate(sql)[0].encode())
+        self._prepared[sql] = name
+        return name
+
+    def _exchange(self, send: Callable, *arguments) -> PGresult:
+        """Send something, and return the answer to it."""
+        pgconn = self._session.pgconn
+        send(*arguments)
+        while pgconn.flush():  # more than the socket takes at once
+            self._wait(self._either)
+        while pgconn.is_busy():
+            self._wait(self._answers)
+        result = pgconn.get_result()
+        while pgconn.get_result() is not None:
+            pass
+        if result.status == ExecStatus.FATAL_ERROR:
+            raise errors.error_from_result(result)
+        return result
+
+    def _wait(self, socket: select.poll) -> None:
+        if not socket.poll(ANSWER_SECONDS * 1000):
+            raise errors._WaitTimeout
+        self._session.pgconn.consume_input()
 
     def _open(self) -> None:
         session = self._connect()
@@ -272,8 +344,11 @@ class Connection:
         except psycopg.Error as error:
             session.close()
             raise DatabaseUnreachable(self._servers.words(error)) from error
-        self._answers = select.poll()
+        self._answers, self._either = select.poll(), select.poll()
         self._answers.register(session.pgconn.socket, select.POLLIN)
+        self._either.register(session.pgconn.socket, select.POLLIN | select.POLLOUT)
+        self._adapter = Transformer(session)
+        self._prepared = {}
         self._session, self._process = session, os.getpid()
 
     def _ask_twice(self, ask: Callable):
@@ -319,25 +394,22 @@ class Connection:
         return self._ask_twice(self._read_stamp)
 
     def _read_stamp(self) -> tuple[str, bytes]:
-        # Asked for each request, so without a cursor, whose half it costs.
+        # Asked for each request: on the shortest way.
         if self._session is None:
             self._open()
         pgconn = self._session.pgconn
         try:
-            pgconn.send_query_prepared(b"stamp", [])
+            pgconn.send_query_prepared(b"stamp", ())
             while pgconn.is_busy():
-                if not self._answers.poll(ANSWER_SECONDS * 1000):
-                    raise errors._WaitTimeout
-                pgconn.consume_input()
+                self._wait(self._answers)
             result = pgconn.get_result()
             snapshot = result.get_value(0, 0)
             while pgconn.get_result() is not None:
                 pass
+            if snapshot is None:
+                raise errors.error_from_result(result)
         except psycopg.Error as error:
             raise self._explain(error) from error
-        if snapshot is None:
-            self.close()
-            raise DatabaseUnreachable(self._servers.words(result.get_error_message()))
         return self._started, snapshot
 
 
