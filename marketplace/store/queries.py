@@ -11,15 +11,25 @@ def get_nft(db, token, serial_no):
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def list_orderbook(db, limit, offset):
-    # What is passed over is read in the index alone.
+def list_orderbook(db, limit):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit OFFSET :offset
+        LIMIT :limit
     """
-    return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
+    return db.execute(sql, {"limit": limit}).fetchall()
+
+
+def get_orderbook_position(db, offset):
+    # What a page at an offset comes after: read in the index alone, where PostgreSQL would fetch whole rows.
+    sql = """
+        SELECT listed_order, token, serial_no FROM nft
+        WHERE is_for_sale = 1
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT 1 OFFSET :passed
+    """
+    return db.execute(sql, {"passed": offset - 1}).fetchone()
 
 
 def list_orderbook_after(db, limit, listed_order, token, serial_no):
@@ -51,14 +61,24 @@ def list_listed_in_collection_after(db, token, serial_no, limit):
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
 
 
-def list_listed_by_owner(db, owner, limit, offset):
+def list_listed_by_owner(db, owner, limit):
     sql = """
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND owner = :owner
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit OFFSET :offset
+        LIMIT :limit
     """
-    return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
+    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
+
+
+def get_position_by_owner(db, owner, offset):
+    sql = """
+        SELECT listed_order, token, serial_no FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT 1 OFFSET :passed
+    """
+    return db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
 
 
 def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):

@@ -67,7 +67,7 @@ def test_links_lead_through_all_in_order(client, listings):
 
 def test_links_lead_through_a_users_listings(client, listings, app):
     with app.app_context():
-        rows = queries.list_listed_by_owner(read(), ALICE, 1000, 0)
+        rows = queries.list_listed_by_owner(read(), ALICE, 1000)
     expected = [row["serial_no"] for row in rows]
     assert follow(client, f"/v1/user/{ALICE}/listed?limit=7") == expected
 
@@ -76,6 +76,14 @@ def test_offsets_agree_with_links_at_every_depth(client, listings):
     for offset in (0, 1, 19, 199, 200, 201, 350, 500, 640, 660, 690, 699, 700, 5000, 2**63 - 1):
         r = client.get("/v1/orderbook", query_string={"offset": offset, "limit": 5})
         assert [nft["serialNo"] for nft in r.json] == listings[offset : offset + 5], offset
+
+
+def test_offsets_agree_with_links_for_a_user(client, listings):
+    url = f"/v1/user/{ALICE}/listed"
+    expected = follow(client, f"{url}?limit=50")
+    for offset in (0, 1, 50, len(expected) - 1, len(expected), 5000):
+        r = client.get(url, query_string={"offset": offset, "limit": 5})
+        assert [nft["serialNo"] for nft in r.json] == expected[offset : offset + 5], offset
 
 
 def test_every_listing_is_seen_once_while_others_come_and_go(app, client, listings):

@@ -192,14 +192,16 @@ def test_racing_writers_wait_for_each_other(app):
     ("query", "arguments", "index"),
     [
         (queries.get_nft, ("0.0.1", 1), "PRIMARY KEY|sqlite_autoindex_nft_1"),
-        (queries.list_orderbook, (20, 0), "nft_by_listing_date"),
+        (queries.list_orderbook, (20,), "nft_by_listing_date"),
+        (queries.get_orderbook_position, (40,), "nft_by_listing_date"),
         (queries.list_orderbook_after, (20, "x", "0.0.1", 1), "nft_by_listing_date"),
         (
             queries.list_listed_in_collection_after,
             ("0.0.1", 0, 200),
             "nft_listed_in_collection",
         ),
-        (queries.list_listed_by_owner, ("0.0.1", 10, 0), "nft_by_owner_and_listing_date"),
+        (queries.list_listed_by_owner, ("0.0.1", 10), "nft_by_owner_and_listing_date"),
+        (queries.get_position_by_owner, ("0.0.1", 40), "nft_by_owner_and_listing_date"),
         (
             queries.list_listed_by_owner_after,
             ("0.0.1", 10, "x", "0.0.1", 1),
