@@ -5,6 +5,7 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
 
 # Have a command, from Debian's packages where it is missing: $(call debian,command,packages)
@@ -34,7 +35,7 @@ soak: .venv/installed-dev
 failover: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.failover --seconds $(or $(SECONDS),10)
 
-# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides.
+# QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=1: PostgreSQL beside SQLite.
 bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks $(if $(QUICK),quick,$(if $(FULL),full))
 

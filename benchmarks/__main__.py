@@ -20,6 +20,7 @@ from benchmarks import (
     load,
     machine,
     picture,
+    postgresql,
     rows,
     service,
     table,
@@ -54,6 +55,7 @@ def run(bench: throughput.Bench) -> dict:
         "sizes": latency.sizes(bench),
         "collection": collection.measure(bench),
         "throughput": throughput.measure(bench),
+        "postgresql": postgresql.measure(bench),
     }
 
 

@@ -48,20 +48,30 @@ COMMANDS = {
     "granian": ("this service, granian", [*GRANIAN, "wsgi:app"]),
     "bare_granian": ("bare WSGI function, granian", [*GRANIAN, BARE_APP]),
 }
+# Those that benchmarks/postgresql.py starts.
+BESIDE = {
+    "postgresql": ("this service on PostgreSQL", GUNICORN),
+    "unkept": ("this service, nothing kept", [*GUNICORN, "benchmarks.peers.unkept:app"]),
+    "postgresql_unkept": (
+        "this service on PostgreSQL, nothing kept",
+        [*GUNICORN, "benchmarks.peers.unkept:app"],
+    ),
+}
 ORDERBOOK = {name: "/v1/orderbook" for name in COMMANDS} | {
     "datasette": "/market/orderbook.json?_shape=array"
 }
 
 
 def title(name: str) -> str:
-    return COMMANDS[name][0] if name in COMMANDS else name
+    return (COMMANDS | BESIDE).get(name, (name,))[0]
 
 
 @contextmanager
-def start(name: str, database: Path, bodies: Path | None = None) -> Iterator[Server]:
-    """One contender on the servers' core, until the end of the block."""
-    command = [str(database) if word is None else word for word in COMMANDS[name][1]]
-    environ = service.environ(database) | {
+def start(name: str, database: Path, bodies: Path | None = None, **settings) -> Iterator[Server]:
+    """One contender on the servers' core, until the end of the block; with settings of its own."""
+    words = (COMMANDS | BESIDE)[name][1]
+    command = [str(database) if word is None else word for word in words]
+    environ = service.environ(database, **settings) | {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(service.ROOT),
         "BENCH_DATABASE": str(database),

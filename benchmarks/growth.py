@@ -144,7 +144,7 @@ def _reads(app, nfts: int) -> dict:
             "database_bytes": _size(app),
             "answer_bytes": size,
             "stamp_seconds": _mean(database.stamp),
-            "page_seconds": _mean(lambda: queries.list_orderbook(read(), 21, 0)),
+            "page_seconds": _mean(lambda: queries.list_orderbook(read(), 21)),
             "kept_seconds": _mean(get),
             "made_seconds": _mean(get, before=commit),
             "commit_seconds": _mean(commit, clock=time.perf_counter),

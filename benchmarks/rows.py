@@ -40,6 +40,7 @@ def make(results: dict, plan: Plan) -> list[Row]:
         *_nft(results["throughput"], results["sizes"]["nft"], plan),
         *_collection(results["collection"]),
         _listings(results["throughput"]["list"]["service"]),
+        *of_postgresql(results["postgresql"], plan),
     ]
 
 
@@ -114,6 +115,20 @@ def _collection(collection: dict) -> Iterator[Row]:
 def _listings(runs: list[float]) -> Row:
     group, per_second = "POST /v1/list/extwallet", median(runs)
     return Row(group, "durably committed", f"{per_second:,.0f}/s", "", per_second, "", 500, True)
+
+
+def of_postgresql(figures: dict | None, plan: Plan) -> Iterator[Row]:
+    if figures is None:
+        return
+    group = "On PostgreSQL"
+    row = _throughput(group, figures["kept"], "postgresql", "service", 0.85)
+    yield row._replace(name="order book, first page / on SQLite")
+    row = _throughput(group, figures["unkept"], "postgresql_unkept", "unkept", 0.9)
+    yield row._replace(name="order book, nothing kept / on SQLite")
+    row = _throughput(group, figures["writers"], "door", "straight", 0.5)
+    yield row._replace(name="16 writers / the same statement straight in psycopg")
+    milliseconds, name = figures["deep_seconds"] * 1000, f"page at offset {plan.deep:,}"
+    yield Row(group, name, _ms(milliseconds / 1000), "", milliseconds, "", 80, False)
 
 
 def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None) -> Row:

@@ -6,13 +6,15 @@ from pathlib import Path
 ROOT = Path(__file__).parent.parent
 PUBLIC_URL = "https://nft.example.com"
 MEDIA_URL = f"{PUBLIC_URL}/media"
+NETWORK, ACCOUNT_ID = "testnet", "0.0.9001"
+OWNERS = {"network": NETWORK, "account_id": ACCOUNT_ID}
 
 
 def settings(database: Path) -> dict[str, str]:
     """As on a real network, which a run never asks for anything."""
     return {
-        "NETWORK": "testnet",
-        "ACCOUNT_ID": "0.0.9001",
+        "NETWORK": NETWORK,
+        "ACCOUNT_ID": ACCOUNT_ID,
         "PUBLIC_URL": PUBLIC_URL,
         "MIRROR_NODE_URL": "http://127.0.0.1:9",
         "DATABASE_URL": f"sqlite:///{database}",
@@ -20,19 +22,20 @@ def settings(database: Path) -> dict[str, str]:
     }
 
 
-def environ(database: Path) -> dict[str, str]:
+def environ(database: Path, **others: str) -> dict[str, str]:
     """A server's environment: nothing of what the caller may have set for another service."""
     kept = {
         name: value for name, value in os.environ.items() if not name.startswith("MARKETPLACE_")
     }
-    return kept | {f"MARKETPLACE_{name}": value for name, value in settings(database).items()}
+    ours = settings(database) | others
+    return kept | {f"MARKETPLACE_{name}": value for name, value in ours.items()}
 
 
-def create(database: Path):
-    """The service's application in this process."""
+def create(database: Path, **others: str):
+    """The service's application in this process; ``others`` are settings beside, or in place of, those."""
     from marketplace import create_app  # not before the environment is known to be clean
 
-    return create_app(**settings(database))
+    return create_app(**settings(database) | others)
 
 
 def create_access_tokens(database: Path) -> tuple[str, str]:

@@ -194,9 +194,12 @@ def until(condition, complaint):
 
 
 @contextlib.contextmanager
-def new_database():
-    """An empty database; yields its address. It is dropped afterwards, whoever is still connected."""
-    url, name = _server_url(), f"test_{uuid.uuid4().hex}"
+def new_database(url=None):
+    """An empty database; yields its address. It is dropped afterwards, whoever is still connected.
+
+    ``url`` leads to another server than the session's.
+    """
+    url, name = url or _server_url(), f"test_{uuid.uuid4().hex}"
     with _administrator(url) as administrator:
         administrator.execute(f"CREATE DATABASE {name} {DATABASE}")
     try:
@@ -235,33 +238,35 @@ _kept = []  # until the process ends: the kernel lets go of a lock with the last
 
 def _begin(folder, url):
     _kept.append(keeper.watch(folder))
-    settings = {"wal_level": "minimal", "max_wal_senders": 0}
     with reserved_port() as port:
-        server = Server(folder / "server", port, secrets.token_hex(16), **settings)
-        server.create()
-        server.start()
-    _kept.append(server)
-    server.execute(f"CREATE ROLE market LOGIN CREATEDB PASSWORD '{server.password}'")
+        _kept.append(_begin_server(folder, port, wal_level="minimal", max_wal_senders=0))
+    server = _kept[-1]
     url.touch(0o600)
     url.write_text(server.url("postgres"))
 
 
+def _begin_server(folder, port, **settings):
+    server = Server(folder / "server", port, secrets.token_hex(16), **settings)
+    server.create()
+    server.start()
+    role = f"CREATE ROLE market LOGIN CREATEDB PASSWORD '{server.password}' IN ROLE pg_checkpoint"
+    server.execute(role)
+    return server
+
+
+# A server, or three, of one's own
+
+
 @contextlib.contextmanager
 def new_server(**settings):
-    """A server of one's own, with the role market, of which nothing is left afterwards."""
+    """A new server, of which nothing is left afterwards."""
     folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
     with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
         stack.callback(_end, users, keeper.watch(folder))
         port = stack.enter_context(reserved_port())
-        server = Server(folder / "server", port, secrets.token_hex(16), **settings)
+        server = _begin_server(folder, port, **settings)
         stack.callback(server.kill)
-        server.create()
-        server.start()
-        server.execute(f"CREATE ROLE market LOGIN CREATEDB PASSWORD '{server.password}'")
         yield server
-
-
-# Three servers
 
 
 class Cluster:

@@ -5,10 +5,11 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import checks, data, load, records, writer
+from benchmarks import checks, data, load, postgresql, records, rows, throughput, writer
 from benchmarks.plan import FULL, QUICK, listed_of
 from benchmarks.rows import Row
 from benchmarks.server import cores, free_port
+from tests.postgresql import new_database
 
 pytestmark = pytest.mark.sqlite("its own tables")
 
@@ -87,3 +88,31 @@ def test_only_ratios_far_from_their_target_fail_a_check():
 def test_there_is_a_core_and_a_port():
     assert len(cores()) == 2
     assert 1024 <= free_port() < 65_536
+
+
+def test_postgresql_is_measured_where_it_is_asked_for_alone(monkeypatch):
+    monkeypatch.delenv("BENCH_POSTGRESQL", raising=False)
+    assert postgresql.measure(None) is None
+    assert list(rows.of_postgresql(None, QUICK)) == []
+
+
+@pytest.mark.parametrize("name", postgresql.MARKS)
+def test_a_writer_of_postgresql_lists_an_nft_anew(table, name):
+    plan = QUICK._replace(nfts=1_000)
+    with new_database() as url:
+        postgresql.fill(throughput.Bench(plan, table, {}, "", ""), url)
+        with postgresql.MARKS[name](url) as mark:
+            row = mark(writer.state(5, "2026-11-20T12:00:00.000000000Z", 7, None))
+    assert (row["serial_no"], row["listing_price"]) == (6, 7)
+
+
+def test_the_rows_of_postgresql_compare_what_was_measured_in_the_same_round():
+    figures = {
+        "kept": {"postgresql": [80, 9], "service": [100, 10]},
+        "unkept": {"postgresql_unkept": [40], "unkept": [50]},
+        "writers": {"door": [3], "straight": [4]},
+        "deep_seconds": 0.09,
+    }
+    made = list(rows.of_postgresql(figures, QUICK))
+    assert [round(row.value, 2) for row in made] == [0.85, 0.8, 0.75, 90]
+    assert [row.is_met for row in made] == [True, False, True, False]

@@ -3,7 +3,7 @@
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import LINK_HEADER
+from marketplace.api.paging import LINK_HEADER, Position
 from marketplace.api.schemas import NftSchema, OrderbookQuerySchema
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -21,10 +21,13 @@ def list_orderbook(limit, offset, page):
     Newest listing first; those whose date is not known last; ties by token and serial number. Where more
     follow, the Link header leads to the next page.
     """
-    if page:
-        rows = queries.list_orderbook_after(read(), limit + 1, *page)
-    elif offset:
-        rows = queries.list_orderbook_from(read(), limit + 1, offset)
-    else:
+    if offset and page is None:
+        row = queries.get_orderbook_position(read(), offset)
+        if row is None:
+            return []
+        page = Position(**row)
+    if page is None:
         rows = queries.list_orderbook(read(), limit + 1)
+    else:
+        rows = queries.list_orderbook_after(read(), limit + 1, *page)
     return paging.page(rows, limit)

@@ -3,7 +3,7 @@
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import LINK_HEADER
+from marketplace.api.paging import LINK_HEADER, Position
 from marketplace.api.schemas import AccountPathSchema, NftSchema, UserQuerySchema
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -21,10 +21,13 @@ def list_user_listings(account_id, limit, offset, page):
 
     In the order of the order book; an empty array where the account has listed nothing.
     """
-    if page:
-        rows = queries.list_listed_by_owner_after(read(), account_id, limit + 1, *page)
-    elif offset:
-        rows = queries.list_listed_by_owner_from(read(), account_id, limit + 1, offset)
-    else:
+    if offset and page is None:
+        row = queries.get_position_by_owner(read(), account_id, offset)
+        if row is None:
+            return []
+        page = Position(**row)
+    if page is None:
         rows = queries.list_listed_by_owner(read(), account_id, limit + 1)
+    else:
+        rows = queries.list_listed_by_owner_after(read(), account_id, limit + 1, *page)
     return paging.page(rows, limit)

@@ -318,12 +318,7 @@ class Connection:
 
     def _run(self, sql: str, values: Sequence = ()) -> PGresult:
         """Ask a statement once. It is prepared the first time, and then costs half of what a cursor does."""
-        if self._moves != self._servers.moves and not self._is_writing:
-            self.close()  # it leads to a server that others have seen replaced, and that may say nothing
-        if self._session is None:
-            if self._is_writing:
-                raise DatabaseUnreachable("the connection was lost in the transaction")
-            self._open()
+        self._ready()
         try:
             name = self._prepared.get(sql) or self._prepare(sql)
             if values:
@@ -335,6 +330,16 @@ class Connection:
             self.close()  # whoever was interrupted has left an answer behind
             raise
 
+    def _ready(self) -> Session:
+        """The session: a new one, where the old one was lost, or leads to what others have seen replaced."""
+        if self._moves != self._servers.moves and not self._is_writing:
+            self.close()  # and that may never say a word
+        if self._session is None:
+            if self._is_writing:
+                raise DatabaseUnreachable("the connection was lost in the transaction")
+            self._open()
+        return self._session
+
     def _prepare(self, sql: str) -> bytes:
         name = b"%d" % len(self._prepared)
         self._exchange(self._session.pgconn.send_prepare, name, translate(sql)[0].encode())
@@ -343,16 +348,15 @@ class Connection:
 
     def _exchange(self, send: Callable, *arguments) -> PGresult:
         """Send something, and return the answer to it."""
-        pgconn, result = self._session.pgconn, None
+        pgconn = self._session.pgconn
         send(*arguments)
         while pgconn.flush():  # more than the socket takes at once
             self._wait(self._either)
         while pgconn.is_busy():
             self._wait(self._answers)
-        while (more := pgconn.get_result()) is not None:
-            result = more
-        if result is None:
-            raise psycopg.OperationalError("the server ended the connection")
+        result = pgconn.get_result()
+        while pgconn.get_result() is not None:
+            pass
         if result.status == ExecStatus.FATAL_ERROR:
             raise errors.error_from_result(result)
         return result
@@ -422,8 +426,24 @@ class Connection:
         A server that has lost a process counts its transactions anew, from the last that it knows to be done,
         and ends all sessions: so those that were begun are counted, too.
         """
-        result = self._ask_twice(lambda: self._run("SELECT pg_current_snapshot()"))
-        return self._servers.connected, self._started, result.get_value(0, 0)
+        return self._ask_twice(self._read_stamp)
+
+    def _read_stamp(self) -> tuple[int, str, bytes]:
+        # Asked for each request: on the shortest way.
+        pgconn = self._ready().pgconn
+        try:
+            pgconn.send_query_prepared(b"stamp", ())
+            while pgconn.is_busy():
+                self._wait(self._answers)
+            result = pgconn.get_result()
+            snapshot = result.get_value(0, 0)
+            while pgconn.get_result() is not None:
+                pass
+            if snapshot is None:
+                raise errors.error_from_result(result)
+        except psycopg.Error as error:
+            raise self._explain(error) from error
+        return self._servers.connected, self._started, snapshot
 
 
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:

@@ -21,26 +21,15 @@ def list_orderbook(db, limit):
     return db.execute(sql, {"limit": limit}).fetchall()
 
 
-def list_orderbook_from(db, limit, offset):
-    # What is passed over is read in the index alone: PostgreSQL would fetch each row for its other columns.
+def get_orderbook_position(db, offset):
+    # What a page at an offset comes after: read in the index alone, where PostgreSQL would fetch whole rows.
     sql = """
-        WITH first AS MATERIALIZED (
-            SELECT listed_order, token, serial_no FROM nft
-            WHERE is_for_sale = 1
-            ORDER BY listed_order DESC, token, serial_no
-            LIMIT 1 OFFSET :offset
-        )
-        SELECT * FROM nft
+        SELECT listed_order, token, serial_no FROM nft
         WHERE is_for_sale = 1
-          AND listed_order <= (SELECT listed_order FROM first)
-          AND (
-              listed_order < (SELECT listed_order FROM first)
-              OR (token, serial_no) >= ((SELECT token FROM first), (SELECT serial_no FROM first))
-          )
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit
+        LIMIT 1 OFFSET :passed
     """
-    return db.execute(sql, {"limit": limit, "offset": offset}).fetchall()
+    return db.execute(sql, {"passed": offset - 1}).fetchone()
 
 
 def list_orderbook_after(db, limit, listed_order, token, serial_no):
@@ -82,26 +71,14 @@ def list_listed_by_owner(db, owner, limit):
     return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
 
 
-def list_listed_by_owner_from(db, owner, limit, offset):
+def get_position_by_owner(db, owner, offset):
     sql = """
-        WITH first AS MATERIALIZED (
-            SELECT listed_order, token, serial_no FROM nft
-            WHERE is_for_sale = 1 AND owner = :owner
-            ORDER BY listed_order DESC, token, serial_no
-            LIMIT 1 OFFSET :offset
-        )
-        SELECT * FROM nft
-        WHERE is_for_sale = 1
-          AND owner = :owner
-          AND listed_order <= (SELECT listed_order FROM first)
-          AND (
-              listed_order < (SELECT listed_order FROM first)
-              OR (token, serial_no) >= ((SELECT token FROM first), (SELECT serial_no FROM first))
-          )
+        SELECT listed_order, token, serial_no FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit
+        LIMIT 1 OFFSET :passed
     """
-    return db.execute(sql, {"owner": owner, "limit": limit, "offset": offset}).fetchall()
+    return db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
 
 
 def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):

@@ -29,11 +29,11 @@ CREATE TABLE nft (
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves queries.list_orderbook, list_orderbook_from and list_orderbook_after.
+-- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position.
 CREATE INDEX nft_by_listing_date
     ON nft (listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_listed_by_owner, list_listed_by_owner_from and list_listed_by_owner_after.
+-- Serves queries.list_listed_by_owner, list_listed_by_owner_after and get_position_by_owner.
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 

@@ -1,0 +1,7 @@
+"""This service without kept answers, as for a host that lets callers in by itself: here by access tokens."""
+
+from config import SETTINGS
+from marketplace import create_app
+from marketplace.api.authentication import authenticate
+
+app = create_app(authenticate=lambda request, scope: authenticate(request, scope), **SETTINGS)

@@ -1,0 +1,214 @@
+"""PostgreSQL beside SQLite: the same table in both, and what the service makes of it.
+
+Measured where BENCH_POSTGRESQL asks for it: 1 for a server of the run's own, or the address of one that runs,
+with a role that may create databases (postgresql://user:password@host/postgres).
+"""
+
+import contextlib
+import multiprocessing
+import os
+import random
+import re
+import signal
+import time
+from collections.abc import Callable, Iterator
+from functools import cache
+from statistics import median
+
+from sqlite_utils.utils import sqlite3
+
+from benchmarks import contenders, load, records, server, service
+from benchmarks.client import Client
+from benchmarks.throughput import Bench
+from benchmarks.writer import state
+from marketplace import times
+from marketplace.store import queries
+from marketplace.store.database import open_database
+
+PAIRS = {"kept": ("service", "postgresql"), "unkept": ("unkept", "postgresql_unkept")}
+WRITERS = 16
+START_SECONDS = 60
+Mark = Callable[[dict], dict | None]
+# Of a server of the run's own: it writes as it would for an operator.
+SETTINGS = {
+    "fsync": "on",
+    "full_page_writes": "on",
+    "shared_buffers": "256MB",
+    "max_wal_size": "4GB",
+}
+
+
+def measure(bench: Bench) -> dict | None:
+    """Figures of PostgreSQL and of SQLite, taken in turn; None where nobody asked for them."""
+    if not os.environ.get("BENCH_POSTGRESQL"):
+        return None
+    print("Filling PostgreSQL ...", flush=True)
+    with _database() as url, contextlib.ExitStack() as stack:
+        fill(bench, url)
+        servers = {"service": bench.servers["service"]}
+        for name in ("postgresql", "unkept", "postgresql_unkept"):
+            settings = {"DATABASE_URL": url} if name.startswith("postgresql") else {}
+            started = contenders.start(name, bench.database, **settings)
+            servers[name] = stack.enter_context(started)
+        _require_agreement(bench, servers)
+        figures = _measure_pages(bench, servers)
+        figures["deep_seconds"] = _measure_deep(bench, servers["postgresql"].port)
+        # The last, as it changes the table.
+        figures["writers"] = _measure_writers(bench, url)
+    return figures
+
+
+@contextlib.contextmanager
+def _database() -> Iterator[str]:
+    """A new database; yields its address. A server that begins here has the core of the load."""
+    from tests import postgresql  # psycopg is needed for this alone
+
+    with contextlib.ExitStack() as stack:
+        url = os.environ["BENCH_POSTGRESQL"]
+        if not url.startswith("postgresql://"):
+            url = stack.enter_context(postgresql.new_server(**SETTINGS)).url("postgres")
+        yield stack.enter_context(postgresql.new_database(url))
+
+
+def fill(bench: Bench, url: str) -> None:
+    """Copy NFTs and access tokens, as they are by now."""
+    import psycopg
+
+    service.create(bench.database, DATABASE_URL=url).extensions["database"].close()
+    tables = {"nft": records.COLUMNS, "access_token": "hash, name, scopes, created_at, expires_at"}
+    with (
+        contextlib.closing(sqlite3.connect(bench.database)) as source,
+        contextlib.closing(psycopg.connect(url, autocommit=True)) as target,
+    ):
+        for table, columns in tables.items():
+            with target.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
+                for row in source.execute(f"SELECT {columns} FROM {table}"):
+                    copy.write_row(row)
+        target.execute("VACUUM ANALYZE")  # which the server does by itself, some time later
+        with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+            target.execute("CHECKPOINT")
+
+
+def _require_agreement(bench: Bench, servers: dict[str, server.Server]) -> None:
+    """Raise SystemExit where another engine, or keeping nothing, makes another answer."""
+    numbers = range(0, bench.plan.nfts, bench.plan.nfts // 10)
+    paths = [f"/v1/orderbook?limit=20&offset={offset}" for offset in bench.plan.offsets]
+    paths += ["/v1/nft/{}/{}".format(*records.key(number)) for number in numbers]
+    paths += [f"/v1/user/{records.owner(number)}/listed?offset=1" for number in numbers]
+    for path in paths:
+        answers = set()
+        for name in servers:
+            with Client(servers[name].port, bench.reader) as client:
+                answer = client.get(path)
+                answers.add((answer.status, answer.headers.get("link"), answer.body))
+        if len(answers) > 1 or answer.status != 200:
+            raise SystemExit(f"PostgreSQL and SQLite answer {path} differently")
+
+
+def _measure_pages(bench: Bench, servers: dict[str, server.Server]) -> dict:
+    """Requests per second of the order book's first page."""
+    figures = {key: {name: [] for name in pair} for key, pair in PAIRS.items()}
+    for turn in range(-1, bench.plan.rounds):
+        print(f"PostgreSQL, round {turn + 1} of {bench.plan.rounds} ...", flush=True)
+        for key, names in PAIRS.items():
+            for name in names[::-1] if turn % 2 else names:
+                seconds = bench.plan.seconds if turn >= 0 else 1
+                port = servers[name].port
+                counted = load.run(port, bench.reader, contenders.ORDERBOOK["service"], seconds)
+                if turn >= 0:  # before, it warmed up
+                    figures[key][name].append(counted["per_second"])
+    return figures
+
+
+def _measure_deep(bench: Bench, port: int) -> float:
+    """Median seconds of a far page by offset, each time another one."""
+    seconds = []
+    with Client(port, bench.reader) as client:
+        for turn in range(bench.plan.samples):
+            answer = client.get(f"/v1/orderbook?limit=20&offset={bench.plan.deep + turn}")
+            if answer.status != 200:
+                raise SystemExit(f"A far page on PostgreSQL is answered with {answer.status}")
+            seconds.append(answer.seconds)
+    return median(seconds)
+
+
+# Writers
+
+
+def _measure_writers(bench: Bench, url: str) -> dict[str, list[float]]:
+    """Writes per second: through the service's door, and the same statement straight in psycopg."""
+    figures = {name: [] for name in MARKS}
+    numbers = records.listed_numbers(bench.plan.nfts, bench.plan.listed)
+    for turn in range(bench.plan.rounds):
+        for name in list(MARKS)[:: -1 if turn % 2 else 1]:
+            count = _write_at_once(MARKS[name], url, numbers, bench.plan.seconds)
+            figures[name].append(count / bench.plan.seconds)
+    return figures
+
+
+def _write_at_once(open_mark: Callable, url: str, numbers: list[int], seconds: int) -> int:
+    """Let 16 processes write, each one transaction after the other; returns how many were committed."""
+    context = multiprocessing.get_context("fork")
+    begin, counts = context.Barrier(WRITERS), context.Queue()
+    writers = []
+    try:
+        for first in range(WRITERS):  # each has NFTs of its own
+            arguments = (open_mark, url, numbers[first::WRITERS], seconds, begin, counts)
+            writers.append(context.Process(target=_write, args=arguments))
+            writers[-1].start()
+        return sum(counts.get(timeout=START_SECONDS + seconds) for _ in writers)
+    finally:
+        for writer in writers:
+            writer.terminate()
+            writer.join()
+
+
+def _write(open_mark, url, numbers, seconds, begin, counts) -> None:
+    """List one NFT after the other anew."""
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    os.sched_setaffinity(0, {server.cores()[0]})
+    dice = random.Random(numbers[0])
+    with open_mark(url) as mark:
+        for length in (0.3, seconds):  # the first is to warm up
+            begin.wait(START_SECONDS)
+            until, count = time.monotonic() + length, 0
+            while time.monotonic() < until:
+                now, price = times.to_iso(times.now()), dice.randrange(1, 50_000)
+                row = mark(state(dice.choice(numbers), now, price, listed_at=now))
+                assert row, "nothing was written"
+                count += 1
+    counts.put(count)
+
+
+@contextlib.contextmanager
+def through_door(url: str) -> Iterator[Mark]:
+    """As all of the service writes."""
+    database = open_database(url, service.OWNERS)
+
+    def mark(new: dict) -> dict | None:
+        with database.write() as db:
+            return queries.mark_in_line(db, new)
+
+    yield mark
+    database.close()
+
+
+@contextlib.contextmanager
+def straight(url: str) -> Iterator[Mark]:
+    """The same statement in psycopg, with no transaction around it but its own."""
+    import psycopg
+    from psycopg.rows import dict_row
+
+    written = cache(lambda sql: re.sub(r":([a-z_]+)", r"%(\1)s", sql))
+    connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
+
+    class Straight:
+        @staticmethod
+        def execute(sql, parameters):
+            return connection.execute(written(sql), parameters)
+
+    with contextlib.closing(connection):
+        yield lambda new: queries.mark_in_line(Straight, new)
+
+
+MARKS = {"door": through_door, "straight": straight}
