@@ -50,8 +50,8 @@ def pytest_report_header():
 
 
 def pytest_generate_tests(metafunc):
-    """Each test runs on both engines, but for those whose mark says why SQLite is enough."""
-    if metafunc.definition.get_closest_marker("sqlite") is None:
+    """Each test runs on both engines, but for those whose mark says why once is enough."""
+    if metafunc.definition.get_closest_marker("once") is None:
         metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
 
 

@@ -11,7 +11,7 @@ from benchmarks.rows import Row
 from benchmarks.server import cores, free_port
 from tests.postgresql import new_database
 
-pytestmark = pytest.mark.sqlite("its own tables")
+pytestmark = pytest.mark.once("its own tables")
 
 
 @pytest.fixture

@@ -18,7 +18,7 @@ from marketplace import create_app
 from tests.conftest import settings
 from tests.serving import BIN, serve
 
-pytestmark = pytest.mark.sqlite("a client sees no engine")
+pytestmark = pytest.mark.once("a client sees no engine")
 
 FOLDER = Path(__file__).parent / "clients"
 TYPESCRIPT = FOLDER / "typescript"

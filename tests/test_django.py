@@ -6,7 +6,7 @@ from werkzeug.test import Client
 from tests.conftest import ALICE, TOKEN, assert_error, settings
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.sqlite("a host sees no engine")
+pytestmark = pytest.mark.once("a host sees no engine")
 
 EXAMPLE = ROOT / "examples/django"
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}

@@ -15,7 +15,7 @@ from werkzeug.test import Client
 
 from tests.serving import BIN, PATIENCE_SECONDS, ROOT, Service, environment, reserved_port
 
-pytestmark = pytest.mark.sqlite("the documents name their own")
+pytestmark = pytest.mark.once("the documents name their own")
 
 PLACES = ("*.md", "docs/*.md", "deploy/*.md", "examples/*/*.md")
 DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))

@@ -9,7 +9,7 @@ import pytest
 from marketplace import create_app
 from tests.conftest import settings
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "marketplace").rglob("*.py"))

@@ -19,7 +19,7 @@ import pytest
 from marketplace import __version__
 from tests.serving import BIN, PATIENCE_SECONDS, ROOT, reserved_port
 
-pytestmark = pytest.mark.sqlite("an installation is the same")
+pytestmark = pytest.mark.once("an installation is the same")
 
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}

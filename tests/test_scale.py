@@ -26,7 +26,7 @@ from marketplace.store import queries
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN
 
-pytestmark = pytest.mark.sqlite("a model's constants")
+pytestmark = pytest.mark.once("a model's constants")
 
 MARKET = "0.0.9001"
 MEASURED = scale.load()

@@ -9,7 +9,7 @@ from marketplace.settings import SETTINGS, SettingError, load
 from tests.conftest import settings
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 
 def test_the_defaults_serve_the_sandbox():

@@ -8,7 +8,7 @@ import pytest
 
 from tests.serving import serve
 
-pytestmark = pytest.mark.sqlite("refused before any statement")
+pytestmark = pytest.mark.once("refused before any statement")
 
 MALFORMED = {
     "a size that is none": b"xyz\r\n{}\r\n0\r\n\r\n",

@@ -5,7 +5,7 @@ import pytest
 from marketplace import create_app
 from tests.conftest import assert_error, authorized_client, settings
 
-pytestmark = pytest.mark.sqlite("headers alone")
+pytestmark = pytest.mark.once("headers alone")
 
 DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"

@@ -108,7 +108,7 @@ def test_every_domain_error_has_its_own_status():
     assert len(found) > 15
 
 
-@pytest.mark.sqlite("one writer at a time")
+@pytest.mark.once("one writer at a time")
 def test_the_database_being_locked_is_said(app, client):
     blocker = app.extensions["database"]._connect()
     blocker.execute("BEGIN IMMEDIATE")
@@ -122,7 +122,7 @@ def test_the_database_being_locked_is_said(app, client):
     assert client.post("/v1/add", json=KEYS).status_code == 200
 
 
-@pytest.mark.sqlite("its locks")
+@pytest.mark.once("its locks")
 @pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
 def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
@@ -137,7 +137,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
-@pytest.mark.sqlite("its file")
+@pytest.mark.once("its file")
 def test_a_full_disk_is_said_and_passes(app, client, caplog):
     connection = app.extensions["database"].connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]

@@ -141,7 +141,7 @@ def test_a_commit_while_it_is_made_ends_it(app, client, nft):
     assert client.get(url).json["name"] == "second"
 
 
-@pytest.mark.sqlite("its trace")
+@pytest.mark.once("its trace")
 def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
@@ -158,7 +158,7 @@ def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
         assert client.get(url).json["name"] == "changed"
 
 
-@pytest.mark.sqlite("its trace")
+@pytest.mark.once("its trace")
 def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
@@ -177,7 +177,7 @@ def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     assert client.get(url).json["name"] == "changed"
 
 
-@pytest.mark.sqlite("its trace")
+@pytest.mark.once("its trace")
 def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
@@ -194,7 +194,7 @@ def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nf
     assert_error(client.get(url), 401, "was revoked")
 
 
-@pytest.mark.sqlite("its interrupts")
+@pytest.mark.once("its interrupts")
 def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     first = client.get(url)
@@ -277,7 +277,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
     assert {200, 401, 403, 404} <= statuses.keys(), statuses
 
 
-@pytest.mark.sqlite("its trace")
+@pytest.mark.once("its trace")
 def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
     url, statements = f"/v1/nft/{TOKEN}/7", []
     app.extensions["database"].connection.set_trace_callback(statements.append)

@@ -154,7 +154,7 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
 
 
-@pytest.mark.sqlite("one writer at a time")
+@pytest.mark.once("one writer at a time")
 @pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
 def test_a_command_says_that_the_database_is_locked(app, command):
     database = app.extensions["database"]

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from marketplace.api.schemas import NftSchema
 from marketplace.api.wire import compile_schema
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
 rows = st.fixed_dictionaries(

@@ -16,7 +16,7 @@ from marketplace.ledger.fetch import Address, Fetcher, FetchError
 from tests.network import answering, serve_raw
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
 

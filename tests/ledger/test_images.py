@@ -14,7 +14,7 @@ from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.decoder import Decoder, ImagesBusy
 from marketplace.ledger.images import ImageUnusable, optimise
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 
 def encoded(image, format, **options):

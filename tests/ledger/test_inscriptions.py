@@ -13,7 +13,7 @@ from marketplace.ledger.answers import Message
 from marketplace.ledger.fetch import FetchError
 from marketplace.ledger.inscriptions import join
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 CONTENT = json.dumps({"name": "Inscribed", "type": "image/png"}).encode()
 

@@ -6,7 +6,7 @@ import pytest
 
 from marketplace.ledger.metadata import describe, stringify_attributes
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 
 def attributes(value):

@@ -17,7 +17,7 @@ from tests.conftest import ALICE, TOKEN, authorized_client, settings
 from tests.network import answering, serve, serve_raw
 from tests.serving import reserved_port
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"

@@ -263,7 +263,7 @@ def as_of_an_earlier_version(app, tmp_path):
     return create_app(**settings(tmp_path))
 
 
-@pytest.mark.sqlite("of that version there is no other")
+@pytest.mark.once("of that version there is no other")
 def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
     lister(nft, listing_price=1000, add=False)
     with app.app_context(), write() as db:
@@ -272,7 +272,7 @@ def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, list
     assert price(client) == 1000
 
 
-@pytest.mark.sqlite("of that version there is no other")
+@pytest.mark.once("of that version there is no other")
 def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
     lister(nft, add=False)
     before = client.get("/v1/orderbook").json

@@ -9,7 +9,7 @@ from marketplace.ledger.answers import History, Nft, NftEvent, Transaction
 from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, decide
 from tests.conftest import ALICE, BOB, TOKEN
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 MARKET = "0.0.9001"
 ID = TransactionId(ALICE, 100, 5)

@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from marketplace.ids import TransactionId
 from marketplace.market.transactions import build_listing, listing_memo
 
-pytestmark = pytest.mark.sqlite("no statement is asked")
+pytestmark = pytest.mark.once("no statement is asked")
 
 # Built by @hashgraph/sdk 2.81.0: approveTokenNftAllowance(0.0.5005/7, 0.0.1001, 0.0.9001), transaction id
 # 0.0.1001@1790000000.000000005, node 0.0.3, 5 hbar, 180 s, memo "hi", frozen, toBytes().

@@ -18,7 +18,7 @@ from tests.serving import ROOT
 FOLDER = ROOT / "tests/javascript"
 
 pytestmark = [
-    pytest.mark.sqlite("a wallet sees no engine"),
+    pytest.mark.once("a wallet sees no engine"),
     pytest.mark.skipif(
         not shutil.which("node") or not (FOLDER / "node_modules").exists(),
         reason="needs the JavaScript SDK (make wallets, with npm)",

@@ -14,7 +14,7 @@ from marketplace.store.sqlite import Database
 from tests.serving import ROOT, Service, environment, serve
 from tests.store.test_database import WRITER, insert_token, names
 
-pytestmark = pytest.mark.sqlite("its file")
+pytestmark = pytest.mark.once("its file")
 
 
 @pytest.fixture

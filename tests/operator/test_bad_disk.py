@@ -13,7 +13,7 @@ from marketplace.store import faults
 from tests.conftest import ALICE, TOKEN, settings
 from tests.serving import BIN, ROOT, environment, run_flask
 
-pytestmark = pytest.mark.sqlite("its file")
+pytestmark = pytest.mark.once("its file")
 
 FULL = (
     "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"

@@ -26,6 +26,8 @@ from tests.conftest import authorized_client, settings
 from tests.postgresql import DATABASE, Proxy, new_server, until
 from tests.serving import BIN, CONFIGURATION, ROOT, environment, reserved_port, run_flask
 
+pytestmark = pytest.mark.once("has servers of its own")
+
 ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
 NO_ADDRESS = (
     r"MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"

@@ -18,7 +18,7 @@ from marketplace import settings as config
 from tests.conftest import ALICE, TOKEN
 from tests.serving import PATIENCE_SECONDS, ROOT, reserved_port, serve
 
-pytestmark = pytest.mark.sqlite("nginx and systemd see no engine")
+pytestmark = pytest.mark.once("nginx and systemd see no engine")
 
 DEPLOY = ROOT / "deploy"
 README = (DEPLOY / "README.md").read_text()
@@ -229,7 +229,7 @@ def test_the_page_names_every_file():
         assert path.name == "README.md" or path.name in README or stem in README, path.name
 
 
-@pytest.mark.sqlite("reads a file")
+@pytest.mark.once("reads a file")
 def test_patroni_takes_these_numbers():
     patroni = yaml.safe_load((DEPLOY / "patroni.yml").read_text())
     shared = patroni["bootstrap"]["dcs"]

@@ -7,7 +7,7 @@ import pytest
 
 from tests.failover import FAULTS, TOKEN, stage
 
-pytestmark = pytest.mark.sqlite("has servers of its own")
+pytestmark = pytest.mark.once("has servers of its own")
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 
 from tests.serving import BIN, ROOT, environment
 
-pytestmark = pytest.mark.sqlite("the newcomer's first commands")
+pytestmark = pytest.mark.once("the newcomer's first commands")
 
 
 @pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed")

@@ -16,7 +16,7 @@ from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
 from tests.serving import ROOT, environment, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
-pytestmark = pytest.mark.sqlite("from one engine to the other")
+pytestmark = pytest.mark.once("from one engine to the other")
 
 OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
 LARGE = 100_000

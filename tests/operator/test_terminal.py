@@ -19,7 +19,7 @@ from tests.network import serve
 from tests.serving import BIN, CONFIGURATION, ROOT, environment
 from tests.serving import serve as serve_service
 
-pytestmark = pytest.mark.sqlite("a terminal sees no engine")
+pytestmark = pytest.mark.once("a terminal sees no engine")
 
 EVIL = "\x1b[2Jevil\x07\n\x1b[31mred"
 ESCAPED = "\\x1b[2Jevil\\x07"

@@ -17,7 +17,7 @@ from marketplace.sandbox import wallet
 from tests.conftest import ALICE, TOKEN, assert_error
 from tests.sandbox.test_sandbox_ledger import account, approval, signed, transfer
 
-pytestmark = pytest.mark.sqlite("the sandbox keeps its ledger on SQLite")
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 START = TransactionId(ALICE, 1_763_640_000, 123_456_789)
 

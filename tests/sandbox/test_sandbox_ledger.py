@@ -22,7 +22,7 @@ from marketplace import times
 from marketplace.sandbox import wallet
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
-pytestmark = pytest.mark.sqlite("the sandbox keeps its ledger on SQLite")
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 MARKET = "0.0.9001"
 

@@ -7,7 +7,7 @@ import pytest
 from marketplace.sandbox import catalogue
 from tests.conftest import ALICE, BOB, TOKEN
 
-pytestmark = pytest.mark.sqlite("the sandbox keeps its ledger on SQLite")
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from marketplace.market.transactions import listing_memo
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
-pytestmark = pytest.mark.sqlite("the sandbox keeps its ledger on SQLite")
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 MARKET = "0.0.9001"
 NFT = (TOKEN, 7)

@@ -14,7 +14,7 @@ import pytest
 from tests.postgresql import cluster, until
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.sqlite("has servers of its own")
+pytestmark = pytest.mark.once("has servers of its own")
 
 WRITING = {"target_session_attrs": "read-write", "connect_timeout": 2, "autocommit": True}
 

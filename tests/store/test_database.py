@@ -16,7 +16,7 @@ from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.sqlite import Database
 from tests.serving import ROOT, run_flask
 
-pytestmark = pytest.mark.sqlite("its file, locks and library")
+pytestmark = pytest.mark.once("its file, locks and library")
 
 
 def insert_token(connection, name):

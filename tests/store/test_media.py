@@ -5,7 +5,7 @@ import pytest
 from marketplace import create_app
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 
-pytestmark = pytest.mark.sqlite("images are in no database")
+pytestmark = pytest.mark.once("images are in no database")
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 

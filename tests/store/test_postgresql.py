@@ -35,6 +35,8 @@ from tests.serving import (
 )
 from tests.store.test_database import insert_token, names
 
+pytestmark = pytest.mark.once("has servers of its own")
+
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
 THREADS = 6

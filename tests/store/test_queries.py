@@ -14,7 +14,7 @@ def at(second):
 @pytest.fixture
 def db(app, nft):
     with app.app_context(), write() as db:
-        db.execute("UPDATE nft SET ledger_at = ?", (at(10),))
+        db.execute("UPDATE nft SET ledger_at = :date", {"date": at(10)})
         yield db
 
 

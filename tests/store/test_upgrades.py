@@ -23,7 +23,7 @@ from marketplace.store.sqlite import Database
 from tests.conftest import ALICE, TOKEN, settings
 from tests.serving import PATIENCE_SECONDS, ROOT, environment, run_flask, serve
 
-pytestmark = pytest.mark.sqlite("of these versions there is no other")
+pytestmark = pytest.mark.once("of these versions there is no other")
 
 OLD = ROOT / "tests/store/databases"
 COMMITS = sorted(path.name for path in OLD.iterdir() if path.is_dir())

@@ -9,7 +9,7 @@ from playwright.sync_api import expect
 
 from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.sqlite("a browser sees no engine")]
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 SERIALS = count(1)
 LAST_SERIAL = 2**63 - 1

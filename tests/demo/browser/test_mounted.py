@@ -13,7 +13,7 @@ from marketplace.errors import NotAuthenticated
 from tests.conftest import settings
 from tests.demo.browser.conftest import needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.sqlite("a browser sees no engine")]
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 
 class Host:

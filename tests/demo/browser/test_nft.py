@@ -13,7 +13,7 @@ from marketplace.sandbox import wallet
 from tests import lives
 from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
 
-pytestmark = [needs_chromium, pytest.mark.sqlite("a browser sees no engine")]
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
 JSON = {"Content-Type": "application/json"}
