@@ -1,4 +1,4 @@
-"""The engine that a test runs on: SQLite, and once more PostgreSQL, unless the test's mark says why once is enough."""
+"""The engine that a test runs on: SQLite, and once more PostgreSQL, unless its mark says why not."""
 
 from contextlib import ExitStack, closing, contextmanager
 

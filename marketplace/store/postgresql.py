@@ -352,11 +352,20 @@ class Connection:
         send(*arguments)
         while pgconn.flush():  # more than the socket takes at once
             self._wait(self._either)
-        while pgconn.is_busy():
-            self._wait(self._answers)
-        result = pgconn.get_result()
-        while pgconn.get_result() is not None:
-            pass
+        return self._receive()
+
+    def _receive(self) -> PGresult:
+        """Wait for an answer, up to its end. Nothing of the library's that would wait by itself is called."""
+        pgconn, result = self._session.pgconn, None
+        while True:
+            while pgconn.is_busy():
+                self._wait(self._answers)
+            more = pgconn.get_result()
+            if more is None:
+                break
+            result = more
+        if result is None:
+            raise psycopg.OperationalError("the server ended the connection")
         if result.status == ExecStatus.FATAL_ERROR:
             raise errors.error_from_result(result)
         return result
@@ -430,17 +439,10 @@ class Connection:
 
     def _read_stamp(self) -> tuple[int, str, bytes]:
         # Asked for each request: on the shortest way.
-        pgconn = self._ready().pgconn
+        session = self._ready()
         try:
-            pgconn.send_query_prepared(b"stamp", ())
-            while pgconn.is_busy():
-                self._wait(self._answers)
-            result = pgconn.get_result()
-            snapshot = result.get_value(0, 0)
-            while pgconn.get_result() is not None:
-                pass
-            if snapshot is None:
-                raise errors.error_from_result(result)
+            session.pgconn.send_query_prepared(b"stamp", ())
+            snapshot = self._receive().get_value(0, 0)
         except psycopg.Error as error:
             raise self._explain(error) from error
         return self._servers.connected, self._started, snapshot
