@@ -426,24 +426,8 @@ class Connection:
         A server that has lost a process counts its transactions anew, from the last that it knows to be done,
         and ends all sessions: so those that were begun are counted, too.
         """
-        return self._ask_twice(self._read_stamp)
-
-    def _read_stamp(self) -> tuple[int, str, bytes]:
-        # Asked for each request: on the shortest way.
-        pgconn = self._ready().pgconn
-        try:
-            pgconn.send_query_prepared(b"stamp", ())
-            while pgconn.is_busy():
-                self._wait(self._answers)
-            result = pgconn.get_result()
-            snapshot = result.get_value(0, 0)
-            while pgconn.get_result() is not None:
-                pass
-            if snapshot is None:
-                raise errors.error_from_result(result)
-        except psycopg.Error as error:
-            raise self._explain(error) from error
-        return self._servers.connected, self._started, snapshot
+        result = self._ask_twice(lambda: self._run("SELECT pg_current_snapshot()"))
+        return self._servers.connected, self._started, result.get_value(0, 0)
 
 
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
