@@ -34,6 +34,7 @@ SETTINGS = {
     "max_connections": 200,
     "shared_buffers": "32MB",
     "jit": "off",
+    "autovacuum": "off",  # it keeps a role that may not end it from dropping the database that it is in
     # Who is killed loses nothing that the kernel has: only a power cut does.
     "fsync": "off",
     "full_page_writes": "off",

@@ -93,6 +93,8 @@ WAYS_OUT = {
     "": "One of its servers must be there as the primary: see to the address, and to the servers",
 }
 
+BEGIN, COMMIT = "BEGIN READ WRITE", "COMMIT"
+
 # SQLite's types and words, as schema.sql and the upgrades have them.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
@@ -318,12 +320,14 @@ class Connection:
 
     def _run(self, sql: str, values: Sequence = ()) -> PGresult:
         """Ask a statement once. It is prepared the first time, and then costs half of what a cursor does."""
-        self._ready()
+        pgconn = self._ready().pgconn
         try:
+            if sql in (BEGIN, COMMIT):  # never in two steps
+                return self._exchange(pgconn.send_query, sql.encode())
             name = self._prepared.get(sql) or self._prepare(sql)
             if values:
                 values = self._adapter.dump_sequence(values, [PyFormat.TEXT] * len(values))
-            return self._exchange(self._session.pgconn.send_query_prepared, name, values)
+            return self._exchange(pgconn.send_query_prepared, name, values)
         except psycopg.Error as error:
             raise self._explain(error) from error
         except BaseException:
@@ -413,11 +417,11 @@ class Connection:
         return explain(error, self._servers) or error
 
     def begin(self) -> None:
-        self._ask_twice(lambda: self._run("BEGIN READ WRITE"))
+        self._ask_twice(lambda: self._run(BEGIN))
         self._is_writing = True
 
     def commit(self) -> None:
-        self._run("COMMIT")
+        self._run(COMMIT)
         self._is_writing = False
 
     def rollback(self) -> None:
@@ -435,17 +439,8 @@ class Connection:
         A server that has lost a process counts its transactions anew, from the last that it knows to be done,
         and ends all sessions: so those that were begun are counted, too.
         """
-        return self._ask_twice(self._read_stamp)
-
-    def _read_stamp(self) -> tuple[int, str, bytes]:
-        # Asked for each request: on the shortest way.
-        session = self._ready()
-        try:
-            session.pgconn.send_query_prepared(b"stamp", ())
-            snapshot = self._receive().get_value(0, 0)
-        except psycopg.Error as error:
-            raise self._explain(error) from error
-        return self._servers.connected, self._started, snapshot
+        result = self._ask_twice(lambda: self._run("SELECT pg_current_snapshot()"))
+        return self._servers.connected, self._started, result.get_value(0, 0)
 
 
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
