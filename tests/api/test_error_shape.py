@@ -160,5 +160,5 @@ def test_a_full_disk_is_said_and_passes(app, client, caplog):
 
 def test_another_fault_of_the_database_is_ours(app, client):
     with app.app_context(), write() as connection:
-        connection.execute("ALTER TABLE nft RENAME TO others")
+        connection.execute("ALTER TABLE nft RENAME COLUMN listed_order TO others")
     assert_error(client.get("/v1/orderbook?offset=1000"), 500, "has been logged")

@@ -33,13 +33,10 @@ patiently = trying(
 )
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
-def own(request, tmp_path):
-    """The settings of a service on either engine."""
-    own = settings(tmp_path)
-    if request.param == "postgresql":
-        own["DATABASE_URL"] = request.getfixturevalue("postgresql_url")
-    return own
+@pytest.fixture
+def own(tmp_path):
+    """The settings of a service."""
+    return settings(tmp_path)
 
 
 @pytest.fixture
