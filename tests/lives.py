@@ -39,8 +39,9 @@ from marketplace.market.transactions import listing_memo
 from marketplace.operator import importer, watcher
 from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
 from marketplace.sandbox import queries as ledger_queries
-from marketplace.store import access_tokens, postgresql, queries
+from marketplace.store import access_tokens, queries
 from marketplace.store.database import read, write
+from marketplace.store.postgresql.connection import Connection
 from tests.engines import database_url
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
@@ -277,7 +278,7 @@ def die_at_commit(commit: Callable) -> Callable:
 
 def make_mortal(set_attribute=setattr) -> None:
     """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
-    set_attribute(postgresql.Connection, "commit", die_at_commit(postgresql.Connection.commit))
+    set_attribute(Connection, "commit", die_at_commit(Connection.commit))
     connect = sqlite3.connect
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)

@@ -18,8 +18,9 @@ from marketplace.market import sales
 from marketplace.market.transactions import listing_memo
 from marketplace.operator import watcher
 from marketplace.sandbox import consensus, create_sandbox
-from marketplace.store import postgresql, queries
+from marketplace.store import queries
 from marketplace.store.database import write
+from marketplace.store.postgresql.connection import Connection
 from tests import lives
 from tests.conftest import (
     ALICE,
@@ -159,12 +160,10 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
             execute = partial(super().execute, sql, *args)
             return die_at_last(execute) if sql == "COMMIT" else execute()
 
-    connect, commit = sqlite3.connect, postgresql.Connection.commit
+    connect, commit = sqlite3.connect, Connection.commit
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
-        patch.setattr(
-            postgresql.Connection, "commit", lambda own: die_at_last(partial(commit, own))
-        )
+        patch.setattr(Connection, "commit", lambda own: die_at_last(partial(commit, own)))
         with suppress(lives.Killed):
             report(client, transaction_id)
     app.extensions["database"].close()

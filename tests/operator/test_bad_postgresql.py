@@ -500,7 +500,8 @@ def test_what_is_done_with_a_file(tmp_path, database, command):
 def test_psycopg_is_missing(monkeypatch):
     for name in [name for name in sys.modules if name.partition(".")[0].startswith("psycopg")]:
         monkeypatch.setitem(sys.modules, name, None)
-    monkeypatch.delitem(sys.modules, "marketplace.store.postgresql", raising=False)
+    for name in [name for name in sys.modules if name.startswith("marketplace.store.postgresql")]:
+        monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(marketplace.store, "postgresql", raising=False)
     with pytest.raises(
         StartRefused, match=r"psycopg is not installed .*\[postgresql\].*in a clone"

@@ -17,10 +17,16 @@ import pytest
 
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable
-from marketplace.store import postgresql
 from marketplace.store.database import SCHEMA
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import Database
+from marketplace.store.postgresql.leadership import BEAT_SECONDS, LEADER_SECONDS
+from marketplace.store.postgresql.servers import (
+    AGAIN_SECONDS,
+    ANSWER_SECONDS,
+    CONNECT_SECONDS,
+    LEAD,
+)
 from marketplace.store.schema import Schema
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.postgresql import DATABASE, Proxy, new_server, until
@@ -133,7 +139,7 @@ def test_a_server_that_is_gone_and_comes_back(server, threads, caplog, how):
     assert server.password not in caplog.text
     assert "127.0.0.1" in caplog.text  # its operator is told
     server.start()
-    time.sleep(postgresql.AGAIN_SECONDS)
+    time.sleep(AGAIN_SECONDS)
     require_answers(threads("POST", "/v1/add", KEYS), {200})
     require_answers(threads("GET", "/v1/orderbook"), {200})
 
@@ -149,15 +155,15 @@ def test_a_server_that_is_restarted_between_two_requests(server, threads, reques
 def test_a_server_that_says_nothing(server, threads, caplog):
     """Each answer is there within the time that is promised, whatever a request asks of the database."""
     server.freeze()
-    promised = postgresql.ANSWER_SECONDS + postgresql.CONNECT_SECONDS
+    promised = ANSWER_SECONDS + CONNECT_SECONDS
     try:
         for request in REQUESTS:
             require_unreachable(server, threads(*request), seconds=promised)
-            time.sleep(postgresql.AGAIN_SECONDS)
+            time.sleep(AGAIN_SECONDS)
             require_unreachable(server, threads(*request), seconds=promised)
     finally:
         server.thaw()
-    time.sleep(postgresql.AGAIN_SECONDS)
+    time.sleep(AGAIN_SECONDS)
     require_answers(threads("POST", "/v1/add", KEYS), {200})
 
 
@@ -222,7 +228,7 @@ def test_a_commit_whose_answer_is_lost(server, url, tmp_path, decoder):
         require_unreachable(server, [(through.post("/v1/add", json=KEYS), 0)])
         assert proxy.commits == 1  # it was done, and not again
         assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
-        time.sleep(postgresql.AGAIN_SECONDS)
+        time.sleep(AGAIN_SECONDS)
         assert through.post("/v1/add", json=KEYS).json == {"result": "OK"}
         app.extensions["database"].close()
 
@@ -302,7 +308,7 @@ def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, 
     server.stop()
     assert database.stamp() is None
     server.start()
-    time.sleep(postgresql.AGAIN_SECONDS)
+    time.sleep(AGAIN_SECONDS)
     seen.append(database.stamp())
     assert None not in seen
     assert len(set(seen)) == 5
@@ -646,7 +652,7 @@ def test_a_leader_that_falls_silent(url, database, monkeypatch):
         started = time.monotonic()
         assert next_one.take() is False
         until(next_one.take, "nobody leads")
-        assert time.monotonic() - started > postgresql.LEADER_SECONDS - postgresql.BEAT_SECONDS
+        assert time.monotonic() - started > LEADER_SECONDS - BEAT_SECONDS
         process.send_signal(signal.SIGCONT)
         until(lambda: process.stdout.readline() == "False\n", "two lead")
 
@@ -658,7 +664,7 @@ def test_a_leader_whose_server_is_restarted(server, database):
         with pytest.raises(DatabaseUnreachable):
             one.take()
         server.start()
-        time.sleep(postgresql.AGAIN_SECONDS)
+        time.sleep(AGAIN_SECONDS)
         assert one.take()
         with closing(database.leadership("watch")) as other:
             assert other.take() is False
@@ -678,7 +684,7 @@ def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
 
             def leads():
                 held = "SELECT count(*) FROM pg_locks WHERE classid = %s AND granted"
-                return server.execute(held, (postgresql.LEAD,)) == [(1,)]
+                return server.execute(held, (LEAD,)) == [(1,)]
 
             until(leads, "nobody leads")
         finally:
