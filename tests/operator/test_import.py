@@ -1,6 +1,5 @@
 """``flask import`` brings whole collections in, and goes on where it was interrupted."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -12,8 +11,8 @@ from marketplace import times
 from marketplace.operator import importer
 from marketplace.store import queries
 from marketplace.store.database import read
-from tests.conftest import ALICE, TOKEN, assert_error
-from tests.serving import ROOT
+from tests.conftest import ALICE, TOKEN, assert_error, settings
+from tests.serving import ROOT, environment
 
 
 def run(app, *words):
@@ -95,11 +94,7 @@ main()
 def test_it_may_be_interrupted(app, ledger, client, tmp_path):
     for serial_no in range(1, 121):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
-    environ = os.environ | {
-        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/marketplace.db",
-        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
-        "MARKETPLACE_MEDIA_URL": f"file:{tmp_path}/media",
-    }
+    environ = environment(**settings(tmp_path))
     process = subprocess.Popen(
         [sys.executable, "-c", IN_SMALL_BATCHES, "--app", "wsgi", "import", TOKEN],
         cwd=ROOT,

@@ -6,6 +6,7 @@ from marketplace import create_app, times
 from marketplace.store import queries
 from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
+from tests.engines import database_url
 
 
 @pytest.fixture
@@ -14,7 +15,7 @@ def lost(app, tmp_path):
 
     def make():
         folders = settings(tmp_path)
-        folders["DATABASE_URL"] = f"sqlite:///{tmp_path}/new.db"
+        folders["DATABASE_URL"] = database_url(tmp_path, "new.db")
         return create_app(**folders)
 
     return make

@@ -177,15 +177,18 @@ def test_no_header_of_a_stranger_is_believed(tmp_path):
     assert "203.0.113.7" not in service.output
 
 
-def test_it_says_what_it_serves(tmp_path):
+def test_it_says_what_it_serves(tmp_path, engine):
     settings = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "CORS_ORIGINS": "*"}
     with serve(tmp_path, "--workers", "2", **settings) as service:
         pass
     assert service.output.count("mainnet, account 0.0.4321") == 1
     assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
     assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
-    rate = "Asking https://mainnet.mirrornode.hedera.com at most 40 times a second\n"
+    share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if engine == "postgresql" else ""
+    rate = f"Asking https://mainnet.mirrornode.hedera.com at most 40 times a second{share}\n"
     assert rate in service.output
+    is_warned = "Warning: MARKETPLACE_MEDIA_URL is file:" in service.output
+    assert is_warned == (engine == "postgresql")
 
 
 def test_a_setting_that_makes_no_sense_stops_the_start_in_one_sentence(tmp_path):
