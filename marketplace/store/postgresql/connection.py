@@ -60,7 +60,6 @@ class Connection:
         self._adapter: Transformer
         self._prepared: dict[str, bytes]  # statements, and their names
         self._started: str  # when its server did
-        self._moves = 0  # of the primary, until then
         self._is_writing = False
 
     def __del__(self) -> None:
@@ -100,7 +99,8 @@ class Connection:
 
     def _ready(self) -> Session:
         """The session: a new one, where the old one was lost, or leads to what others have seen replaced."""
-        if self._moves != self._servers.moves and not self._is_writing:
+        session = self._session
+        if session and session.moves != self._servers.moves and not self._is_writing:
             self.close()  # and that may never say a word
         if self._session is None:
             if self._is_writing:
@@ -145,7 +145,6 @@ class Connection:
 
     def _open(self) -> None:
         session = self._connect()
-        self._moves = self._servers.moves
         try:
             sql = "SELECT pg_postmaster_start_time() AS started"
             self._started = str(session.execute(sql).fetchone()["started"])
@@ -203,5 +202,11 @@ class Connection:
         A server that has lost a process counts its transactions anew, from the last that it knows to be done,
         and ends all sessions: so those that were begun are counted, too.
         """
-        result = self._ask_twice(lambda: self._run("SELECT pg_current_snapshot()"))
-        return self._servers.connected, self._started, result.get_value(0, 0)
+        return self._ask_twice(self._read_stamp)
+
+    def _read_stamp(self) -> tuple[int, str, bytes]:
+        self._ready()
+        # Before it is asked: what is begun after the answer says nothing of it.
+        connected = self._servers.connected
+        result = self._run("SELECT pg_current_snapshot()")
+        return connected, self._started, result.get_value(0, 0)

@@ -100,6 +100,7 @@ class Session(psycopg.Connection):
 
     patience: float | None = ANSWER_SECONDS  # with its server; None is for ever
     host: dict  # of those that the address names
+    moves: int  # of the primary, until it was found here
 
     def execute(self, sql, parameters=None, **options):
         if parameters is not None:
@@ -187,6 +188,7 @@ class Servers:
                 if self._primary not in (None, host):
                     self.moves += 1
                 self._primary = host
+                session.moves = self.moves
                 self.connected += 1
                 return session
         raise psycopg.OperationalError("; ".join(reasons))
