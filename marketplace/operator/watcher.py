@@ -237,7 +237,8 @@ def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:
                 stop.wait(seconds if is_leading else 1)
             except (MarketplaceError, OSError) as error:
                 say(f"This round failed: {error}", err=True)
-                stop.wait(seconds)
+                # Who has only waited goes on waiting soon, however long the pause between two rounds.
+                stop.wait(seconds if was_leading else min(seconds, 30))
 
 
 def _describe(is_leading: bool, seconds: int, share: Share) -> str:
