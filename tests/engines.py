@@ -59,3 +59,12 @@ def connect(url):
     if url.startswith("postgresql://"):
         return closing(psycopg.connect(url, autocommit=True))
     return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))
+
+
+def make_version_3(db):
+    """Make tables of today those of version 3, as far as an upgrade from it minds."""
+    db.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
+    db.execute("ALTER TABLE access_token DROP COLUMN rate")
+    db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
+    sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"
+    db.execute(sql, {"value": b"3"})

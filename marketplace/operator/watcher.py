@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from itertools import chain, zip_longest
+from math import ceil
 from typing import Any
 
 import click
@@ -77,7 +78,7 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
     }
     for account in checked.keys() - unfinished:
         _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
-    incomplete = _list_incomplete(share)
+    incomplete = next_to_complete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
     counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
     counts[Done.NOT_CHECKED] += len(differing) - len(checked)
@@ -106,11 +107,15 @@ def _account_ids(rows: list) -> list[str]:
     return [row["account_id"] for row in rows]
 
 
-def _list_incomplete(share: Share) -> list:
-    """The NFTs of a share that are to be completed next."""
-    many = COMPLETED_AT_ONCE * share.of
-    rows = queries.list_incomplete(read(), times.to_iso(times.now()), many)
-    return [nft for nft in rows if share.has(nft["token"], nft["serial_no"])]
+def next_to_complete(share: Share) -> list:
+    """The NFTs of a share that are to be completed next: collections take turns, shuffled each time."""
+    now = times.to_iso(times.now())
+    collections = _shuffled(queries.list_collections_incomplete(read(), now))[:COMPLETED_AT_ONCE]
+    of_each = ceil(share.of * COMPLETED_AT_ONCE / max(len(collections), 1))
+    rows = _in_turns(
+        queries.list_incomplete(read(), row["token"], now, of_each) for row in collections
+    )
+    return [nft for nft in rows if share.has(nft["token"], nft["serial_no"])][:COMPLETED_AT_ONCE]
 
 
 def find_differing(account_id: str) -> list[Any]:

@@ -134,14 +134,20 @@ def list_preparers(db):
     return db.execute(sql).fetchall()
 
 
-def list_incomplete(db, now, limit):
+def list_collections_incomplete(db, now):
+    sql = "SELECT DISTINCT token FROM nft WHERE retry_at <= :now"
+    return db.execute(sql, {"now": now}).fetchall()
+
+
+def list_incomplete(db, token, now, limit):
+    # Of one collection: whose NFTs are many keeps no other's waiting.
     sql = """
         SELECT * FROM nft
-        WHERE retry_at <= :now
+        WHERE token = :token AND retry_at <= :now
         ORDER BY retry_at
         LIMIT :limit
     """
-    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+    return db.execute(sql, {"token": token, "now": now, "limit": limit}).fetchall()
 
 
 def insert_nft(db, nft):

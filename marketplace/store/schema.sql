@@ -44,8 +44,8 @@ CREATE INDEX nft_listed_in_collection
 -- Serves queries.list_preparers and list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
--- Serves queries.list_incomplete.
-CREATE INDEX nft_incomplete ON nft (retry_at) WHERE retry_at IS NOT NULL;
+-- Serves queries.list_collections_incomplete and list_incomplete.
+CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 
 -- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
 -- to a report.
@@ -89,7 +89,9 @@ CREATE TABLE access_token (
     scopes TEXT NOT NULL, -- separated by spaces, as in RFC 6749
     created_at TEXT NOT NULL,
     expires_at TEXT,
-    revoked_at TEXT
+    revoked_at TEXT,
+    rate TEXT, -- how often it may be used, such as 600/m; null where the settings say it
+    last_used_at TEXT -- to the hour; null when never
 ) STRICT;
 
 -- A name belongs to one living token at most.

@@ -11,6 +11,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace import times
 from marketplace.store import faults
 from tests.conftest import ALICE, TOKEN, settings
+from tests.engines import make_version_3
 from tests.serving import BIN, ROOT, environment, run_flask
 
 pytestmark = pytest.mark.once("its file")
@@ -130,9 +131,9 @@ def test_a_watcher_works_again_once_there_is_room(own, database):
 def age(path):
     """Make the database one of version 3, of a network where nothing is upgraded unasked."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
-        for name, value in (("schema_version", b"3"), ("network", b"testnet")):
-            connection.execute("UPDATE property SET value = ? WHERE name = ?", (value, name))
+        make_version_3(connection)
+        sql = "UPDATE property SET value = ? WHERE name = 'network'"
+        connection.execute(sql, (b"testnet",))
 
 
 def held(path):

@@ -11,9 +11,9 @@ from marketplace import create_app, times
 from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import reports, sales
-from marketplace.market.shares import Share
+from marketplace.market.shares import ALL, Share
 from marketplace.market.transactions import listing_memo
-from marketplace.operator.watcher import Done
+from marketplace.operator.watcher import COMPLETED_AT_ONCE, Done, next_to_complete
 from marketplace.operator.watcher import sync as sync_share
 from marketplace.store import queries
 from marketplace.store.database import read, write
@@ -279,7 +279,12 @@ def test_shares_do_together_what_one_watcher_does(app, client, ledger, lister, s
     asked.clear()
     with app.app_context():
         done = [sync_share(share=Share(number, 3)) for number in (1, 2, 3)]
-        incomplete = queries.list_incomplete(read(), times.to_iso(times.now()), 100)
+        now = times.to_iso(times.now())
+        incomplete = [
+            nft
+            for row in queries.list_collections_incomplete(read(), now)
+            for nft in queries.list_incomplete(read(), row["token"], now, 100)
+        ]
 
     assert all(counts[Done.SELLERS] for counts in done)
     total = sum(done, Counter())
@@ -335,3 +340,21 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
         assert all(pool.map(report, range(12)))
     sync()
     assert shown(client)["listingPrice"] == 250
+
+
+def test_a_collection_with_much_to_complete_keeps_no_others_waiting(app, sync):
+    def incomplete(token, serial_no, minutes):
+        date = times.to_iso(times.now() - minutes * 60 * times.SECOND)
+        record = dict.fromkeys(("attributes", "image", "metadata", "original_image_url"))
+        record |= {"token": token, "serial_no": serial_no, "name": "x", "file_type": "image/png"}
+        record |= {"owner": ALICE, "ledger_at": "2026", "attempts": 1}
+        return record | {"missing": "it took too long", "retry_at": date}
+
+    with app.app_context(), write() as db:
+        for serial_no in range(1, 3 * COMPLETED_AT_ONCE):
+            queries.insert_nft(db, incomplete("0.0.6666", serial_no, minutes=60))
+        queries.insert_nft(db, incomplete("0.0.7001", 7, minutes=1))
+    with app.app_context():
+        chosen = next_to_complete(ALL)
+    assert len(chosen) == COMPLETED_AT_ONCE // 2 + 1
+    assert "0.0.7001" in {nft["token"] for nft in chosen[:2]}

@@ -14,6 +14,7 @@ from marketplace.store import queries
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.sqlite import Database
+from tests.engines import make_version_3
 from tests.serving import ROOT, run_flask
 
 pytestmark = pytest.mark.once("its file, locks and library")
@@ -192,9 +193,7 @@ def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
     assert run_flask(tmp_path, "token", "list").exit_code == 0
     path = tmp_path / "marketplace.db"
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        connection.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
-        sql = "UPDATE property SET value = ? WHERE name = 'schema_version'"
-        connection.execute(sql, (b"3",))
+        make_version_3(connection)
         connection.execute("BEGIN IMMEDIATE")
         ended = run_flask(tmp_path, "token", "list")
         connection.execute("ROLLBACK")

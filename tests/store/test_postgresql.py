@@ -499,7 +499,7 @@ def test_an_upgrade(url, database, newer):
     assert columns(url, "sale")["receipt"] == "bytea"
     assert names(later.connection) == ["first of before; and 'so on'"]
     assert not Database(url, newer(STEP), OWNERS).is_outdated
-    with pytest.raises(DatabaseUnreadable, match=r"is of a newer version \(its schema is 5"):
+    with pytest.raises(DatabaseUnreadable, match=r"is of a newer version \(its schema is 6"):
         names(database.connection)
     with pytest.raises(DatabaseUnreadable, match="is of a newer version"):
         Database(url, SCHEMA, OWNERS)

@@ -21,6 +21,7 @@ from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.files import find_version
 from marketplace.store.sqlite import Database
 from tests.conftest import ALICE, TOKEN, settings
+from tests.engines import make_version_3
 from tests.serving import PATIENCE_SECONDS, ROOT, environment, run_flask, serve
 
 pytestmark = pytest.mark.once("of these versions there is no other")
@@ -251,7 +252,7 @@ def set_version(path, value):
     [
         (
             b"9",
-            "is of a newer version (its schema is 9, this version's is 4): install that version",
+            "is of a newer version (its schema is 9, this version's is 5): install that version",
         ),
         (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
         (b"", "which is no number"),
@@ -486,8 +487,7 @@ def test_an_upgrade_lets_only_the_sandboxs_images_follow_its_address(tmp_path, n
         record |= {"token": TOKEN, "serial_no": 7, "name": "Seven", "file_type": "image/png"}
         record |= {"owner": ALICE, "ledger_at": "2026", "attempts": 0}
         queries.insert_nft(db, record | {"original_image_url": OLD_URL})
-        db.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
-        db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (b"3",))
+        make_version_3(db)
     app.extensions["database"].close()
     database = Database(app.config["DATABASE_URL"], SCHEMA)
     database.upgrade()
