@@ -21,6 +21,7 @@ from marketplace.api import (
     reference,
     status,
     users,
+    waiting,
     wire,
 )
 from marketplace.api.blueprint import Api
@@ -80,6 +81,7 @@ def create_app(
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)
+        waiting.init_app(app)
         kept.init_app(app, may_keep=authenticate is authentication.authenticate)
         if proxies := app.config["TRUSTED_PROXIES"]:
             app.wsgi_app = ProxyFix(

@@ -7,7 +7,7 @@ MarketplaceError
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
-    DatabaseUnreachable 503
+    DatabaseUnreachable 503, TooBusy 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -191,6 +191,16 @@ class LedgerUnreachable(MarketplaceError):
         )
 
 
+class TooBusy(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too much is under way here that waits for others. Nothing was done; try again",
+            headers={"Retry-After": "2"},
+        )
+
+
 class MediaUnreachable(MarketplaceError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -203,9 +213,9 @@ class MediaUnreachable(MarketplaceError):
 class DatabaseBusy(MarketplaceError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
-    def __init__(self, seconds: int) -> None:
+    def __init__(self) -> None:
         super().__init__(
-            f"The database stayed locked for {seconds} s. Nothing was changed; try again",
+            "The database stayed locked by another writer. Nothing was changed; try again",
             headers={"Retry-After": "1"},
         )
 

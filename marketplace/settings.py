@@ -216,6 +216,7 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
+    "WRITES_AT_ONCE": Setting(_integer(1, 1000), "4"),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),

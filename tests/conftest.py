@@ -108,6 +108,8 @@ def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(sales, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(sales, "ADD_SECONDS", 180)
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
 

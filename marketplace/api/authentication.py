@@ -4,6 +4,7 @@ import hmac
 import math
 import re
 from collections.abc import Callable
+from contextlib import nullcontext
 from functools import wraps
 
 from flask import Flask, Request, current_app, request
@@ -11,6 +12,7 @@ from flask import Flask, Request, current_app, request
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import BEARER, Bearer, Look
+from marketplace.api.waiting import one_write
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
 from marketplace.store.access_tokens import hash_token
@@ -57,7 +59,8 @@ def require_scope(scope: str) -> Callable:
         def guarded(*args, **kwargs):
             if not current_app.extensions["authenticate"](request, scope):
                 raise NotAuthenticated("You are not allowed to call this", "invalid_token")
-            return view(*args, **kwargs)
+            with one_write() if scope == "write" else nullcontext():
+                return view(*args, **kwargs)
 
         return document(guarded)
 

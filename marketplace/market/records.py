@@ -13,16 +13,24 @@ from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable
 from marketplace.ledger.metadata import Description, text
 
 METADATA_SECONDS = 6  # for metadata and image together
-TOKEN_NAME_SECONDS = 2  # for what it would be nice to know
+MEDIA_SECONDS = 1  # at least, for a bucket to take the image
+TOKEN_NAME_SECONDS = 1  # for what it would be nice to know
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
 
-def build(on_ledger: Nft, *, token_name: str | None = None, with_image: bool = True) -> dict:
-    """Build the record of an NFT that is to be stored."""
-    record = _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image)
+def build(
+    on_ledger: Nft,
+    *,
+    token_name: str | None = None,
+    with_image: bool = True,
+    deadline: Deadline | None = None,
+) -> dict:
+    """Build the record of an NFT that is to be stored, with what can be had before a deadline."""
+    deadline = deadline or Deadline(METADATA_SECONDS)
+    record = _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image, deadline)
     return record | {"name": record["name"] or _name_after(token_name, on_ledger)}
 
 
@@ -66,7 +74,8 @@ def _find_token_name(token: str) -> str | None:
 
 def complete(nft) -> dict:
     """Try again for what is missing of a stored NFT; what is here already is kept."""
-    described = _describe(nft["metadata"] or "", nft["attempts"], with_image=True)
+    deadline = Deadline(METADATA_SECONDS)
+    described = _describe(nft["metadata"] or "", nft["attempts"], True, deadline)
     for column in ("name", "attributes", "image", "original_image_url"):
         described[column] = described[column] or nft[column]
     if described["file_type"] == UNKNOWN_FILE_TYPE:
@@ -74,9 +83,9 @@ def complete(nft) -> dict:
     return described | {"token": nft["token"], "serial_no": nft["serial_no"]}
 
 
-def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
+def _describe(pointer: str, attempts: int, with_image: bool, deadline: Deadline) -> dict:
     """Resolve metadata and image before a deadline; what can't be had is said in ``missing``."""
-    deadline, attempts = Deadline(METADATA_SECONDS), attempts + 1
+    attempts += 1
     description, key, file_type, missing, is_final = Description(), None, None, None, False
     try:
         description = resolver().describe(pointer, deadline)
@@ -115,7 +124,9 @@ def _fetch_image(uri: str | None, deadline: Deadline) -> tuple[str, str]:
         optimised = current_app.extensions["decoder"].optimise(content, deadline)
     except TimeIsUp:
         raise FetchError("it took too long") from None
-    key = current_app.extensions["media"].put(optimised.content, optimised.extension)
+    key = current_app.extensions["media"].put(
+        optimised.content, optimised.extension, MEDIA_SECONDS + deadline.left
+    )
     return key, optimised.file_type
 
 

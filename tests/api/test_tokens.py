@@ -164,4 +164,4 @@ def test_a_command_says_that_the_database_is_locked(app, command):
     result = app.test_cli_runner().invoke(args=["token", *command])
     blocker.close()
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: The database stayed locked for")
+    assert result.stderr.startswith("Error: The database stayed locked by")
