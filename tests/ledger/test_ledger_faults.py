@@ -6,19 +6,24 @@ Over real sockets, with the code that talks to the real network.
 import base64
 import contextlib
 import json
+import sys
 import time
 
 import pytest
 
-from marketplace import create_app
+from marketplace import create_app, times
+from marketplace.ledger import decoder as decoding
 from marketplace.ledger import fetch, mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.pace import Pace
 from marketplace.market import reconciler, records, sales
+from marketplace.operator import watcher
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
 from marketplace.store.database import read
 from tests import network
+from tests.bombs import CORPUS, encoded, small
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import answering, serve, serve_raw
 
@@ -295,6 +300,71 @@ def test_a_failing_image_leaves_the_metadata(connect, tmp_path):
     assert nft["fileType"] == "image/png"
     assert nft["originalImageUrl"].startswith(f"{gateway_url}/ipfs/")
     assert nft["imageUrl"].endswith("/media/placeholder.webp")
+
+
+def showing(sandbox, image):
+    """A gateway that has the sandbox's metadata, and this for every image."""
+
+    def gateway(environ, start_response):
+        if environ["PATH_INFO"].endswith(".json"):
+            return sandbox(environ, start_response)
+        start_response("200 OK", [])
+        return [image]
+
+    return gateway
+
+
+def complete(client):
+    with client.application.app_context():
+        return watcher.complete(queries.get_nft(read(), TOKEN, 7))
+
+
+def test_an_image_that_is_slow_to_decode_is_completed_at_once(connect, tmp_path, monkeypatch):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    monkeypatch.setitem(records.build.__kwdefaults__, "image_seconds", 0.02)
+    image = encoded(small(size=(2000, 2000)), "PNG")
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        assert add(client).json == {"result": "OK"}
+        nft = stored(client)
+        assert nft["missing"] == "it takes longer to decode: it is made later"
+        assert nft["attempts"] == 0
+        assert nft["retry_at"] <= times.to_iso(times.now())
+        assert complete(client) is watcher.Done.COMPLETED
+        assert stored(client)["image"]
+
+
+def test_an_image_that_stays_too_slow_is_final(connect, tmp_path, monkeypatch):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    monkeypatch.setattr(records, "LONG_SECONDS", 0.1)
+    monkeypatch.setattr(decoding, "LONG_SECONDS", 0.1)
+    monkeypatch.setitem(records.build.__kwdefaults__, "image_seconds", 0.02)
+    image = CORPUS["jpeg_endless"]()
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        add(client)
+        assert stored(client)["missing"] == "it takes longer to decode: it is made later"
+        assert complete(client) is watcher.Done.INCOMPLETE
+        nft = stored(client)
+    assert nft["missing"] == "it takes too long to decode"
+    assert nft["attempts"] == 1
+    assert nft["retry_at"] > times.to_iso(times.now() + records.DAY - records.MINUTE)
+
+
+def test_an_image_that_nothing_can_decode_now_is_tried_again_in_a_minute(
+    connect, tmp_path, monkeypatch
+):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    image = encoded(small(), "PNG")
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        client.application.extensions["decoder"] = Decoder()
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        assert add(client).json == {"result": "OK"}
+        nft = stored(client)
+    assert nft["missing"] == "no image can be decoded now: FileNotFoundError"
+    assert nft["attempts"] == 0
+    assert nft["retry_at"] < times.to_iso(times.now() + 2 * records.MINUTE)
 
 
 def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(tmp_path, monkeypatch):
