@@ -7,10 +7,12 @@ from collections.abc import Callable
 from functools import wraps
 
 from flask import Flask, Request, current_app, request
+from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.kept import BEARER, Bearer, Look
+from marketplace.api.kept import BEARER, CALLER, Bearer, Look
+from marketplace.api.limits import RATE
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
 from marketplace.store.access_tokens import hash_token
@@ -35,6 +37,8 @@ def authenticate(request: Request, scope: str) -> bool:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
+    request.environ[CALLER], request.environ[RATE] = row["name"], row["rate"]
+    current_app.extensions["uses"].note(token_hash)
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":
@@ -47,16 +51,27 @@ def authenticate(request: Request, scope: str) -> bool:
 
 
 def require_scope(scope: str) -> Callable:
-    """Let a view be called only by who may: the app's authenticate(request, scope) decides."""
+    """Let a view be called only by who may, and who writes not too often.
+
+    The app's authenticate(request, scope) decides who may, api/limits.py what is too often.
+    """
     document = Blueprint.doc(
-        security=[{"bearerToken": []}], responses={401: "NotAuthenticated", 403: "ScopeMissing"}
+        security=[{"bearerToken": []}],
+        responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"},
     )
 
     def decorator(view):
         @wraps(view)
         def guarded(*args, **kwargs):
-            if not current_app.extensions["authenticate"](request, scope):
-                raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+            limits = current_app.extensions["limits"]
+            try:
+                if not current_app.extensions["authenticate"](request, scope):
+                    raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+            except (NotAuthenticated, Unauthorized):
+                limits.count_failed()
+                raise
+            if scope == "write":
+                limits.count_write()
             return view(*args, **kwargs)
 
         return document(guarded)
