@@ -3,6 +3,7 @@
 import hmac
 import math
 import re
+import time
 from collections.abc import Callable
 from functools import wraps
 
@@ -38,7 +39,7 @@ def authenticate(request: Request, scope: str) -> bool:
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
     request.environ[CALLER], request.environ[RATE] = row["name"], row["rate"]
-    current_app.extensions["uses"].note(token_hash)
+    current_app.extensions["uses"].note(token_hash, time.time())
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":

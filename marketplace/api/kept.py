@@ -140,9 +140,9 @@ class KeptAnswers:
         key = (path, *[environ.get(name, "") for name in variables])
         authorization = environ.get("HTTP_AUTHORIZATION")
         bearer = self._find(authorization, stamp)
-        if bearer is not None and time.time() < bearer.expires_at:
+        if bearer is not None and (now := time.time()) < bearer.expires_at:
             environ[CALLER] = bearer.look.row["name"]
-            self._uses.note(bearer.look.row["hash"])
+            self._uses.note(bearer.look.row["hash"], now)
             answer = self._find(key, stamp)
             if answer is not None:
                 return answer.send(environ, start_response)

@@ -2,7 +2,6 @@
 
 import os
 import threading
-import time
 import weakref
 
 from flask import Flask
@@ -23,18 +22,18 @@ class Uses:
 
     def __init__(self, database: Engine) -> None:
         self._database = database
-        self._hour = 0
         self._noted: set[str] = set()  # hashes of tokens, of this hour
+        self._ends_at = 0
         self._unwritten: dict[str, int] = {}  # the hour, by hash
         _all.add(self)
 
-    def note(self, token_hash: str) -> None:
-        """Note that a token is being used. Cheap: most requests find that it was noted."""
-        hour = int(time.time()) // HOUR
-        if hour != self._hour:
-            self._hour, self._noted = hour, set()
-        if token_hash in self._noted:
+    def note(self, token_hash: str, now: float) -> None:
+        """Note that a token is used, in Unix time. Cheap: most requests find that it was noted."""
+        if now < self._ends_at and token_hash in self._noted:
             return
+        hour = int(now) // HOUR
+        if now >= self._ends_at:
+            self._ends_at, self._noted = (hour + 1) * HOUR, set()
         self._noted.add(token_hash)
         self._unwritten[token_hash] = hour
         _wait_to_write()

@@ -106,8 +106,8 @@ def test_ten_thousand_tokens_are_written_at_once(app):
             access_tokens.create(f"token {number}", ("read",), 3600)
         rows = queries.list_access_tokens(read())
     for row in rows:
-        app.extensions["uses"].note(row["hash"])
+        app.extensions["uses"].note(row["hash"], time.time())
     for number in range(10_000):
-        app.extensions["uses"].note(f"{number}")
+        app.extensions["uses"].note(f"{number}", time.time())
     assert app.extensions["uses"].write()
     assert not app.extensions["uses"]._unwritten
