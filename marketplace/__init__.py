@@ -14,6 +14,7 @@ from marketplace.api import (
     authentication,
     cors,
     kept,
+    limits,
     listings,
     media,
     nfts,
@@ -69,6 +70,7 @@ def create_app(
         operators.init_app(app)
         ledger.init_app(app, adapters)
         wire.init_app(app)
+        limits.init_app(app)
         authentication.init_app(app, authenticate)
 
         prefix = app.config["API_PREFIX"]

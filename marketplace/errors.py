@@ -2,7 +2,7 @@
 
 MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
-├── NotAuthenticated 401, ScopeMissing 403
+├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
 ├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
@@ -94,6 +94,15 @@ class ScopeMissing(MarketplaceError):
         super().__init__(
             f"This access token lacks the scope {shown(scope)}",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+        )
+
+
+class LimitExceeded(MarketplaceError):
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+    def __init__(self, limit: str, retry_after: int) -> None:
+        super().__init__(
+            f"{limit}: try again in {retry_after} s", headers={"Retry-After": str(retry_after)}
         )
 
 

@@ -23,13 +23,15 @@ from flask import Flask, request
 from marketplace.api.answers import WholeAnswer, ask
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
+from marketplace.store.uses import Uses
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 
 # In the WSGI environment: the Bearer of the request, set by authenticate(), or here before it is asked;
-# and each Look that the answer is made of.
+# the name of its access token; and each Look that the answer is made of.
 BEARER = "marketplace.bearer"
+CALLER = "marketplace.token"
 LOOKS = "marketplace.looks"
 
 
@@ -115,10 +117,13 @@ class _Memory:
 class KeptAnswers:
     """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
 
-    def __init__(self, application, prefix: str, database: Engine, may_keep: bool) -> None:
+    def __init__(
+        self, application, prefix: str, database: Engine, uses: Uses, may_keep: bool
+    ) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database
+        self._uses = uses
         self._may_keep = may_keep
         self._memory = _Memory()
 
@@ -126,7 +131,7 @@ class KeptAnswers:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        for found in (BEARER, LOOKS):
+        for found in (BEARER, CALLER, LOOKS):
             environ.pop(found, None)  # by another service of the same host
         stamp = self._database.stamp() if self._may_keep else None
         if stamp is None:
@@ -135,7 +140,9 @@ class KeptAnswers:
         key = (path, *[environ.get(name, "") for name in variables])
         authorization = environ.get("HTTP_AUTHORIZATION")
         bearer = self._find(authorization, stamp)
-        if bearer is not None and time.time() < bearer.expires_at:
+        if bearer is not None and (now := time.time()) < bearer.expires_at:
+            environ[CALLER] = bearer.look.row["name"]
+            self._uses.note(bearer.look.row["hash"], now)
             answer = self._find(key, stamp)
             if answer is not None:
                 return answer.send(environ, start_response)
@@ -162,5 +169,9 @@ def _is_short(authorization: str, *key: str) -> bool:
 
 def init_app(app: Flask, *, may_keep: bool) -> None:
     app.wsgi_app = KeptAnswers(
-        app.wsgi_app, app.config["API_PREFIX"], app.extensions["database"], may_keep
+        app.wsgi_app,
+        app.config["API_PREFIX"],
+        app.extensions["database"],
+        app.extensions["uses"],
+        may_keep,
     )

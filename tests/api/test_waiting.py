@@ -14,7 +14,8 @@ from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
 
 pytestmark = pytest.mark.once("threads are counted, not statements")
 
-AT_ONCE = 2
+AT_ONCE = 3
+OF_ONE = AT_ONCE - 1
 KEYS = {"accountId": ALICE, "tokenId": TOKEN}
 PAGE = "https://dapp.example"
 
@@ -38,7 +39,7 @@ def gate(tmp_path):
 
 @pytest.fixture
 def busy(gate, tmp_path, decoder):
-    """An application with as many adds under way as there may be, and a client of it."""
+    """A client with as many adds under way as one may have, the gate, the adds, and what begins another."""
     url, gate = gate
     app = create_app(
         NETWORK="testnet",
@@ -52,10 +53,13 @@ def busy(gate, tmp_path, decoder):
     app.extensions["decoder"] = decoder
     client = authorized_client(app, "read", "write")
     with ThreadPoolExecutor(AT_ONCE) as pool:
-        adding = [pool.submit(add, client, number) for number in range(1, AT_ONCE + 1)]
-        for _ in adding:
+
+        def begin(client, serial_no):
+            future = pool.submit(add, client, serial_no)
             assert gate.asked.acquire(timeout=PATIENCE_SECONDS)
-        yield client, gate, adding
+            return future
+
+        yield client, gate, [begin(client, number + 1) for number in range(OF_ONE)], begin
         gate.set()
 
 
@@ -64,7 +68,7 @@ def add(client, serial_no, **options):
 
 
 def test_one_more_write_is_refused_and_reads_are_answered(busy):
-    client, gate, adding = busy
+    client, gate, adding, _ = busy
     for _ in range(3):  # the first one may have waited for a moment, no other does
         r = add(client, 3)
         assert_error(r, 503, "Too much is under way here")
@@ -74,7 +78,7 @@ def test_one_more_write_is_refused_and_reads_are_answered(busy):
     assert not any(future.done() for future in adding)
 
     gate.set()
-    assert [future.result().json for future in adding] == [{"result": "OK"}] * AT_ONCE
+    assert [future.result().json for future in adding] == [{"result": "OK"}] * OF_ONE
     assert add(client, 3).json == {"result": "OK"}
 
 
@@ -87,9 +91,10 @@ def test_a_page_of_another_origin_can_read_the_refusal(busy):
 
 
 def test_who_is_refused_at_once_is_told_in_the_one_shape(busy):
-    """Before anything was looked at, the token included."""
-    client, *_ = busy
+    """Where there is no room for anybody, before the token was looked at."""
+    client, _, _, begin = busy
     add(client, 3)
+    begin(authorized_client(client.application, "write"), 4)
     r = client.application.test_client().post("/v1/add", json={})
     body = assert_error(r, 503, "Too much is under way here")
     assert body == add(client, 3, headers={"Origin": PAGE}).json
@@ -130,3 +135,15 @@ def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
         assert refused.status_code == 503
         assert "Too much is under way" in refused.json["message"]
         assert [future.result().status_code for future in waiting] == [503, 503]
+
+
+def test_no_caller_has_all_of_them(busy):
+    """One is left for another caller, however the first one writes its header."""
+    client, gate, _, begin = busy
+    token = client.environ_base["HTTP_AUTHORIZATION"].split()[1]
+    for header in (f"bearer {token}", f"Bearer   {token}  "):
+        r = add(client, 3, headers={"Authorization": header})
+        assert_error(r, 503, "Too much is under way here")
+    others = begin(authorized_client(client.application, "write"), 4)
+    gate.set()
+    assert others.result().json == {"result": "OK"}
