@@ -109,6 +109,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
+    monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
 
 
