@@ -23,6 +23,11 @@ TURN_SECONDS = 2
 PATIENCE_SECONDS = 3
 # Ends of the process that are not the image's doing: the system is out of memory, or is stopping us.
 ENDED_BY_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+OUR_SHORTAGES = (
+    OSError,
+    RuntimeError,
+    TimeIsUp,
+)  # of descriptors, memory, processes, threads, time
 # What is freed goes back to the system at once, and is not kept in pieces.
 ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 
@@ -68,11 +73,7 @@ class Decoder:
             killer = threading.Timer(patience, _kill, (process, is_late))
             killer.daemon = True
             killer.start()
-        except (
-            OSError,
-            RuntimeError,
-            TimeIsUp,
-        ) as error:  # no descriptor, memory, process or thread
+        except OUR_SHORTAGES as error:
             raise ImagesBusy(f"no image can be decoded now: {type(error).__name__}") from error
         try:
             outcome, answer = self._ask(process, content, seconds)
