@@ -112,6 +112,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(sales, "METADATA_SECONDS", 60)
     monkeypatch.setattr(sales, "ADD_SECONDS", 180)
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
+    monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
 
 

@@ -1,6 +1,7 @@
 """Decodes strangers' images in a process of its own, which is ended when an image takes it too long."""
 
 import json
+import math
 import os
 import signal
 import subprocess
@@ -14,12 +15,19 @@ from marketplace.ledger.images import LENGTH, SECONDS, ImageUnusable, Optimised
 from marketplace.ledger.turns import Turns
 
 PROGRAM = Path(__file__).with_name("images.py")
-PATIENCE_SECONDS = 3  # with the images of others, while a client waits
-# Of the processor, for an image. While a client waits it gets few, so that the next one's turn comes soon.
+# Of the processor, for an image: while a client waits, and while nobody does.
 QUICK_SECONDS = 1.0
 LONG_SECONDS = 5.0
+# While a client waits: for an image however busy the machine is, and, longer, with the images of others.
+TURN_SECONDS = 2
+PATIENCE_SECONDS = 3
 # Ends of the process that are not the image's doing: the system is out of memory, or is stopping us.
 ENDED_BY_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+OUR_SHORTAGES = (
+    OSError,
+    RuntimeError,
+    TimeIsUp,
+)  # of descriptors, memory, processes, threads, time
 # What is freed goes back to the system at once, and is not kept in pieces.
 ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 
@@ -48,26 +56,24 @@ class Decoder:
         Whoever's images, by their key, have taken the least time lately, has the next turn. Raises
         ImageUnusable, which is final, or ImagesBusy, ImageSlow and TimeIsUp, which are not.
         """
-        patience = deadline.remaining()
-        if seconds < LONG_SECONDS:
-            patience = min(PATIENCE_SECONDS, patience)
+        is_quick = seconds < LONG_SECONDS
+        patience = min(PATIENCE_SECONDS if is_quick else math.inf, deadline.remaining())
         with self._turns.turn(key, patience) as is_ours:
             if not is_ours:
                 raise ImagesBusy("too many images are being decoded")
-            return self._decode(content, deadline, seconds)
+            return self._decode(content, deadline, seconds, TURN_SECONDS if is_quick else math.inf)
 
-    def _decode(self, content: bytes, deadline: Deadline, seconds: float) -> Optimised:
+    def _decode(
+        self, content: bytes, deadline: Deadline, seconds: float, at_most: float
+    ) -> Optimised:
         is_late = threading.Event()
         try:
             process = self._started()
-            killer = threading.Timer(deadline.remaining(), _kill, (process, is_late))
+            patience = min(deadline.remaining(), at_most)
+            killer = threading.Timer(patience, _kill, (process, is_late))
             killer.daemon = True
             killer.start()
-        except (
-            OSError,
-            RuntimeError,
-            TimeIsUp,
-        ) as error:  # no descriptor, memory, process or thread
+        except OUR_SHORTAGES as error:
             raise ImagesBusy(f"no image can be decoded now: {type(error).__name__}") from error
         try:
             outcome, answer = self._ask(process, content, seconds)
@@ -109,12 +115,10 @@ class Decoder:
         except subprocess.TimeoutExpired:
             signal_number = signal.SIGKILL
         self.close()
-        if is_late:
-            return ImageSlow("it takes longer to decode than there was time")
-        if signal_number == signal.SIGPROF:
-            if seconds < LONG_SECONDS:
-                return ImageSlow("it takes longer to decode: it is made later")
+        if signal_number == signal.SIGPROF and seconds >= LONG_SECONDS:
             return ImageUnusable("it takes too long to decode")
+        if is_late or signal_number == signal.SIGPROF:
+            return ImageSlow("it takes longer to decode: it is made later")
         if signal_number in ENDED_BY_OTHERS or signal_number <= 0:
             return ImagesBusy("the process that decodes images was ended")
         return ImageUnusable("it breaks what decodes images")
