@@ -187,8 +187,9 @@ def _counters(value: str) -> str:
         is_server = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or 1)
     except ValueError:
         is_server = False
-    is_file = re.fullmatch(r"file:.*[^/]", value)
-    if not value.isprintable() or not (is_server or is_file or value == "memory://"):
+    is_server = is_server and value.isprintable()
+    is_file = re.fullmatch(r"file:[^\0]*[^/\0]", value)
+    if not (is_server or is_file or value == "memory://"):
         raise ValueError(
             "is not a file (file:instance/marketplace.limits) or a Redis server (redis://host:6379/0)"
         )

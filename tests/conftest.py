@@ -29,7 +29,7 @@ from marketplace.ledger import decoder as decoding
 from marketplace.ledger.decoder import Decoder
 from marketplace.market import reconciler, records, sales
 from marketplace.sandbox import consensus, envelopes, wallet
-from marketplace.store import access_tokens
+from marketplace.store import access_tokens, uses
 from tests.engines import ENGINES, database_url, databases, running_on
 from tests.postgresql import new_database
 from tests.serving import serve
@@ -114,6 +114,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
     monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(uses, "PAUSE_SECONDS", 3600)  # nothing is written behind a test's back
 
 
 @pytest.fixture(scope="session")

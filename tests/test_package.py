@@ -173,7 +173,7 @@ def test_its_metadata_says_what_it_needs(wheel):
     assert "\nRequires-Python: >=3.11\n" in metadata
     needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
     assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$", metadata, re.M)) == set(needed)
-    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql"]
+    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql", "redis"]
     [extra] = re.findall(r"^Requires-Dist: (.*); extra == .postgresql.$", metadata, re.M)
     assert extra == "psycopg[binary]<4,>=3.3.1"
 

@@ -22,8 +22,10 @@ BUCKETS = 4096
 BUCKET_BYTES = PLACES * COUNTER.size
 FILE_BYTES = BUCKETS * BUCKET_BYTES  # 2 MiB, of which the disk holds what was written to
 
-PATIENCE_SECONDS = 0.5  # for the file's lock, which is held for microseconds
-PAUSE_SECONDS = 0.001
+PATIENCE_SECONDS = (
+    2  # for the lock of the file, which is held for microseconds, if nobody is stopped
+)
+PAUSE_SECONDS = 0.0005
 
 
 class CounterFile(Storage):
@@ -39,7 +41,7 @@ class CounterFile(Storage):
         try:
             self._path.parent.mkdir(parents=True, exist_ok=True)
             with self._locked() as file:
-                size = os.fstat(file).st_size
+                size = os.fstat(file).st_size or _fill(file)
         except OSError as error:
             raise StartRefused(
                 f"MARKETPLACE_LIMITS_URL={uri} can not be written: {error}"
@@ -80,7 +82,7 @@ class CounterFile(Storage):
     def reset(self) -> None:
         with self._locked() as file:
             os.ftruncate(file, 0)
-            os.ftruncate(file, FILE_BYTES)
+            _fill(file)
 
     def clear(self, key: str) -> None:
         digest = _digest(key)
@@ -100,8 +102,6 @@ class CounterFile(Storage):
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
             _lock(file)
-            if os.fstat(file).st_size == 0:
-                os.ftruncate(file, FILE_BYTES)
             yield file
         finally:
             os.close(file)  # which unlocks it
@@ -127,9 +127,17 @@ def _offset(digest: bytes) -> int:
     return int.from_bytes(digest[:8]) % BUCKETS * BUCKET_BYTES
 
 
+def _fill(file: int) -> int:
+    """Make it of its size, with zeros, and return that."""
+    os.ftruncate(file, FILE_BYTES)
+    return FILE_BYTES
+
+
 def _read(file: int, digest: bytes) -> list[tuple[bytes, float, int]]:
-    """The counters of a bucket; what was never written is zeros."""
+    """The counters of a bucket. A file that was removed or cut since the start is filled again."""
     content = os.pread(file, BUCKET_BYTES, _offset(digest))
+    if len(content) < BUCKET_BYTES:
+        _fill(file)
     return [*COUNTER.iter_unpack(content.ljust(BUCKET_BYTES, b"\0"))]
 
 

@@ -21,7 +21,8 @@ pytestmark = pytest.mark.once("its file, locks and library")
 
 
 def insert_token(connection, name):
-    token = {"hash": name, "name": name, "scopes": "read", "created_at": "x", "expires_at": None}
+    token = {"hash": name, "name": name, "scopes": "read", "created_at": "x"}
+    token |= {"expires_at": None, "rate": None}
     return queries.insert_access_token(connection, token)
 
 

@@ -28,7 +28,7 @@ def listed(app):
 
 def test_it_is_written_after_a_while(app, monkeypatch):
     monkeypatch.setattr(uses, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(uses, "_waiting", None)
+    monkeypatch.setattr(uses, "_waiting", None)  # for longer, on behalf of other tests
     client = authorized_client(app, "read")
     assert "  never used  expires" in listed(app)
     before = this_hour()
