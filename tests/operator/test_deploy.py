@@ -6,13 +6,18 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
+import ssl
 import subprocess
 import time
 import urllib.request
+import warnings
+from contextlib import closing
 from urllib.error import HTTPError
 
 import pytest
 import yaml
+from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace import settings as config
 from tests.conftest import ALICE, TOKEN
@@ -27,19 +32,29 @@ NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
 class Site:
-    """nginx with our site, on a port of its own."""
+    """nginx with our site, on ports of its own, and a certificate made as the page says."""
 
-    def __init__(self, folder, service, port, site=None):
-        self.folder, self.service, self.port = folder, service, port
+    def __init__(self, folder, service, port, plain_port, site=None):
+        self.folder, self.service, self.port, self.plain_port = folder, service, port, plain_port
         site = site or (DEPLOY / "nginx.conf").read_text()
         for ours, here in {
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen 80;": f"listen 127.0.0.1:{plain_port};",
             "    listen [::]:80;\n": "",
-            "127.0.0.1:8000": f"127.0.0.1:{service.port}",
+            "listen 443 ": f"listen 127.0.0.1:{port} ",
+            "    listen [::]:443 ssl http2;\n": "",
+            "server 127.0.0.1:8000": f"server 127.0.0.1:{service.port}",
             "root /var/lib/nft-marketplace": f"root {service.folder}/instance",
+            "root /var/www/html": f"root {folder}/html",
         }.items():
             assert site.count(ours) == 1, ours
             site = site.replace(ours, here)
+        site = site.replace("/etc/nginx/nft-marketplace", str(folder))
+        site = site.replace("nft.example.com", "localhost")
+        [command] = re.findall(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)
+        command = command.replace("/etc/nginx/nft-marketplace", str(folder))
+        command = command.replace("YOUR.NAME", "localhost")
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        self.trust = ssl.create_default_context(cafile=folder / "fullchain.pem")
         user = "user root;" if os.getuid() == 0 else ""
         temporary = "".join(
             f"{kind}_temp_path {folder}/{kind};"
@@ -66,18 +81,30 @@ class Site:
         self.process.terminate()
         self.process.wait()
 
-    def call(self, path, data=None, **headers):
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
+        return self.trust.wrap_socket(connection, server_hostname="localhost")
+
+    def call(self, path, data=None, method=None, **headers):
         headers = {"Content-Type": "application/json"} | headers
-        url = f"http://127.0.0.1:{self.port}{path}"
-        return urllib.request.urlopen(
-            urllib.request.Request(url, data, headers), timeout=PATIENCE_SECONDS
-        )
+        url = f"https://localhost:{self.port}{path}"
+        request = urllib.request.Request(url, data, headers, method=method)
+        return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self.trust)
+
+    def curl(self, *arguments):
+        """What curl writes: it speaks HTTP/2, which Python's library does not."""
+        command = ["curl", "--silent", "--cacert", self.folder / "fullchain.pem", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def error(self, *arguments, **headers):
         with pytest.raises(HTTPError) as refused:
             self.call(*arguments, **headers)
         with refused.value as answer:
             return answer.headers, json.load(answer)
+
+
+def url(site, path="/status"):
+    return f"https://localhost:{site.port}{path}"
 
 
 @pytest.fixture(scope="module")
@@ -90,7 +117,8 @@ def site(tmp_path_factory):
     with (
         serve(folder, "--workers", "1", "--threads", "2", **settings) as service,
         reserved_port() as port,
-        Site(folder / "nginx", service, port) as site,
+        reserved_port() as plain_port,
+        Site(folder / "nginx", service, port, plain_port) as site,
     ):
         yield site
 
@@ -132,10 +160,64 @@ def test_it_serves_images_itself(site):
     assert site.error("/media/missing.webp")[1]["code"] == 404
 
 
+def test_it_speaks_http_2(site):
+    shown = site.curl("-o", site.folder / "body", "-w", "%{http_version} %{http_code}", url(site))
+    assert shown == "2 200"
+
+
+def test_old_tls_is_refused(site):
+    for newest, spoken in ((ssl.TLSVersion.TLSv1_1, None), (ssl.TLSVersion.TLSv1_2, "TLSv1.2")):
+        client = ssl.create_default_context(cafile=site.folder / "fullchain.pem")
+        client.set_ciphers("DEFAULT@SECLEVEL=0")  # or the client itself would refuse
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            client.minimum_version = client.maximum_version = newest
+        connection = socket.create_connection(("127.0.0.1", site.port), PATIENCE_SECONDS)
+        try:
+            with client.wrap_socket(connection, server_hostname="localhost") as channel:
+                assert channel.version() == spoken
+        except (ssl.SSLError, ConnectionError):
+            assert spoken is None
+
+
+def test_without_tls_there_is_only_the_way_to_it(site):
+    plain = f"http://localhost:{site.plain_port}"
+    code = "%{http_code} %{redirect_url}"
+    shown = site.curl("-o", site.folder / "body", "-w", code, "-d", "{}", f"{plain}/v1/add?a=b")
+    assert shown == "308 https://localhost/v1/add?a=b"
+    challenges = site.folder / "html/.well-known/acme-challenge"
+    challenges.mkdir(parents=True)
+    (challenges / "proof").write_text("of the name")
+    assert site.curl(f"{plain}/.well-known/acme-challenge/proof") == "of the name"
+
+
+def test_a_long_list_is_compressed_once(site):
+    with closing(sqlite3.connect(site.service.folder / "instance/marketplace.db")) as db, db:
+        db.execute(
+            """
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
+                             is_for_sale, listing_price, last_listed_at)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+                   '2026-11-20T12:00:00.000000000Z'
+            FROM n
+            """
+        )
+    token = (site.service.folder / "instance/sandbox-token").read_text()
+    asked = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
+    for path, least in (("/v1/nftslisted/0.0.8000", 1_000_000), ("/openapi.json", 10_000)):
+        with site.call(path, **asked) as response:
+            assert response.headers.get_all("Content-Encoding") == ["gzip"]
+            sent = response.read()
+        text = gzip.decompress(sent)
+        assert len(sent) < len(text) / 3 and len(text) > least
+        json.loads(text)
+
+
 def test_silent_clients_take_no_thread(site):
     clients = []
     for _ in range(20):
-        client = socket.create_connection(("127.0.0.1", site.port))
+        client = site.connect()
         client.sendall(b"POST /v1/add HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         clients.append(client)
     started = time.monotonic()
@@ -155,6 +237,34 @@ def test_too_large_a_body_is_refused_in_our_shape(site):
     }
 
 
+def test_what_is_no_request_is_told_in_our_shape(site):
+    for sent, code in (
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
+        (b"G\0T / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + 9000 * b"x" + b"\r\n\r\n", 431),
+        (b"GET /" + 9000 * b"x" + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        (b"GET /" + 2000 * b"x" + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 414),
+        (b"TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 405),
+    ):
+        with site.connect() as client:
+            client.sendall(sent)
+            head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
+        answer = json.loads(body)
+        assert head.startswith(b"HTTP/1.1 %d " % code), head
+        assert b"Content-Type: application/json" in head
+        assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
+
+
+def test_http_2_has_the_same_limits(site):
+    for arguments, code in (
+        (["-d", " " * 70_000], 413),
+        (["-G", "-d", 3000 * "x"], 414),
+    ):
+        assert json.loads(site.curl(*arguments, url(site)))["code"] == code
+    with pytest.raises(subprocess.CalledProcessError):
+        site.curl("-H", "X: " + 9000 * "x", url(site))
+
+
 def test_a_service_that_is_down_is_told_in_our_shape(site):
     # The last test of this site.
     site.service.stop()
@@ -171,7 +281,9 @@ def test_it_may_be_below_a_path(tmp_path):
         pytest.skip("needs nginx (apt-get install nginx)")
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
-    site, replaced = re.subn(r"    location / {.*?\n    }\n", below, site, flags=re.DOTALL)
+    site, replaced = re.subn(
+        r"    location / {\n        if.*?\n    }\n", below, site, flags=re.DOTALL
+    )
     site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
     assert (replaced, site.count("/market")) == (1, 2)
     settings = {"TRUSTED_PROXIES": 1, "PUBLIC_URL": "https://shop.example/market"}
@@ -179,7 +291,8 @@ def test_it_may_be_below_a_path(tmp_path):
     with (
         serve(tmp_path, "--workers", "1", **settings) as service,
         reserved_port() as port,
-        Site(tmp_path / "nginx", service, port, site) as site,
+        reserved_port() as plain_port,
+        Site(tmp_path / "nginx", service, port, plain_port, site) as site,
     ):
         with site.call("/market/openapi.json") as response:
             assert json.load(response)["servers"] == [{"url": "/market"}]
