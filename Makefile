@@ -60,10 +60,12 @@ postgresql:
 load:
 	@$(call debian,wrk,wrk)
 
-# Debian's nginx and curl, for tests/operator/test_deploy.py; without them, make test skips these.
+# Debian's nginx, and what its tests call it with, for tests/operator/test_deploy.py; without, make test skips these.
 nginx:
 	@$(call debian,nginx,nginx-light)
 	@$(call debian,curl,curl)
+	@$(call debian,openssl,openssl)
+	@$(call debian,systemd-analyze,systemd)
 
 # The image, built and run, as root: its size, its start and its memory. BASE=image: on another base.
 container: .venv/installed-dev

@@ -1,7 +1,7 @@
 """Builds the image, runs it as an operator would, and prints what it costs: ``make container``, as root.
 
-On a base that mmdebstrap makes of Debian's packages, or on the one that BASE names. pip's packages are fetched here, by
-this machine's own settings, and the build takes them from a folder.
+On a base that mmdebstrap makes of Debian's packages, or on the one that BASE names. What pip installs is
+fetched here, by this machine's own settings, and the build takes it from a folder.
 """
 
 import json
@@ -22,8 +22,9 @@ CONFINED = (
     *("--read-only", "--cap-drop=all", "--security-opt=no-new-privileges", "--network=none"),
     *("--cgroups=disabled", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"),
 )
-# crun knows cgroups of version 2 alone: where this machine has others beside, it is shown that one.
+# crun knows cgroups of version 2 alone: where this machine has others beside, all that follows sees that one.
 CGROUPS = 'umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
+HAS_CGROUPS_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
 ASK = """
 import time, urllib.request
 while True:
@@ -50,9 +51,7 @@ class Podman:
 
     def __init__(self, folder):
         self.command = ["podman", "--root", f"{folder}/store", "--runroot", f"{folder}/run"]
-        self.command += ["--storage-driver=vfs", "--cgroup-manager=cgroupfs"]
-        if not Path("/sys/fs/cgroup/cgroup.controllers").exists():
-            self.command = ["unshare", "--mount", "sh", "-c", CGROUPS, "sh", *self.command]
+        self.command += ["--cgroup-manager=cgroupfs"]
 
     def __call__(self, *arguments, check=True, **options):
         environ = os.environ | {"DISABLE_HC_SYSTEMD": "true"}
@@ -75,20 +74,37 @@ def main():
     for name in ("podman", "mmdebstrap"):
         if not shutil.which(name):
             sys.exit(f"{name} is missing: apt-get install podman crun mmdebstrap")
+    if not HAS_CGROUPS_2 and os.environ.get("CGROUPS") != "2":
+        again = [sys.executable, "-m", "tests.container"]
+        os.environ["CGROUPS"] = "2"
+        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", CGROUPS, "sh", *again])
     with tempfile.TemporaryDirectory(prefix="container-") as folder:
         folder = Path(folder)
         folder.chmod(0o755)
         podman = Podman(folder)
-        base = BASE or make_base(folder, podman)
-        tried = podman("run", "--rm", *CONFINED, base, "true", check=False)
-        if tried.returncode:
-            print(f"This machine runs no containers, so that the image was not tried: {tried.stdout}")
-            return
-        build(folder, podman, base)
         try:
-            run(podman)
+            check(folder, podman)
         finally:
             podman("rm", "--all", "--force", "--time=5", check=False)
+            podman("rmi", "--all", "--force", check=False)
+
+
+def check(folder, podman):
+    started = time.monotonic()
+    base = BASE or make_base(folder, podman)
+    tried = podman("run", "--rm", *CONFINED, base, "true", check=False)
+    if tried.returncode:
+        print(f"This machine runs no containers, so that the image was not tried: {tried.stdout}")
+        return
+    say_seconds("The base", started)
+    started = time.monotonic()
+    build(folder, podman, base)
+    say_seconds("The image", started)
+    run(podman)
+
+
+def say_seconds(what, started):
+    print(f"{what} took {time.monotonic() - started:.0f} s to make", flush=True)
 
 
 def make_base(folder, podman):
@@ -126,14 +142,12 @@ def make_base(folder, podman):
 
 def build(folder, podman, base):
     wheels = folder / "wheels"
-    subprocess.run(
-        [sys.executable, "-m", "pip", "download", "--quiet", "--dest", wheels]
-        + ["--only-binary=:all:", "--python-version", python_version(podman, base)]
-        + ["--constraint", "constraints.txt", "--requirement", "requirements.txt"]
-        + ["--requirement", "requirements-postgresql.txt", "setuptools"],
-        cwd=ROOT,
-        check=True,
-    )
+    wanted = ("requirements.txt", "requirements-postgresql.txt")
+    fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--constraint=constraints.txt"]
+    fetch += [f"--dest={wheels}", "--only-binary=:all:"]
+    fetch += [f"--python-version={python_version(podman, base)}", "setuptools"]
+    fetch += [f"--requirement={name}" for name in wanted]
+    subprocess.run(fetch, cwd=ROOT, check=True)
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     podman(
         *("build", "--isolation=chroot", "--format=docker", "--tag", IMAGE),

@@ -1,4 +1,4 @@
-"""deploy/ works: nginx in front of the real service, and units that systemd understands."""
+"""deploy/ works: nginx in front of the service, units that systemd understands, containers."""
 
 import gzip
 import json
@@ -50,7 +50,7 @@ class Site:
             site = site.replace(ours, here)
         site = site.replace("/etc/nginx/nft-marketplace", str(folder))
         site = site.replace("nft.example.com", "localhost")
-        [command] = re.findall(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)
+        command = re.search(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)[0]
         command = command.replace("/etc/nginx/nft-marketplace", str(folder))
         command = command.replace("YOUR.NAME", "localhost")
         subprocess.run(["sh", "-c", command], check=True, capture_output=True)
@@ -103,14 +103,18 @@ class Site:
             return answer.headers, json.load(answer)
 
 
+def require_nginx():
+    if not (NGINX and shutil.which("curl") and shutil.which("openssl")):
+        pytest.skip("needs nginx, curl and openssl (make nginx)")
+
+
 def url(site, path="/status"):
     return f"https://localhost:{site.port}{path}"
 
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    if NGINX is None:
-        pytest.skip("needs nginx (apt-get install nginx)")
+    require_nginx()
     folder = tmp_path_factory.mktemp("deploy")
     (folder / "nginx").mkdir()
     settings = {"TRUSTED_PROXIES": 1, "ACCESS_LOG": "json"}
@@ -267,6 +271,7 @@ def test_http_2_has_the_same_limits(site):
 
 def test_a_service_that_is_down_is_told_in_our_shape(site):
     # The last test of this site.
+    assert site.error("/v1/add", b"{}")[1]["code"] == 401
     site.service.stop()
     headers, body = site.error("/status")
     assert (body["code"], headers["Retry-After"]) == (503, "5")
@@ -277,8 +282,7 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
 
 def test_it_may_be_below_a_path(tmp_path):
     """The change that the page describes."""
-    if NGINX is None:
-        pytest.skip("needs nginx (apt-get install nginx)")
+    require_nginx()
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
     site, replaced = re.subn(
@@ -328,10 +332,14 @@ def test_the_units_start_what_there_is():
             )
 
 
+def environ_of(path):
+    lines = path.read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+
+
 def test_the_settings_make_sense():
-    lines = (DEPLOY / "nft-marketplace.env").read_text().splitlines()
-    environ = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-    assert config.load({}, environ)["NETWORK"] == "testnet"
+    settings = config.load({}, environ_of(DEPLOY / "nft-marketplace.env"))
+    assert settings["NETWORK"] == "testnet"
 
 
 def test_the_page_names_every_file():
@@ -340,6 +348,43 @@ def test_the_page_names_every_file():
             "-watch.service", "*.service"
         )
         assert path.name == "README.md" or path.name in README or stem in README, path.name
+
+
+def test_the_containers_are_confined_and_begin_in_turn():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    services = compose["services"]
+    assert services.keys() == {"service", "watch", "postgresql", "nginx"}
+    for container in services.values():
+        assert container["read_only"] and container["cap_drop"] == ["ALL"]
+        assert container["security_opt"] == ["no-new-privileges:true"]
+        assert "/tmp" in container["tmpfs"] and container["restart"] == "unless-stopped"
+        assert "privileged" not in container
+        for name, condition in container.get("depends_on", {}).items():
+            assert condition == {"condition": "service_healthy"} and name in services
+        for volume in container["volumes"]:
+            source = volume.partition(":")[0]
+            assert source in compose["volumes"] or source.startswith("./site/")
+    assert "HEALTHCHECK" in (ROOT / "Containerfile").read_text()
+    assert services["postgresql"]["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
+    initialised = services["postgresql"]["environment"]["POSTGRES_INITDB_ARGS"]
+    assert "--locale=C --encoding=UTF8" in initialised
+    mounted = {volume.split(":")[1] for volume in services["nginx"]["volumes"]}
+    site = (DEPLOY / "nginx.conf").read_text()
+    for path in ("/etc/nginx/nft-marketplace", "/var/www/html", "/var/lib/nft-marketplace"):
+        assert path in site and any(place.startswith(path) for place in mounted)
+
+
+def test_the_settings_of_the_containers_make_sense():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    image = dict(re.findall(r"(MARKETPLACE_\w+)=([^\s\\]+)", (ROOT / "Containerfile").read_text()))
+    assert config.load({}, {**image, "MARKETPLACE_NETWORK": "sandbox"})
+    given = environ_of(DEPLOY / "compose.env")
+    for name in ("service", "watch"):
+        environ = image | given | compose["services"][name]["environment"]
+        settings = config.load({}, environ)
+        assert settings["DATABASE_URL"] == "postgresql://market@postgresql/market"
+        assert settings["NETWORK"] == "testnet" and settings["TRUSTED_PROXIES"] == 1
+        assert settings["MIRROR_NODE_PACE_FILE"].startswith("/var/lib/nft-marketplace/")
 
 
 @pytest.mark.once("reads a file")
