@@ -23,7 +23,8 @@ CONFINED = (
     *("--cgroups=disabled", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"),
 )
 # crun knows cgroups of version 2 alone: where this machine has others beside, all that follows sees that one.
-CGROUPS = 'umount -R /sys/fs/cgroup && mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
+CGROUPS = 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
+WITH_CGROUPS_2 = ("unshare", "--mount", "sh", "-c", CGROUPS, "sh")
 HAS_CGROUPS_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
 ASK = """
 import time, urllib.request
@@ -71,13 +72,17 @@ class Podman:
 
 
 def main():
+    if os.getuid():
+        sys.exit("Building and running a container needs root here: sudo make container")
     for name in ("podman", "mmdebstrap"):
         if not shutil.which(name):
             sys.exit(f"{name} is missing: apt-get install podman crun mmdebstrap")
     if not HAS_CGROUPS_2 and os.environ.get("CGROUPS") != "2":
-        again = [sys.executable, "-m", "tests.container"]
+        tried = subprocess.run([*WITH_CGROUPS_2, "true"], capture_output=True, text=True)
+        if tried.returncode:
+            return say_untried(tried.stderr)
         os.environ["CGROUPS"] = "2"
-        os.execvp("unshare", ["unshare", "--mount", "sh", "-c", CGROUPS, "sh", *again])
+        os.execvp("unshare", [*WITH_CGROUPS_2, sys.executable, "-m", "tests.container"])
     with tempfile.TemporaryDirectory(prefix="container-") as folder:
         folder = Path(folder)
         folder.chmod(0o755)
@@ -94,13 +99,16 @@ def check(folder, podman):
     base = BASE or make_base(folder, podman)
     tried = podman("run", "--rm", *CONFINED, base, "true", check=False)
     if tried.returncode:
-        print(f"This machine runs no containers, so that the image was not tried: {tried.stdout}")
-        return
+        return say_untried(tried.stdout)
     say_seconds("The base", started)
     started = time.monotonic()
     build(folder, podman, base)
     say_seconds("The image", started)
     run(podman)
+
+
+def say_untried(reason):
+    print(f"This machine runs no containers, so that the image was not tried: {reason}")
 
 
 def say_seconds(what, started):
