@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis load lint format clean
+.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -63,6 +63,19 @@ redis:
 # Debian's wrk, which makes the load of a benchmark.
 load:
 	@$(call debian,wrk,wrk)
+
+# Debian's nginx, and what its tests call it with, for tests/operator/test_deploy.py; without, make test skips these.
+nginx:
+	@$(call debian,nginx,nginx-light)
+	@$(call debian,curl,curl)
+	@$(call debian,openssl,openssl)
+	@$(call debian,systemd-analyze,systemd)
+
+# The image, built and run, as root: its size, its start and its memory. BASE=image: on another base.
+container: .venv/installed-dev
+	@$(call debian,podman,podman crun)
+	@$(call debian,mmdebstrap,mmdebstrap)
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.container
 
 # The generators of API clients, for tests/test_clients.py; without them, make test skips these.
 clients: .venv/installed-dev

@@ -30,6 +30,7 @@ from marketplace.ledger.answers import Nft
 from marketplace.market import reconciler, records
 from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
+from marketplace.operator.notify import tell, tell_alive
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from marketplace.store.faults import explained
@@ -39,6 +40,7 @@ AT_ONCE = 8  # requests under way
 PREPARERS_SECONDS = 20  # asking about accounts that have prepared something, and list nothing
 LOOKING_SECONDS = 60  # looking at NFTs that differ
 COMPLETING_SECONDS = 20
+STILL_SECONDS = 10  # between two signs of life while nothing is to be done
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
 KEPT_SECONDS = 3 * 3600  # past its end; until then, a prepared listing tells where to look
 FORGOTTEN_AT_ONCE = 10_000  # prepared listings, in one transaction, for which other writers wait
@@ -77,6 +79,7 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
         account for account, done in zip(accounts, looked, strict=True) if not done.is_final
     }
     for account in checked.keys() - unfinished:
+        tell_alive()
         _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
     incomplete = next_to_complete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
@@ -129,6 +132,7 @@ def find_differing(account_id: str) -> list[Any]:
     known = {(row["token"], row["serial_no"]): row for row in rows}
     otherwise = []
     for nft in mirror_node().list_nfts_spendable(account_id, market):
+        tell_alive()  # a long list takes many requests
         if isinstance(nft, LedgerAnswerInvalid):
             otherwise.append(nft)
             continue
@@ -200,6 +204,8 @@ def _for_each(
                 app.logger.warning("%s was not checked: %s", _name(item), error)
             except Exception:
                 app.logger.exception("%s was not checked", _name(item))
+            finally:
+                tell_alive()
             return Done.NOT_CHECKED
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
@@ -235,15 +241,18 @@ def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:
             try:
                 is_leading = leadership.take()
                 if is_leading != was_leading:
-                    say(_describe(is_leading, seconds, share))
+                    described = _describe(is_leading, seconds, share)
+                    say(described)
+                    tell("READY=1", f"STATUS={described}")
                 was_leading = is_leading
                 if is_leading:
                     _go_round(stop, share)
-                stop.wait(seconds if is_leading else 1)
+                _pause(seconds if is_leading else 1, stop)
             except (MarketplaceError, OSError) as error:
                 say(f"This round failed: {error}", err=True)
+                tell(f"STATUS=The last round failed: {error}")
                 # Who has only waited goes on waiting soon, however long the pause between two rounds.
-                stop.wait(seconds if was_leading else min(seconds, 30))
+                _pause(seconds if was_leading else min(seconds, 30), stop)
 
 
 def _describe(is_leading: bool, seconds: int, share: Share) -> str:
@@ -253,11 +262,21 @@ def _describe(is_leading: bool, seconds: int, share: Share) -> str:
     return "Another watcher is at work: waiting for it to end"
 
 
+def _pause(seconds: float, stop: threading.Event) -> None:
+    """Do nothing for so long, or until told to stop; a pause is no hang."""
+    until = time.monotonic() + seconds
+    while (left := until - time.monotonic()) > 0 and not stop.is_set():
+        tell_alive()
+        stop.wait(min(left, STILL_SECONDS))
+
+
 def _go_round(stop: threading.Event, share: Share) -> None:
     with explained():
         counts = sync(stop, share)
+    line = f"{times.to_iso(times.now())[:19]}Z {summary(counts) or 'nothing to do'}"
+    tell(f"STATUS={line}")
     if counts.keys() - UNREMARKABLE:
-        say(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
+        say(line)
 
 
 def summary(counts: Counter[Done]) -> str:
@@ -309,8 +328,13 @@ def sync_command(share):
 def watch_command(every, share):
     """Do what sync does, again and again, until SIGTERM. One watcher of a share works at a time."""
     stop = threading.Event()
+
+    def end(*_):
+        stop.set()
+        tell("STOPPING=1")
+
     for name in (signal.SIGTERM, signal.SIGINT):
-        signal.signal(name, lambda *_: stop.set())
+        signal.signal(name, end)
     watch(every, stop, share)
     say("Stopped")
 

@@ -1,4 +1,4 @@
-"""deploy/ works: nginx in front of the real service, and units that systemd understands."""
+"""deploy/ works: nginx in front of the service, units that systemd understands, containers."""
 
 import gzip
 import json
@@ -6,14 +6,19 @@ import os
 import re
 import shutil
 import socket
+import sqlite3
+import ssl
 import subprocess
 import time
 import urllib.request
+import warnings
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 from urllib.error import HTTPError
 
 import pytest
 import yaml
+from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace import settings as config
 from tests.conftest import ALICE, TOKEN
@@ -28,19 +33,29 @@ NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
 
 
 class Site:
-    """nginx with our site, on a port of its own."""
+    """nginx with our site, on ports of its own, and a certificate made as the page says."""
 
-    def __init__(self, folder, service, port, site=None):
-        self.folder, self.service, self.port = folder, service, port
+    def __init__(self, folder, service, port, plain_port, site=None):
+        self.folder, self.service, self.port, self.plain_port = folder, service, port, plain_port
         site = site or (DEPLOY / "nginx.conf").read_text()
         for ours, here in {
-            "listen 80;": f"listen 127.0.0.1:{self.port};",
+            "listen 80;": f"listen 127.0.0.1:{plain_port};",
             "    listen [::]:80;\n": "",
-            "127.0.0.1:8000": f"127.0.0.1:{service.port}",
+            "listen 443 ": f"listen 127.0.0.1:{port} ",
+            "    listen [::]:443 ssl http2;\n": "",
+            "server 127.0.0.1:8000": f"server 127.0.0.1:{service.port}",
             "root /var/lib/nft-marketplace": f"root {service.folder}/instance",
+            "root /var/www/html": f"root {folder}/html",
         }.items():
             assert site.count(ours) == 1, ours
             site = site.replace(ours, here)
+        site = site.replace("/etc/nginx/nft-marketplace", str(folder))
+        site = site.replace("nft.example.com", "localhost")
+        command = re.search(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)[0]
+        command = command.replace("/etc/nginx/nft-marketplace", str(folder))
+        command = command.replace("YOUR.NAME", "localhost")
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        self.trust = ssl.create_default_context(cafile=folder / "fullchain.pem")
         user = "user root;" if os.getuid() == 0 else ""
         temporary = "".join(
             f"{kind}_temp_path {folder}/{kind};"
@@ -67,12 +82,20 @@ class Site:
         self.process.terminate()
         self.process.wait()
 
-    def call(self, path, data=None, **headers):
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
+        return self.trust.wrap_socket(connection, server_hostname="localhost")
+
+    def call(self, path, data=None, method=None, **headers):
         headers = {"Content-Type": "application/json"} | headers
-        url = f"http://127.0.0.1:{self.port}{path}"
-        return urllib.request.urlopen(
-            urllib.request.Request(url, data, headers), timeout=PATIENCE_SECONDS
-        )
+        url = f"https://localhost:{self.port}{path}"
+        request = urllib.request.Request(url, data, headers, method=method)
+        return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self.trust)
+
+    def curl(self, *arguments):
+        """What curl writes: it speaks HTTP/2, which Python's library does not."""
+        command = ["curl", "--silent", "--cacert", self.folder / "fullchain.pem", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
 
     def error(self, *arguments, **headers):
         with pytest.raises(HTTPError) as refused:
@@ -81,17 +104,26 @@ class Site:
             return answer.headers, json.load(answer)
 
 
+def require_nginx():
+    if not (NGINX and shutil.which("curl") and shutil.which("openssl")):
+        pytest.skip("needs nginx, curl and openssl (make nginx)")
+
+
+def url(site, path="/status"):
+    return f"https://localhost:{site.port}{path}"
+
+
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    if NGINX is None:
-        pytest.skip("needs nginx (apt-get install nginx)")
+    require_nginx()
     folder = tmp_path_factory.mktemp("deploy")
     (folder / "nginx").mkdir()
     settings = {"TRUSTED_PROXIES": 1, "ACCESS_LOG": "json"}
     with (
         serve(folder, "--workers", "1", "--threads", "2", **settings) as service,
         reserved_port() as port,
-        Site(folder / "nginx", service, port) as site,
+        reserved_port() as plain_port,
+        Site(folder / "nginx", service, port, plain_port) as site,
     ):
         yield site
 
@@ -133,10 +165,64 @@ def test_it_serves_images_itself(site):
     assert site.error("/media/missing.webp")[1]["code"] == 404
 
 
+def test_it_speaks_http_2(site):
+    shown = site.curl("-o", site.folder / "body", "-w", "%{http_version} %{http_code}", url(site))
+    assert shown == "2 200"
+
+
+def test_old_tls_is_refused(site):
+    for newest, spoken in ((ssl.TLSVersion.TLSv1_1, None), (ssl.TLSVersion.TLSv1_2, "TLSv1.2")):
+        client = ssl.create_default_context(cafile=site.folder / "fullchain.pem")
+        client.set_ciphers("DEFAULT@SECLEVEL=0")  # or the client itself would refuse
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            client.minimum_version = client.maximum_version = newest
+        connection = socket.create_connection(("127.0.0.1", site.port), PATIENCE_SECONDS)
+        try:
+            with client.wrap_socket(connection, server_hostname="localhost") as channel:
+                assert channel.version() == spoken
+        except (ssl.SSLError, ConnectionError):
+            assert spoken is None
+
+
+def test_without_tls_there_is_only_the_way_to_it(site):
+    plain = f"http://localhost:{site.plain_port}"
+    code = "%{http_code} %{redirect_url}"
+    shown = site.curl("-o", site.folder / "body", "-w", code, "-d", "{}", f"{plain}/v1/add?a=b")
+    assert shown == "308 https://localhost/v1/add?a=b"
+    challenges = site.folder / "html/.well-known/acme-challenge"
+    challenges.mkdir(parents=True)
+    (challenges / "proof").write_text("of the name")
+    assert site.curl(f"{plain}/.well-known/acme-challenge/proof") == "of the name"
+
+
+def test_a_long_list_is_compressed_once(site):
+    with closing(sqlite3.connect(site.service.folder / "instance/marketplace.db")) as db, db:
+        db.execute(
+            """
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
+                             is_for_sale, listing_price, last_listed_at)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+                   '2026-11-20T12:00:00.000000000Z'
+            FROM n
+            """
+        )
+    token = (site.service.folder / "instance/sandbox-token").read_text()
+    asked = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
+    for path, least in (("/v1/nftslisted/0.0.8000", 1_000_000), ("/openapi.json", 10_000)):
+        with site.call(path, **asked) as response:
+            assert response.headers.get_all("Content-Encoding") == ["gzip"]
+            sent = response.read()
+        text = gzip.decompress(sent)
+        assert len(sent) < len(text) / 3 and len(text) > least
+        json.loads(text)
+
+
 def test_silent_clients_take_no_thread(site):
     clients = []
     for _ in range(20):
-        client = socket.create_connection(("127.0.0.1", site.port))
+        client = site.connect()
         client.sendall(b"POST /v1/add HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{")
         clients.append(client)
     started = time.monotonic()
@@ -199,8 +285,37 @@ def test_an_ipv6_network_is_one_client():
     assert client("::1") == "::1"
 
 
+def test_what_is_no_request_is_told_in_our_shape(site):
+    for sent, code in (
+        (b"GET / HTTP/1.1\r\nHost: x\r\nContent-Length: x\r\n\r\n", 400),
+        (b"G\0T / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nX: " + 9000 * b"x" + b"\r\n\r\n", 431),
+        (b"GET /" + 9000 * b"x" + b" HTTP/1.1\r\nHost: x\r\n\r\n", 414),
+        (b"GET /" + 2000 * b"x" + b" HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 414),
+        (b"TRACE / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n", 405),
+    ):
+        with site.connect() as client:
+            client.sendall(sent)
+            head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
+        answer = json.loads(body)
+        assert head.startswith(b"HTTP/1.1 %d " % code), head
+        assert b"Content-Type: application/json" in head
+        assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
+
+
+def test_http_2_has_the_same_limits(site):
+    for arguments, code in (
+        (["-d", " " * 70_000], 413),
+        (["-G", "-d", 3000 * "x"], 414),
+    ):
+        assert json.loads(site.curl(*arguments, url(site)))["code"] == code
+    with pytest.raises(subprocess.CalledProcessError):
+        site.curl("-H", "X: " + 9000 * "x", url(site))
+
+
 def test_a_service_that_is_down_is_told_in_our_shape(site):
     # The last test of this site.
+    assert site.error("/v1/add", b"{}")[1]["code"] == 401
     site.service.stop()
     headers, body = site.error("/status")
     assert (body["code"], headers["Retry-After"]) == (503, "5")
@@ -211,11 +326,12 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
 
 def test_it_may_be_below_a_path(tmp_path):
     """The change that the page describes."""
-    if NGINX is None:
-        pytest.skip("needs nginx (apt-get install nginx)")
+    require_nginx()
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
-    site, replaced = re.subn(r"    location / {.*?\n    }\n", below, site, flags=re.DOTALL)
+    site, replaced = re.subn(
+        r"    location / {\n        if.*?\n    }\n", below, site, flags=re.DOTALL
+    )
     site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
     assert (replaced, site.count("/market")) == (1, 2)
     settings = {"TRUSTED_PROXIES": 1, "PUBLIC_URL": "https://shop.example/market"}
@@ -223,7 +339,8 @@ def test_it_may_be_below_a_path(tmp_path):
     with (
         serve(tmp_path, "--workers", "1", **settings) as service,
         reserved_port() as port,
-        Site(tmp_path / "nginx", service, port, site) as site,
+        reserved_port() as plain_port,
+        Site(tmp_path / "nginx", service, port, plain_port, site) as site,
     ):
         with site.call("/market/openapi.json") as response:
             assert json.load(response)["servers"] == [{"url": "/market"}]
@@ -259,10 +376,14 @@ def test_the_units_start_what_there_is():
             )
 
 
+def environ_of(path):
+    lines = path.read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+
+
 def test_the_settings_make_sense():
-    lines = (DEPLOY / "nft-marketplace.env").read_text().splitlines()
-    environ = dict(line.split("=", 1) for line in lines if not line.startswith("#"))
-    assert config.load({}, environ)["NETWORK"] == "testnet"
+    settings = config.load({}, environ_of(DEPLOY / "nft-marketplace.env"))
+    assert settings["NETWORK"] == "testnet"
 
 
 def test_the_page_names_every_file():
@@ -271,6 +392,43 @@ def test_the_page_names_every_file():
             "-watch.service", "*.service"
         )
         assert path.name == "README.md" or path.name in README or stem in README, path.name
+
+
+def test_the_containers_are_confined_and_begin_in_turn():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    services = compose["services"]
+    assert services.keys() == {"service", "watch", "postgresql", "nginx"}
+    for container in services.values():
+        assert container["read_only"] and container["cap_drop"] == ["ALL"]
+        assert container["security_opt"] == ["no-new-privileges:true"]
+        assert "/tmp" in container["tmpfs"] and container["restart"] == "unless-stopped"
+        assert "privileged" not in container
+        for name, condition in container.get("depends_on", {}).items():
+            assert condition == {"condition": "service_healthy"} and name in services
+        for volume in container["volumes"]:
+            source = volume.partition(":")[0]
+            assert source in compose["volumes"] or source.startswith("./site/")
+    assert "HEALTHCHECK" in (ROOT / "Containerfile").read_text()
+    assert services["postgresql"]["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
+    initialised = services["postgresql"]["environment"]["POSTGRES_INITDB_ARGS"]
+    assert "--locale=C --encoding=UTF8" in initialised
+    mounted = {volume.split(":")[1] for volume in services["nginx"]["volumes"]}
+    site = (DEPLOY / "nginx.conf").read_text()
+    for path in ("/etc/nginx/nft-marketplace", "/var/www/html", "/var/lib/nft-marketplace"):
+        assert path in site and any(place.startswith(path) for place in mounted)
+
+
+def test_the_settings_of_the_containers_make_sense():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    image = dict(re.findall(r"(MARKETPLACE_\w+)=([^\s\\]+)", (ROOT / "Containerfile").read_text()))
+    assert config.load({}, {**image, "MARKETPLACE_NETWORK": "sandbox"})
+    given = environ_of(DEPLOY / "compose.env")
+    for name in ("service", "watch"):
+        environ = image | given | compose["services"][name]["environment"]
+        settings = config.load({}, environ)
+        assert settings["DATABASE_URL"] == "postgresql://market@postgresql/market"
+        assert settings["NETWORK"] == "testnet" and settings["TRUSTED_PROXIES"] == 1
+        assert settings["MIRROR_NODE_PACE_FILE"].startswith("/var/lib/nft-marketplace/")
 
 
 @pytest.mark.once("reads a file")
