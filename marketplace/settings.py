@@ -197,9 +197,12 @@ def _path(value: str) -> str:
     return value
 
 
-def _pace_file(settings: dict[str, Any]) -> str:
-    is_file = not settings["DATABASE_URL"].startswith("postgresql://")
-    return f"{settings['DATABASE_URL']}.pace" if is_file else "instance/marketplace.pace"
+def _beside_database(suffix: str) -> Callable[[dict[str, Any]], str]:
+    def default(settings: dict[str, Any]) -> str:
+        is_file = not settings["DATABASE_URL"].startswith("postgresql://")
+        return (settings["DATABASE_URL"] if is_file else "instance/marketplace") + suffix
+
+    return default
 
 
 SETTINGS = {
@@ -216,6 +219,8 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
+    "METRICS_DIR": Setting(_path, _beside_database(".metrics")),
+    "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
@@ -225,7 +230,7 @@ SETTINGS = {
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
-    "MIRROR_NODE_PACE_FILE": Setting(_path, _pace_file),
+    "MIRROR_NODE_PACE_FILE": Setting(_path, _beside_database(".pace")),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),

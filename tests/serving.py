@@ -33,6 +33,7 @@ def run_flask(folder, *arguments, **settings):
     defaults = {
         "DATABASE_URL": database_url(folder),
         "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
+        "METRICS_DIR": f"{folder}/metrics",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",
     }

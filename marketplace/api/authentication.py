@@ -11,6 +11,7 @@ from flask import Flask, Request, current_app, request
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import BEARER, Bearer, Look
+from marketplace.environ import TOKEN
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
 from marketplace.store.access_tokens import hash_token
@@ -31,6 +32,7 @@ def authenticate(request: Request, scope: str) -> bool:
     row = queries.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         raise NotAuthenticated("This access token is not known here", "invalid_token")
+    request.environ[TOKEN] = row["name"]
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):

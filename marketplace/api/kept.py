@@ -21,10 +21,13 @@ from typing import Any, NamedTuple
 from flask import Flask, request
 
 from marketplace.api.answers import WholeAnswer, ask
+from marketplace.counts import Counts, key_of
+from marketplace.environ import TOKEN
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
+HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit", "miss"))
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 
 # In the WSGI environment: the Bearer of the request, set by authenticate(), or here before it is asked;
@@ -94,7 +97,8 @@ class _Kept:
 class _Memory:
     """All that is kept, up to so many bytes: beyond them the oldest is forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -110,17 +114,22 @@ class _Memory:
             while self._size > MAX_KEPT_BYTES:
                 _, oldest = self._kept.popitem(last=False)
                 self._size -= oldest.size
+            self._counts.put(("kept_answers",), len(self._kept))
+            self._counts.put(("kept_answers_bytes",), self._size)
 
 
 class KeptAnswers:
     """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
 
-    def __init__(self, application, prefix: str, database: Engine, may_keep: bool) -> None:
+    def __init__(
+        self, application, prefix: str, database: Engine, counts: Counts, may_keep: bool
+    ) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database
+        self._count = counts.add
         self._may_keep = may_keep
-        self._memory = _Memory()
+        self._memory = _Memory(counts)
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
@@ -136,10 +145,13 @@ class KeptAnswers:
         authorization = environ.get("HTTP_AUTHORIZATION")
         bearer = self._find(authorization, stamp)
         if bearer is not None and time.time() < bearer.expires_at:
+            environ[TOKEN] = bearer.look.row["name"]
             answer = self._find(key, stamp)
             if answer is not None:
+                self._count(HIT)
                 return answer.send(environ, start_response)
             environ[BEARER] = bearer
+        self._count(MISS)
         answer = ask(self._application, environ)
         if isinstance(answer, WholeAnswer) and BEARER in environ and _is_short(authorization, *key):
             if environ[BEARER] is not bearer:
@@ -161,6 +173,5 @@ def _is_short(authorization: str, *key: str) -> bool:
 
 
 def init_app(app: Flask, *, may_keep: bool) -> None:
-    app.wsgi_app = KeptAnswers(
-        app.wsgi_app, app.config["API_PREFIX"], app.extensions["database"], may_keep
-    )
+    database, counts = app.extensions["database"], app.extensions["counts"]
+    app.wsgi_app = KeptAnswers(app.wsgi_app, app.config["API_PREFIX"], database, counts, may_keep)

@@ -7,7 +7,7 @@ from marketplace import times
 from marketplace.store import queries
 from marketplace.store.database import write
 
-SCOPES = ("read", "write")
+SCOPES = ("read", "write", "metrics")
 
 
 def create(name: str, scopes: tuple[str, ...], seconds: int | None) -> str | None:

@@ -197,6 +197,12 @@ class Database(Engine):
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
 
+    def size(self) -> int:
+        """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
+        self._require_same_file()
+        wal = Path(f"{self.path}-wal")
+        return self.path.stat().st_size + (wal.stat().st_size if wal.exists() else 0)
+
     def copy(self, target: Path) -> None:
         """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.
 
