@@ -5,6 +5,7 @@ is sent with every error, and stands in the log.
 """
 
 import logging
+import os
 import re
 import secrets
 from collections.abc import Callable, Iterable
@@ -23,6 +24,16 @@ HEADER = "X-Request-ID"
 _match_id = re.compile("[A-Za-z0-9._-]{1,64}").fullmatch
 
 
+def _number() -> None:
+    """Begin to number requests. No two processes give a request the same id."""
+    global next_id
+    next_id = map((secrets.token_hex(4) + "-{:x}").format, count(1)).__next__
+
+
+_number()
+os.register_at_fork(after_in_child=_number)
+
+
 class CountedRequests:
     """The layer. Methods that are none, and addresses without a route, are counted under one name each."""
 
@@ -30,12 +41,12 @@ class CountedRequests:
         self._application = application
         self._observe = counts.observe
         self._believes_proxies = believes_proxies
-        self._numbers = count(1)
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
         began = perf_counter()
         status = "500"
-        request_id = environ[REQUEST] = self._identify(environ)
+        request_id = self._believes_proxies and _match_id(environ.get("HTTP_X_REQUEST_ID", ""))
+        request_id = environ[REQUEST] = (request_id and request_id[0]) or next_id()
 
         def start(line, headers, exc_info=None):
             nonlocal status
@@ -55,19 +66,6 @@ class CountedRequests:
                 status,
             )
             self._observe(key, perf_counter() - began)
-
-    def _identify(self, environ: dict) -> str:
-        if self._believes_proxies:
-            given = environ.get("HTTP_X_REQUEST_ID", "")
-            if _match_id(given):
-                return given
-        return f"{_own_prefix()}-{next(self._numbers):x}"
-
-
-@cache
-def _own_prefix() -> str:
-    """Of this process, so that no two processes give a request the same id."""
-    return secrets.token_hex(4)
 
 
 @cache

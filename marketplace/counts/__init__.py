@@ -42,7 +42,8 @@ class Counts:
     def add(self, key: Key, number: float = 1) -> None:
         tally = self._tally or self._begin()
         with self._lock:
-            tally.numbers[self._find(tally, key)] += number
+            place = self._places.get(key) or self._find(tally, key)
+            tally.numbers[place] += number
 
     def put(self, key: Key, number: float) -> None:
         tally = self._tally or self._begin()
@@ -101,7 +102,7 @@ def key_of(name: str, **labels: str) -> Key:
 
 def count(name: str, number: float = 1, **labels: str) -> None:
     """Count something that happened, or let a gauge rise or fall. Nobody counts outside of an application."""
-    if has_app_context():
+    if has_app_context() and "counts" in current_app.extensions:
         current_app.extensions["counts"].add(key_of(name, **labels), number)
 
 

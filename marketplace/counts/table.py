@@ -34,7 +34,12 @@ METRICS = {
     "kept_answers_asked": Metric(
         "counter", "Reads, by whether a kept answer was given (hit) or not (miss)", ("outcome",)
     ),
-    "mirror_node_requests": Metric("counter", "Requests to the mirror node", ("outcome",)),
+    "mirror_node_requests": Metric(
+        "counter",
+        "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent without an answer",
+        ("outcome",),
+    ),
+    "mirror_node_nonsense": Metric("counter", "Answers of the mirror node that made no sense"),
     "mirror_node_retries": Metric("counter", "Requests to the mirror node that were tried again"),
     "mirror_node_wait_seconds": Metric("counter", "Time waited for a turn at the mirror node"),
     "images": Metric("counter", "Images of strangers, by what became of them", ("outcome",)),
