@@ -153,21 +153,27 @@ def _is_readable(path: Path) -> bool:
 
 
 def _parse(content: bytes, with_gauges: bool = True) -> Numbers:
-    """The numbers of a file. What a later version counts, or counted otherwise, is left out."""
+    """The numbers of a file, up to where it is spoilt. What another version counts otherwise is left out."""
     numbers: Numbers = {}
-    end = min(USED.unpack_from(content)[0], len(content)) if len(content) >= USED.size else 0
+    # What json and struct raise, and a key that is none.
+    with suppress(ValueError, TypeError, IndexError, struct.error):
+        for key, values in _records(content):
+            if _is_known(key, values) and (with_gauges or METRICS[key[0]].kind != "gauge"):
+                numbers[key] = values
+    return numbers
+
+
+def _records(content: bytes) -> Iterator[tuple[Key, list[float]]]:
+    end = min(USED.unpack_from(content)[0], len(content))
     offset = USED.size
-    while offset + HEAD.size <= end:
+    while offset < end:
         size, length = HEAD.unpack_from(content, offset)
         place = offset + HEAD.size + size
         offset = place + length * NUMBER
-        if size <= 0 or length <= 0 or offset > end:
-            break
+        if size <= 0 or length <= 0:
+            return
         key = tuple(json.loads(content[place - size : place]))
-        values = list(struct.unpack_from(f"{length}d", content, place))
-        if _is_known(key, values) and (with_gauges or METRICS[key[0]].kind != "gauge"):
-            numbers[key] = values
-    return numbers
+        yield key, list(struct.unpack_from(f"{length}d", content, place))
 
 
 def _is_known(key: Key, numbers: list[float]) -> bool:

@@ -487,8 +487,9 @@ def test_a_server_may_leave_out_an_empty_query(app, client, nft):
 
 def kept_by(app):
     """All that the layer holds just now: answers, and who may read."""
-    assert isinstance(app.wsgi_app, kept.KeptAnswers)
-    return app.wsgi_app._memory._kept
+    layer = app.wsgi_app._application
+    assert isinstance(layer, kept.KeptAnswers)
+    return layer._memory._kept
 
 
 @pytest.fixture
