@@ -15,6 +15,7 @@ from marketplace.counts.table import METRICS
 from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
+from tests.postgresql import DATABASE, new_server
 from tests.serving import serve
 
 REQUESTS = "marketplace_request_duration_seconds_count"
@@ -176,6 +177,25 @@ def test_it_answers_while_the_database_is_gone(app, client, scraper, tmp_path, a
     assert_error(authorized("nftm_other", app).get("/metrics"), 503)
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
     assert scrape(scraper)["marketplace_database_up",] == 1
+
+
+@pytest.mark.once("a server of its own")
+def test_it_answers_while_the_server_says_nothing(tmp_path, asked_anew):
+    with new_server() as server:
+        server.execute(f"CREATE DATABASE silent OWNER market {DATABASE}")
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": server.url("silent")})
+        scraper = authorized_client(app, "metrics")
+        assert scrape(scraper)["marketplace_database_up",] == 1
+        server.freeze()
+        try:
+            started = time.monotonic()
+            assert scrape(scraper)["marketplace_database_up",] == 0
+            assert time.monotonic() - started < PATIENCE_SECONDS
+            assert scraper.get("/status?alive").status_code == 200
+            assert_error(scraper.get("/status?ready"), 503, "can not be reached")
+        finally:
+            server.thaw()
+        app.extensions["database"].close()
 
 
 def authorized(token, app):
