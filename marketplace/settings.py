@@ -193,7 +193,7 @@ def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], 
 
 def _path(value: str) -> str:
     if not value.strip():
-        raise ValueError("is not a file")
+        raise ValueError("is not a path")
     return value
 
 

@@ -16,7 +16,7 @@ from time import perf_counter
 from flask import Flask, has_request_context, request
 
 from marketplace.counts import Counts
-from marketplace.environ import REQUEST, ROUTE
+from marketplace.environ import KEPT, REQUEST, ROUTE
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"
@@ -37,22 +37,26 @@ os.register_at_fork(after_in_child=_number)
 class CountedRequests:
     """The layer. Methods that are none, and addresses without a route, are counted under one name each."""
 
-    def __init__(self, application, counts: Counts, believes_proxies: bool) -> None:
+    def __init__(
+        self, application, counts: Counts, believes_proxies: bool, is_logged: bool
+    ) -> None:
         self._application = application
         self._observe = counts.observe
         self._believes_proxies = believes_proxies
+        # Who writes no access log has no use for the id of what went well.
+        self._numbers_all = is_logged or believes_proxies
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
         began = perf_counter()
         status = "500"
-        request_id = self._believes_proxies and _match_id(environ.get("HTTP_X_REQUEST_ID", ""))
-        request_id = environ[REQUEST] = (request_id and request_id[0]) or next_id()
+        if self._numbers_all:
+            self._number(environ)
 
         def start(line, headers, exc_info=None):
             nonlocal status
             status = line[:3]
             if status >= "400":
-                headers = [*headers, (HEADER, request_id)]
+                headers = [*headers, (HEADER, identify(environ))]
             return start_response(line, headers, exc_info)
 
         try:
@@ -65,7 +69,16 @@ class CountedRequests:
                 environ.get(ROUTE, "none"),
                 status,
             )
-            self._observe(key, perf_counter() - began)
+            self._observe(key, perf_counter() - began, environ.get(KEPT))
+
+    def _number(self, environ: dict) -> None:
+        given = environ.get("HTTP_X_REQUEST_ID", "") if self._believes_proxies else ""
+        environ[REQUEST] = given if _match_id(given) else next_id()
+
+
+def identify(environ: dict) -> str:
+    """The id of a request, from its first use on."""
+    return environ.get(REQUEST) or environ.setdefault(REQUEST, next_id())
 
 
 @cache
@@ -86,13 +99,17 @@ def name_routes(app: Flask, mount: str = "") -> None:
 
 def name_request(record: logging.LogRecord) -> bool:
     """Have each line of the log say which request it is about."""
-    if has_request_context() and REQUEST in request.environ and isinstance(record.msg, str):
-        record.msg = f"{record.msg} (request {request.environ[REQUEST]})"
+    if has_request_context() and isinstance(record.msg, str):
+        record.msg = f"{record.msg} (request {identify(request.environ)})"
     return True
 
 
 def init_app(app: Flask) -> None:
     name_routes(app)
     app.logger.addFilter(name_request)
-    believes_proxies = app.config["TRUSTED_PROXIES"] > 0
-    app.wsgi_app = CountedRequests(app.wsgi_app, app.extensions["counts"], believes_proxies)
+    app.wsgi_app = CountedRequests(
+        app.wsgi_app,
+        app.extensions["counts"],
+        believes_proxies=app.config["TRUSTED_PROXIES"] > 0,
+        is_logged=app.config["ACCESS_LOG"] != "off",
+    )

@@ -22,7 +22,7 @@ from flask import Flask, request
 
 from marketplace.api.answers import WholeAnswer, ask
 from marketplace.counts import Counts, key_of
-from marketplace.environ import TOKEN
+from marketplace.environ import KEPT, TOKEN
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
 
@@ -127,7 +127,6 @@ class KeptAnswers:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database
-        self._count = counts.add
         self._may_keep = may_keep
         self._memory = _Memory(counts)
 
@@ -148,10 +147,10 @@ class KeptAnswers:
             environ[TOKEN] = bearer.look.row["name"]
             answer = self._find(key, stamp)
             if answer is not None:
-                self._count(HIT)
+                environ[KEPT] = HIT
                 return answer.send(environ, start_response)
             environ[BEARER] = bearer
-        self._count(MISS)
+        environ[KEPT] = MISS
         answer = ask(self._application, environ)
         if isinstance(answer, WholeAnswer) and BEARER in environ and _is_short(authorization, *key):
             if environ[BEARER] is not bearer:

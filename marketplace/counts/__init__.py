@@ -50,8 +50,8 @@ class Counts:
         with self._lock:
             tally.numbers[self._find(tally, key)] = number
 
-    def observe(self, key: Key, seconds: float) -> None:
-        """Count something in a histogram."""
+    def observe(self, key: Key, seconds: float, counter: Key | None = None) -> None:
+        """Count something in a histogram, and by the way in a counter."""
         tally = self._tally or self._begin()
         bucket = bisect_left(BUCKETS, seconds)
         numbers = tally.numbers
@@ -59,6 +59,8 @@ class Counts:
             place = self._places.get(key) or self._find(tally, key)
             numbers[place + bucket] += 1
             numbers[place + SECONDS] += seconds
+            if counter:
+                numbers[self._places.get(counter) or self._find(tally, counter)] += 1
 
     def _find(self, tally: Tally, key: Key) -> int:
         place = self._places.get(key)
