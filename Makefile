@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql prometheus load lint format clean
+.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis prometheus load lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -59,6 +59,10 @@ postgresql:
 # Debian's Prometheus, for tests/operator/test_board.py; without it, make test skips these.
 prometheus:
 	@$(call debian,promtool,prometheus)
+
+# Debian's Redis, for tests/api/test_limits.py; without it, make test skips these.
+redis:
+	@$(call debian,redis-server,redis-server)
 
 # Debian's wrk, which makes the load of a benchmark.
 load:

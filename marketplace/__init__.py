@@ -15,6 +15,7 @@ from marketplace.api import (
     cors,
     counted,
     kept,
+    limits,
     listings,
     media,
     metrics,
@@ -23,6 +24,7 @@ from marketplace.api import (
     reference,
     status,
     users,
+    waiting,
     wire,
 )
 from marketplace.api.blueprint import Api
@@ -71,6 +73,7 @@ def create_app(
         operators.init_app(app)
         ledger.init_app(app, adapters)
         wire.init_app(app)
+        limits.init_app(app)
         authentication.init_app(app, authenticate)
         metrics.init_app(app)
 
@@ -85,6 +88,7 @@ def create_app(
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)
+        waiting.init_app(app)
         kept.init_app(app, may_keep=authenticate is authentication.authenticate)
         if proxies := app.config["TRUSTED_PROXIES"]:
             app.wsgi_app = ProxyFix(

@@ -2,12 +2,12 @@
 
 MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
-├── NotAuthenticated 401, ScopeMissing 403
+├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
 ├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
-    DatabaseUnreachable 503, NotReady 503
+    DatabaseUnreachable 503, TooBusy 503, NotReady 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -94,6 +94,15 @@ class ScopeMissing(MarketplaceError):
         super().__init__(
             f"This access token lacks the scope {shown(scope)}",
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
+        )
+
+
+class LimitExceeded(MarketplaceError):
+    status = HTTPStatus.TOO_MANY_REQUESTS
+
+    def __init__(self, limit: str, retry_after: int) -> None:
+        super().__init__(
+            f"{limit}: try again in {retry_after} s", headers={"Retry-After": str(retry_after)}
         )
 
 
@@ -191,6 +200,16 @@ class LedgerUnreachable(MarketplaceError):
         )
 
 
+class TooBusy(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self) -> None:
+        super().__init__(
+            "Too much is under way here that waits for others. Nothing was done; try again",
+            headers={"Retry-After": "2"},
+        )
+
+
 class MediaUnreachable(MarketplaceError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -203,9 +222,9 @@ class MediaUnreachable(MarketplaceError):
 class DatabaseBusy(MarketplaceError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
-    def __init__(self, seconds: int) -> None:
+    def __init__(self) -> None:
         super().__init__(
-            f"The database stayed locked for {seconds} s. Nothing was changed; try again",
+            "The database stayed locked by another writer. Nothing was changed; try again",
             headers={"Retry-After": "1"},
         )
 

@@ -174,6 +174,27 @@ def _store(value: str) -> str:
     return value
 
 
+def parse_rate(value: str) -> str:
+    """How often something may happen: 10/s, 600/m, 5000/h or off, as it is written."""
+    if value != "off" and not re.fullmatch(r"[1-9][0-9]{0,5}/[smh]", value):
+        raise ValueError("is not a rate (10/s, 600/m, 5000/h) or off")
+    return value
+
+
+def _counters(value: str) -> str:
+    try:
+        parts = urlsplit(value)
+        is_server = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or 1)
+    except ValueError:
+        is_server = False
+    is_file = re.fullmatch(r"file:.*[^/]", value)
+    if not value.isprintable() or not (is_server or is_file or value == "memory://"):
+        raise ValueError(
+            "is not a file (file:instance/marketplace.limits) or a Redis server (redis://host:6379/0)"
+        )
+    return value
+
+
 class Setting(NamedTuple):
     """How one setting is read, and its default: text, a function of the settings before it, or
     None where there is none and the operator must decide."""
@@ -197,12 +218,14 @@ def _path(value: str) -> str:
     return value
 
 
-def _beside_database(suffix: str) -> Callable[[dict[str, Any]], str]:
-    def default(settings: dict[str, Any]) -> str:
-        is_file = not settings["DATABASE_URL"].startswith("postgresql://")
-        return (settings["DATABASE_URL"] if is_file else "instance/marketplace") + suffix
+def _beside_database(settings: dict[str, Any], suffix: str) -> str:
+    """A file of this machine: beside an SQLite database, or in the usual folder."""
+    is_file = not settings["DATABASE_URL"].startswith("postgresql://")
+    return (settings["DATABASE_URL"] if is_file else "instance/marketplace") + suffix
 
-    return default
+
+def _off_in_sandbox(rate: str) -> Callable[[dict[str, Any]], str]:
+    return lambda settings: "off" if settings["NETWORK"] == "sandbox" else rate
 
 
 SETTINGS = {
@@ -219,8 +242,12 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
-    "METRICS_DIR": Setting(_path, _beside_database(".metrics")),
+    "METRICS_DIR": Setting(_path, lambda s: _beside_database(s, ".metrics")),
     "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
+    "WRITES_AT_ONCE": Setting(_integer(1, 1000), "5"),
+    "WRITE_LIMIT": Setting(parse_rate, _off_in_sandbox("600/m")),
+    "FAILED_LIMIT": Setting(parse_rate, _off_in_sandbox("30/m")),
+    "LIMITS_URL": Setting(_counters, lambda s: "file:" + _beside_database(s, ".limits")),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
@@ -230,7 +257,7 @@ SETTINGS = {
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
-    "MIRROR_NODE_PACE_FILE": Setting(_path, _beside_database(".pace")),
+    "MIRROR_NODE_PACE_FILE": Setting(_path, lambda s: _beside_database(s, ".pace")),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),

@@ -90,6 +90,7 @@ def settings(folder):
         "DATABASE_URL": database_url(folder),
         "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
         "METRICS_DIR": f"{folder}/metrics",
+        "LIMITS_URL": f"file:{folder}/limits",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",
     }
@@ -109,6 +110,8 @@ def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(sales, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(sales, "ADD_SECONDS", 180)
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
 

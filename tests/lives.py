@@ -161,6 +161,7 @@ class World:
             DATABASE_URL=database_url(folder, name),
             MIRROR_NODE_PACE_FILE=f"{folder}/pace",
             METRICS_DIR=f"{folder}/metrics",
+            LIMITS_URL=f"file:{folder}/limits",
             SANDBOX_DATABASE_URL=f"sqlite:///{folder}/ledger.db",
             MEDIA_URL=f"file:{folder}/media",
             MIRROR_NODE_RATE=10_000,

@@ -31,6 +31,7 @@ NOT_RUN = {
     ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/operating.md", "runuser -u postgres"): "as root, beside a server",
     ("docs/operating.md", ".venv/bin/pip install -r requirements-postgresql"): "downloads",
+    ("docs/operating.md", ".venv/bin/pip install -r requirements-redis"): "downloads",
     ("docs/operating.md", "apt-get install -y postgresql"): "as root, on three machines",
     ("docs/operating.md", "/opt/patroni"): "beside a server of PostgreSQL on three machines",
     ("docs/operating.md", "pg_dump"): "needs a server of PostgreSQL",

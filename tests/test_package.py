@@ -161,9 +161,8 @@ def test_everything_is_inside(built, wheel):
     assert ours <= set(zipfile.ZipFile(wheel).namelist())
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
-    assert (
-        ours | {"README.md", "LICENSE", "requirements.txt", "requirements-postgresql.txt"} <= names
-    )
+    requirements = {path.name for path in ROOT.glob("requirements*.txt")} - {"requirements-dev.txt"}
+    assert ours | requirements | {"README.md", "LICENSE"} <= names
     top_level = {name.partition("/")[0] for name in zipfile.ZipFile(wheel).namelist()}
     assert top_level == {"marketplace", f"nft_marketplace_service-{__version__}.dist-info"}
 

@@ -20,6 +20,15 @@ def test_the_defaults_serve_the_sandbox():
     assert loaded["MAX_TRANSACTION_FEE"] == 500_000_000
 
 
+def test_limits_are_of_the_real_networks():
+    assert (load({}, {})["WRITE_LIMIT"], load({}, {})["FAILED_LIMIT"]) == ("off", "off")
+    real = load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})
+    assert (real["WRITE_LIMIT"], real["FAILED_LIMIT"]) == ("600/m", "30/m")
+    assert real["LIMITS_URL"] == "file:instance/marketplace.db.limits"
+    shared = load({"DATABASE_URL": "postgresql://host/market"}, {})
+    assert shared["LIMITS_URL"] == "file:instance/marketplace.limits"
+
+
 def test_the_environment_is_read_with_the_prefix_and_overrides_without():
     environ = {"MARKETPLACE_NAME": "From outside", "MARKETPLACE_WALLETS": "a, b", "NAME": "no"}
     loaded = load({"NAME": "From the code"}, environ)
@@ -81,6 +90,20 @@ def test_a_real_network_needs_an_account(network):
         ("DATABASE_URL", "mysql://localhost/market"),
         ("DATABASE_URL", "sqlite://"),
         ("MEDIA_URL", "instance/media"),
+        ("WRITE_LIMIT", "600"),
+        ("WRITE_LIMIT", "0/m"),
+        ("WRITE_LIMIT", "-1/m"),
+        ("WRITE_LIMIT", "600/d"),
+        ("WRITE_LIMIT", "1000000/s"),
+        ("FAILED_LIMIT", ""),
+        ("FAILED_LIMIT", "never"),
+        ("FAILED_LIMIT", "30/m; 1/s"),
+        ("LIMITS_URL", "instance/limits"),
+        ("LIMITS_URL", "file:"),
+        ("LIMITS_URL", "file:instance/"),
+        ("LIMITS_URL", "redis://"),
+        ("LIMITS_URL", "redis://host:port"),
+        ("LIMITS_URL", "memcached://host"),
     ],
 )
 def test_nonsense_stops_the_start_and_is_named(name, value):
@@ -162,6 +185,8 @@ def test_a_trailing_slash_does_no_harm():
         ("SANDBOX_DATABASE_URL", "postgresql://host/market?user=market&password=secret"),
         ("MEDIA_URL", "postgresql://market:secret@host/market"),
         ("MIRROR_NODE_URL", "https://market:secret@mirror.example"),
+        ("LIMITS_URL", "redis://:secret@host:port"),
+        ("LIMITS_URL", "reddis://market:secret@host"),
     ],
 )
 def test_a_refused_address_is_told_without_its_password(name, value):

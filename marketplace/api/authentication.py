@@ -3,14 +3,18 @@
 import hmac
 import math
 import re
+import time
 from collections.abc import Callable
 from functools import wraps
 
 from flask import Flask, Request, current_app, request
+from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import BEARER, Bearer, Look
+from marketplace.api.limits import RATE
+from marketplace.api.waiting import one_write
 from marketplace.environ import TOKEN
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
@@ -32,11 +36,12 @@ def authenticate(request: Request, scope: str) -> bool:
     row = queries.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         raise NotAuthenticated("This access token is not known here", "invalid_token")
-    request.environ[TOKEN] = row["name"]
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
+    request.environ[TOKEN], request.environ[RATE] = row["name"], row["rate"]
+    current_app.extensions["uses"].note(token_hash, time.time())
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":
@@ -49,17 +54,30 @@ def authenticate(request: Request, scope: str) -> bool:
 
 
 def require_scope(scope: str) -> Callable:
-    """Let a view be called only by who may: the app's authenticate(request, scope) decides."""
+    """Let a view be called only by who may, and who writes not too often.
+
+    The app's authenticate(request, scope) decides who may, api/limits.py what is too often.
+    """
     document = Blueprint.doc(
-        security=[{"bearerToken": []}], responses={401: "NotAuthenticated", 403: "ScopeMissing"}
+        security=[{"bearerToken": []}],
+        responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"},
     )
 
     def decorator(view):
         @wraps(view)
         def guarded(*args, **kwargs):
-            if not current_app.extensions["authenticate"](request, scope):
-                raise NotAuthenticated("You are not allowed to call this", "invalid_token")
-            return view(*args, **kwargs)
+            limits = current_app.extensions["limits"]
+            try:
+                if not current_app.extensions["authenticate"](request, scope):
+                    raise NotAuthenticated("You are not allowed to call this", "invalid_token")
+            except (NotAuthenticated, Unauthorized):
+                limits.count_failed()
+                raise
+            if scope != "write":
+                return view(*args, **kwargs)
+            limits.count_write()
+            with one_write():
+                return view(*args, **kwargs)
 
         return document(guarded)
 

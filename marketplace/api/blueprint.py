@@ -17,7 +17,14 @@ from marketplace.api.schemas import ErrorSchema, RequestSchema
 # What any request with a token, or with a body, may be answered with, by the response's name.
 SHARED_RESPONSES = {
     "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
-    "ScopeMissing": (403, "The access token lacks the scope: read for GET, write for POST"),
+    "ScopeMissing": (
+        403,
+        "The access token lacks the scope: read for GET, write for POST, metrics for /metrics",
+    ),
+    "LimitExceeded": (
+        429,
+        "Too many writes of the access token or the address, or failures to authenticate: try again later",
+    ),
     "RequestNotJson": (400, "The body is not JSON"),
     "RequestTooLarge": (413, "The body is too large"),
     "ContentTypeNotJson": (415, "The body is not declared as application/json"),
@@ -27,6 +34,7 @@ SHARED_RESPONSES = {
 HEADERS = {
     401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
     403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
+    429: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
     503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
 }
 

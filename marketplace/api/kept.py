@@ -25,13 +25,14 @@ from marketplace.counts import Counts, key_of
 from marketplace.environ import KEPT, TOKEN
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
+from marketplace.store.uses import Uses
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
 HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit", "miss"))
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 
 # In the WSGI environment: the Bearer of the request, set by authenticate(), or here before it is asked;
-# and each Look that the answer is made of.
+# the name of its access token; and each Look that the answer is made of.
 BEARER = "marketplace.bearer"
 LOOKS = "marketplace.looks"
 
@@ -122,11 +123,18 @@ class KeptAnswers:
     """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
 
     def __init__(
-        self, application, prefix: str, database: Engine, counts: Counts, may_keep: bool
+        self,
+        application,
+        prefix: str,
+        database: Engine,
+        uses: Uses,
+        counts: Counts,
+        may_keep: bool,
     ) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database
+        self._uses = uses
         self._may_keep = may_keep
         self._memory = _Memory(counts)
 
@@ -134,7 +142,7 @@ class KeptAnswers:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        for found in (BEARER, LOOKS):
+        for found in (BEARER, TOKEN, LOOKS):
             environ.pop(found, None)  # by another service of the same host
         stamp = self._database.stamp() if self._may_keep else None
         if stamp is None:
@@ -143,8 +151,9 @@ class KeptAnswers:
         key = (path, *[environ.get(name, "") for name in variables])
         authorization = environ.get("HTTP_AUTHORIZATION")
         bearer = self._find(authorization, stamp)
-        if bearer is not None and time.time() < bearer.expires_at:
+        if bearer is not None and (now := time.time()) < bearer.expires_at:
             environ[TOKEN] = bearer.look.row["name"]
+            self._uses.note(bearer.look.row["hash"], now)
             answer = self._find(key, stamp)
             if answer is not None:
                 environ[KEPT] = HIT
@@ -172,5 +181,11 @@ def _is_short(authorization: str, *key: str) -> bool:
 
 
 def init_app(app: Flask, *, may_keep: bool) -> None:
-    database, counts = app.extensions["database"], app.extensions["counts"]
-    app.wsgi_app = KeptAnswers(app.wsgi_app, app.config["API_PREFIX"], database, counts, may_keep)
+    app.wsgi_app = KeptAnswers(
+        app.wsgi_app,
+        app.config["API_PREFIX"],
+        app.extensions["database"],
+        app.extensions["uses"],
+        app.extensions["counts"],
+        may_keep,
+    )

@@ -1,6 +1,7 @@
 """How the optimised images are served: without a token, and to be kept by whoever fetches them."""
 
 import re
+from contextlib import nullcontext
 
 from flask import Blueprint, Response, abort, current_app, request, send_file
 
@@ -36,7 +37,9 @@ def _serve(key: str) -> Response:
     if request.if_none_match.contains(etag):
         response.status_code = 304
         return response
-    content = current_app.extensions["media"].get(key)
+    media = current_app.extensions["media"]
+    with current_app.extensions["images"].one() if media.is_remote else nullcontext():
+        content = media.get(key)
     if content is None:
         abort(404)
     response.data = content

@@ -24,10 +24,19 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
+    def within(self, seconds: float, spare: float = 0) -> "Deadline":
+        """The deadline that is so many seconds from now, and as many as are to spare before this one."""
+        return Deadline(min(seconds, self._at - spare - time.monotonic()))
+
+    @property
+    def left(self) -> float:
+        """Seconds left, or none: 0."""
+        return max(0.0, self._at - time.monotonic())
+
     def remaining(self) -> float:
         """Seconds left. Raises TimeIsUp where there are none."""
-        seconds = self._at - time.monotonic()
-        if seconds <= 0:
+        seconds = self.left
+        if not seconds:
             raise TimeIsUp
         return seconds
 

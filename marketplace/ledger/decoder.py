@@ -2,75 +2,133 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import threading
 import weakref
 from pathlib import Path
 
-from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.images import LENGTH, ImageUnusable, Optimised
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.images import LENGTH, SECONDS, ImageUnusable, Optimised
+from marketplace.ledger.turns import Turns
 
 PROGRAM = Path(__file__).with_name("images.py")
-PATIENCE_SECONDS = 3  # with the images of others
+PATIENCE_SECONDS = 3  # with the images of others, while a client waits
+# Of the processor, for an image. While a client waits it gets few, so that the next one's turn comes soon.
+QUICK_SECONDS = 1.0
+LONG_SECONDS = 5.0
+# Ends of the process that are not the image's doing: the system is out of memory, or is stopping us.
+ENDED_BY_OTHERS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+# What is freed goes back to the system at once, and is not kept in pieces.
+ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 
 
 class ImagesBusy(Exception):
-    """Others' images are being decoded: try again later."""
+    """It is not the image's fault: others' are being decoded, or this machine is short of something."""
+
+
+class ImageSlow(Exception):
+    """It takes longer than it was given, and may well be done by who gives it LONG_SECONDS."""
 
 
 class Decoder:
     """One decoding process, begun when it is first needed, in whichever process of the service needs it."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._turns = Turns()
         self._process: subprocess.Popen | None = None
         self._owner = 0
 
-    def optimise(self, content: bytes, deadline: Deadline) -> Optimised:
-        """As images.optimise(), before the deadline. Raises ImageUnusable, ImagesBusy or TimeIsUp."""
-        seconds = deadline.remaining()
-        if not self._lock.acquire(timeout=min(PATIENCE_SECONDS, seconds)):
-            raise ImagesBusy("too many images are being decoded")
+    def optimise(
+        self, content: bytes, deadline: Deadline, key: str = "", seconds: float = LONG_SECONDS
+    ) -> Optimised:
+        """As images.optimise(), before the deadline, within so many seconds of the processor.
+
+        Whoever's images, by their key, have taken the least time lately, has the next turn. Raises
+        ImageUnusable, which is final, or ImagesBusy, ImageSlow and TimeIsUp, which are not.
+        """
+        patience = deadline.remaining()
+        if seconds < LONG_SECONDS:
+            patience = min(PATIENCE_SECONDS, patience)
+        with self._turns.turn(key, patience) as is_ours:
+            if not is_ours:
+                raise ImagesBusy("too many images are being decoded")
+            return self._decode(content, deadline, seconds)
+
+    def _decode(self, content: bytes, deadline: Deadline, seconds: float) -> Optimised:
+        is_late = threading.Event()
         try:
             process = self._started()
-            killer = threading.Timer(deadline.remaining(), process.kill)
+            killer = threading.Timer(deadline.remaining(), _kill, (process, is_late))
             killer.daemon = True
             killer.start()
-            try:
-                return self._ask(process, content)
-            except (OSError, EOFError):
-                self.close()
-                raise ImageUnusable("it takes too long, or too much memory, to decode") from None
-            finally:
-                killer.cancel()
+        except (
+            OSError,
+            RuntimeError,
+            TimeIsUp,
+        ) as error:  # no descriptor, memory, process or thread
+            raise ImagesBusy(f"no image can be decoded now: {type(error).__name__}") from error
+        try:
+            outcome, answer = self._ask(process, content, seconds)
+        except (OSError, EOFError):
+            raise self._why_it_ended(process, seconds, is_late=is_late.is_set()) from None
         finally:
-            self._lock.release()
+            killer.cancel()
+            if is_late.is_set():
+                self.close()
+        if "reason" in outcome:
+            raise ImageUnusable(outcome["reason"])
+        answer = content if outcome["is_as_it_was"] else answer
+        return Optimised(answer, outcome["extension"], outcome["file_type"])
 
     def _started(self) -> subprocess.Popen:
         if self._process is None or self._owner != os.getpid() or self._process.poll() is not None:
             self.close()
             self._process = subprocess.Popen(  # noqa: S603 (our own program)
-                [sys.executable, "-I", PROGRAM], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+                [sys.executable, "-I", PROGRAM],
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                env=os.environ | ALLOCATOR,
             )
             self._owner = os.getpid()
             self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
         return self._process
 
-    def _ask(self, process: subprocess.Popen, content: bytes) -> Optimised:
-        process.stdin.write(LENGTH.pack(len(content)) + content)
+    def _ask(self, process: subprocess.Popen, content: bytes, seconds: float) -> tuple[dict, bytes]:
+        process.stdin.write(SECONDS.pack(seconds) + LENGTH.pack(len(content)))
+        process.stdin.write(content)  # by itself: together they would be one more copy
         process.stdin.flush()
-        outcome = json.loads(_read(process))
-        content = _read(process)
-        if "reason" in outcome:
-            raise ImageUnusable(outcome["reason"])
-        return Optimised(content, outcome["extension"], outcome["file_type"])
+        return json.loads(_read(process)), _read(process)
+
+    def _why_it_ended(
+        self, process: subprocess.Popen, seconds: float, *, is_late: bool
+    ) -> Exception:
+        try:
+            signal_number = -process.wait(1)  # it has closed its pipes: it ends
+        except subprocess.TimeoutExpired:
+            signal_number = signal.SIGKILL
+        self.close()
+        if is_late:
+            return ImageSlow("it takes longer to decode than there was time")
+        if signal_number == signal.SIGPROF:
+            if seconds < LONG_SECONDS:
+                return ImageSlow("it takes longer to decode: it is made later")
+            return ImageUnusable("it takes too long to decode")
+        if signal_number in ENDED_BY_OTHERS or signal_number <= 0:
+            return ImagesBusy("the process that decodes images was ended")
+        return ImageUnusable("it breaks what decodes images")
 
     def close(self) -> None:
         """End the process, where it is ours."""
         if self._process is not None:
             self._finalizer()
             self._process = None
+
+
+def _kill(process: subprocess.Popen, is_late: threading.Event) -> None:
+    is_late.set()
+    process.kill()
 
 
 def _end(process: subprocess.Popen, owner: int) -> None:

@@ -4,6 +4,7 @@ Addresses the operator chose (the mirror node, the gateways) may be private. Eve
 from a stranger: public addresses only, resolved once and pinned, ports 80 and 443, no proxies.
 """
 
+import io
 from collections.abc import Mapping
 from http.cookiejar import DefaultCookiePolicy
 from typing import NamedTuple
@@ -132,9 +133,9 @@ def _host(url: str) -> str:
 
 
 def _read(response: requests.Response, max_bytes: int) -> bytes:
-    content = bytearray()
+    content = io.BytesIO()  # which hands its bytes over without a copy
     for chunk in response.iter_content(CHUNK_BYTES):
-        content += chunk
-        if len(content) > max_bytes:
+        content.write(chunk)
+        if content.tell() > max_bytes:
             raise Unfetchable(f"it is larger than {max_bytes} bytes")
-    return bytes(content)
+    return content.getvalue()

@@ -7,23 +7,40 @@ decoder that a stranger's bytes keep busy, or break, is that process and no othe
 import io
 import json
 import resource
+import signal
 import struct
 import sys
+import warnings
 from typing import NamedTuple
 
-from PIL import Image, ImageOps, ImageSequence, UnidentifiedImageError
+from PIL import Image, ImageOps, TiffImagePlugin, UnidentifiedImageError, WebPImagePlugin
+from PIL.JpegImagePlugin import get_sampling
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
-MAX_DECODED_BYTES = 120_000_000  # and up to three times that while it is made small
-MAX_PROCESS_BYTES = 1_500_000_000  # of address space, in a process of its own
+# An add may take 200 MB in all processes together. The worker holds an image's bytes, and may hold those
+# that a second gateway sends. The process that decodes has this for all that it writes to, the bytes once
+# more among it; what it maps from files, some 12 MB of libraries, is not counted.
+MAX_DATA_BYTES = 140_000_000
+MAX_DECODED_BYTES = 100_000_000  # 5,000 x 5,000 pixels of 4 bytes: what fits beside the rest
+# By its header, before anything is held; Pillow refuses what has twice as many.
+MAX_PIXELS = 90_000_000  # a JPEG is decoded at a fraction of its size
+MAX_WEBP_PIXELS = 3_900_000  # a WebP takes 16 bytes of each: two canvases, a frame, and an image
+STRIP_PIXELS = 500_000  # converted at once: each copy of so many is small beside the image
 MAX_FRAMES = 150
+MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
 LONGEST_SIDE = 640
 QUALITY = 80
 # What Pillow may try; and SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+PLUGINS = (
+    TiffImagePlugin,
+    WebPImagePlugin,
+)  # or Pillow would import those of all formats, to find them
 ANIMATED_FORMATS = {"GIF": "gif", "WEBP": "webp", "PNG": "png"}
 WIDE = ("I", "F")  # how the names of Pillow's modes of grey begin that have more than 8 bits
 LEVELS_OF_16_BITS = range(65_536)
+ORIENTATION = 0x0112  # in EXIF
+SECONDS = struct.Struct(">d")
 LENGTH = struct.Struct(">I")
 
 
@@ -41,11 +58,15 @@ class Optimised(NamedTuple):
 
 def optimise(content: bytes) -> Optimised:
     """Make a small WebP of an image. A long animation stays as it is. Raises ImageUnusable."""
+    is_webp = content.startswith(b"RIFF")
+    Image.MAX_IMAGE_PIXELS = MAX_WEBP_PIXELS if is_webp else MAX_PIXELS
     try:
         with Image.open(io.BytesIO(content), formats=FORMATS) as original:
             return _optimise(original, content)
-    except (UnidentifiedImageError, Image.DecompressionBombError) as error:
+    except UnidentifiedImageError as error:
         raise ImageUnusable("it is not an image that can be shown") from error
+    except (MemoryError, Image.DecompressionBombError):
+        raise ImageUnusable("it takes too much memory to decode") from None
     except ImageUnusable:
         raise
     except Exception as error:  # Pillow's readers fail in more ways than they document
@@ -54,62 +75,120 @@ def optimise(content: bytes) -> Optimised:
 
 def _optimise(original: Image.Image, content: bytes) -> Optimised:
     file_type = Image.MIME[original.format]
-    if not original.info.get("progressive"):
-        # A JPEG is decoded at a fraction of its size; a progressive one is held whole even so.
-        original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-    depth = 4 if original.mode.startswith(WIDE) else len(original.getbands())
-    decoded_bytes = original.width * original.height * depth
+    coefficient_bytes = _count_coefficients(original)
+    original.draft(
+        "RGB", (LONGEST_SIDE, LONGEST_SIDE)
+    )  # a JPEG is decoded at a fraction of its size
+    decoded_bytes = original.width * original.height * _depth(original.mode)
+    if original.info.get("progressive"):
+        decoded_bytes += coefficient_bytes
     if decoded_bytes > MAX_DECODED_BYTES:
-        raise ImageUnusable(f"it would take more than {MAX_DECODED_BYTES} bytes to decode")
+        raise MemoryError
     frames = getattr(original, "n_frames", 1)
     if frames > 1 and original.format in ANIMATED_FORMATS:
-        if frames > MAX_FRAMES or frames * decoded_bytes > MAX_DECODED_BYTES:
-            return Optimised(content, ANIMATED_FORMATS[original.format], file_type)
-        return Optimised(_encode_animation(original), "webp", file_type)
+        as_it_is = Optimised(content, ANIMATED_FORMATS[original.format], file_type)
+        pixels = frames * original.width * original.height
+        if frames > MAX_FRAMES or pixels > MAX_ANIMATED_PIXELS:
+            return as_it_is
+        try:
+            return Optimised(_encode_animation(original), "webp", file_type)
+        except MemoryError:  # its frames are held several times over, to be laid over one another
+            return as_it_is
+    try:
+        original.load()
+    except OSError:
+        if coefficient_bytes > MAX_DECODED_BYTES:
+            raise MemoryError from None  # it has scans, though it is not progressive
+        raise
     encoded = io.BytesIO()
-    ImageOps.exif_transpose(_shrink(original)).save(encoded, "WEBP", quality=QUALITY)
+    _upright(_shrink(original), original).save(encoded, "WEBP", quality=QUALITY)
     return Optimised(encoded.getvalue(), "webp", file_type)
 
 
+def _depth(mode: str) -> int:
+    """How many bytes a pixel takes: Pillow keeps three channels in four bytes."""
+    if mode in ("1", "L", "P"):
+        return 1
+    return 2 if mode.startswith("I;16") else 4
+
+
+def _count_coefficients(original: Image.Image) -> int:
+    """The bytes that a JPEG takes besides, if it comes in scans: all are held before a pixel is made."""
+    if original.format != "JPEG":
+        return 0
+    samples = {1: 2, 2: 1.5}.get(get_sampling(original), original.layers)  # of each pixel
+    return int(original.width * original.height * samples) * 2
+
+
+class _Frames(Image.Image):
+    """The small frames of an animation, made one by one as the encoder asks for them."""
+
+    def __init__(self, original: Image.Image) -> None:
+        super().__init__()
+        self.n_frames = original.n_frames
+        self.durations: list[int] = []
+        self._original = original
+        self.seek(0)
+
+    def seek(self, frame: int) -> None:
+        self._original.seek(frame)
+        small = _shrink(self._original)
+        self.im, self._mode, self._size = small.im, small.mode, small.size
+        self.durations[frame:] = [int(self._original.info.get("duration") or 100)]
+
+
 def _encode_animation(original: Image.Image) -> bytes:
-    durations, frames = [], []
-    for frame in ImageSequence.Iterator(original):
-        durations.append(int(frame.info.get("duration") or 100))
-        frames.append(_shrink(frame))
-    encoded = io.BytesIO()
-    frames[0].save(
-        encoded,
-        "WEBP",
-        quality=QUALITY,
-        save_all=True,
-        append_images=frames[1:],
-        duration=durations,
-        loop=0,
-    )
+    encoded, frames = io.BytesIO(), _Frames(original)
+    frames.save(encoded, "WEBP", quality=QUALITY, save_all=True, duration=frames.durations, loop=0)
     return encoded.getvalue()
 
 
 def _shrink(image: Image.Image) -> Image.Image:
+    """Make an image small as resize(..., reducing_gap=2.0) does, but strip by strip.
+
+    It and its copies in other modes would be held side by side otherwise.
+    """
+    image.load()
+    (width, height), small = image.size, _fit(image.size)
+    across = max(1, int(width / small[0] / 2))
+    down = max(1, int(height / small[1] / 2))
+    is_transparent = image.has_transparency_data
+    levels = image.getextrema() if image.mode in WIDE else None
+    narrowed = Image.new("RGBa" if is_transparent else "RGB", (small[0], -(-height // down)))
+    rows = max(1, STRIP_PIXELS // (width * down)) * down
+    for top in range(0, height, rows):
+        strip = image.crop((0, top, width, min(top + rows, height)))
+        strip = _paint(strip, levels, is_transparent=is_transparent).reduce((across, down))
+        box = (0, 0, width / across, strip.height)
+        strip = strip.resize((small[0], strip.height), Image.Resampling.LANCZOS, box)
+        narrowed.paste(strip, (0, top // down))
+    box = (0, 0, small[0], height / down)
+    shrunk = narrowed.resize(small, Image.Resampling.LANCZOS, box)
+    return shrunk.convert("RGBA") if is_transparent else shrunk
+
+
+def _paint(image: Image.Image, levels: tuple | None, *, is_transparent: bool) -> Image.Image:
+    """Bring an image of any mode into RGB, or into RGBa: its colours multiplied by its alpha."""
     if image.mode.startswith(WIDE):
-        image = _narrow(image)
-    if image.mode not in ("RGB", "RGBA"):
-        image = image.convert("RGBA" if image.has_transparency_data else "RGB")
-    return image.resize(_fit(image.size), Image.Resampling.LANCZOS, reducing_gap=2.0)
+        image = _narrow(image, levels)
+    if is_transparent:
+        return image.convert("RGBA").convert("RGBa")
+    return image.convert("RGB")
 
 
-def _narrow(image: Image.Image) -> Image.Image:
+def _narrow(image: Image.Image, levels: tuple | None) -> Image.Image:
     """Scale grey of 16 or 32 bits to 8: Pillow's convert() would cut it, and leave it white."""
-    if not image.mode.startswith("I;16"):
-        low, high = image.getextrema()  # no format says what is white
+    if levels:
+        low, high = levels  # no format says what is white
         scale = 255 / ((high - low) or 1)
         return image.point(lambda level: level * scale - low * scale).convert("L")
-    levels = image.convert("I")
-    grey = levels.point([level // 257 for level in LEVELS_OF_16_BITS], "L")
+    wide = image.convert("I")
+    grey = wide.point([level // 257 for level in LEVELS_OF_16_BITS], "L")
     transparent = grey.info.pop("transparency", None)
     if transparent is not None:
         opaque = [255] * len(LEVELS_OF_16_BITS)
         opaque[transparent] = 0
-        grey.putalpha(levels.point(opaque, "L"))
+        grey.putalpha(wide.point(opaque, "L"))
     return grey
 
 
@@ -118,21 +197,46 @@ def _fit(size: tuple[int, int]) -> tuple[int, int]:
     return max(1, round(size[0] * scale)), max(1, round(size[1] * scale))
 
 
+def _upright(small: Image.Image, original: Image.Image) -> Image.Image:
+    orientation = original.getexif().get(ORIENTATION)
+    if orientation is None:
+        return small
+    small.getexif()[ORIENTATION] = orientation
+    return ImageOps.exif_transpose(small)
+
+
 def main() -> None:
-    """Answer each image on standard input with JSON and content on standard output, until it ends."""
-    resource.setrlimit(resource.RLIMIT_AS, (MAX_PROCESS_BYTES, MAX_PROCESS_BYTES))
-    while length := sys.stdin.buffer.read(LENGTH.size):
-        content = sys.stdin.buffer.read(LENGTH.unpack(length)[0])
-        try:
-            optimised = optimise(content)
-            outcome = {"extension": optimised.extension, "file_type": optimised.file_type}
-            content = optimised.content
-        except ImageUnusable as reason:
-            outcome, content = {"reason": str(reason)}, b""
+    """Answer each image on standard input with JSON and content on standard output, until it ends.
+
+    An image that takes more seconds of the processor than it was given ends the process with SIGPROF.
+    """
+    resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, MAX_DATA_BYTES))
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    warnings.simplefilter(
+        "ignore"
+    )  # what Pillow finds odd about a stranger's image is nobody's business
+    requests, answers = sys.stdin.buffer, sys.stdout.buffer
+    while seconds := requests.read(SECONDS.size):
+        content = requests.read(LENGTH.unpack(requests.read(LENGTH.size))[0])
+        signal.setitimer(signal.ITIMER_PROF, SECONDS.unpack(seconds)[0])
+        outcome, answer = _answer(content)
+        signal.setitimer(signal.ITIMER_PROF, 0)
         header = json.dumps(outcome).encode()
-        for part in (header, content):
-            sys.stdout.buffer.write(LENGTH.pack(len(part)) + part)
-        sys.stdout.buffer.flush()
+        answers.write(LENGTH.pack(len(header)) + header + LENGTH.pack(len(answer)))
+        answers.write(answer)
+        answers.flush()
+        del content, answer  # before the next image comes in
+
+
+def _answer(content: bytes) -> tuple[dict, bytes]:
+    """An image that stays as it is, is not sent back."""
+    try:
+        optimised = optimise(content)
+    except ImageUnusable as reason:
+        return {"reason": str(reason)}, b""
+    is_as_it_was = optimised.content is content
+    outcome = {"extension": optimised.extension, "file_type": optimised.file_type}
+    return outcome | {"is_as_it_was": is_as_it_was}, b"" if is_as_it_was else optimised.content
 
 
 if __name__ == "__main__":

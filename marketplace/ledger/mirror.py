@@ -9,6 +9,7 @@ import random
 import re
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from itertools import islice
 from typing import Any
 
@@ -31,17 +32,19 @@ PAGE = 100  # the mirror node's own maximum
 HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
 MAX_HISTORY = 500  # entries read of one NFT: whoever may update its metadata can make any number
 SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
+REQUESTS_AT_ONCE = 32
 REQUEST_SECONDS = 8  # for each request of a long list
 IMPOSSIBLE = re.compile(rb'"Invalid (?:parameter: |entity ID )')
 
 
 class MirrorNode:
-    """Reads the ledger."""
+    """Reads the ledger. Its requests run in threads, so that not even a slow DNS outlasts a deadline."""
 
     def __init__(self, fetcher: Fetcher, pace: Pace, base_url: str) -> None:
         self._fetcher = fetcher
         self._pace = pace
         self._base_url = f"{base_url}/api/v1"
+        self._pool = ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="mirror")
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
@@ -144,12 +147,16 @@ class MirrorNode:
         raise _nonsense(path, "its pages lead in a circle")
 
     def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
+        address = Address(self._base_url + path, is_ours=True)
+        asked = self._pool.submit(self._get_patiently, address, deadline)
         try:
-            answer = self._get_patiently(Address(self._base_url + path, is_ours=True), deadline)
-        except TimeIsUp:
+            answer = asked.result(deadline.remaining())
+        except (TimeIsUp, TimeoutError):
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
             raise _nonsense(path, str(error)) from error
+        finally:
+            asked.cancel()
         if _says_not_there(answer):
             return None
         if answer.status not in SUCCESSES:

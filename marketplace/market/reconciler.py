@@ -18,7 +18,7 @@ from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, Verdi
 from marketplace.store import queries
 from marketplace.store.database import read, write
 
-LEDGER_SECONDS = 6  # for what the mirror node must say
+LEDGER_SECONDS = 4  # for what the mirror node must say
 
 # Dates in place of the ledger's own, nft.ledger_at in schema.sql.
 NOTHING_DECIDED = times.to_iso(0)
@@ -62,11 +62,13 @@ def bring_in_line(
     *,
     describe: Callable[[Nft], dict] = records.build,
     anew: bool = False,
+    until: Deadline | None = None,
 ) -> InLine:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
     ``describe`` makes the record of one that is not; ``anew`` looks at all facts even of one that is listed
-    and has not changed. Raises the ledger's own errors; then nothing is written.
+    and has not changed; ``until`` is when it must be written, whoever else writes. Raises the ledger's own
+    errors, and the database's; then nothing is written.
     """
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     verdict = _judge(on_ledger, before, anew, deadline or Deadline(LEDGER_SECONDS))
@@ -76,7 +78,7 @@ def bring_in_line(
     if before and all(before[name] == state[name] for name in state):
         return InLine(before, before, verdict)
     record = None if before else describe(on_ledger) | {"ledger_at": NOTHING_DECIDED}
-    nft = _write(on_ledger, record, state)
+    nft = _write(on_ledger, record, state, until)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return InLine(before, nft, verdict)
@@ -123,10 +125,10 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
     return {}
 
 
-def _write(on_ledger: Nft, record: dict | None, state: dict) -> Any:
+def _write(on_ledger: Nft, record: dict | None, state: dict, until: Deadline | None) -> Any:
     """Write all that follows, in one transaction; returns the NFT as it is stored then."""
     keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
-    with write() as db:
+    with write(until.left if until else None) as db:
         if record:
             queries.insert_nft(db, record)
         if state:

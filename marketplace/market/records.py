@@ -7,22 +7,35 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MediaUnre
 from marketplace.ledger import Deadline, FetchError, mirror_node, resolver
 from marketplace.ledger.answers import Nft
 from marketplace.ledger.deadline import TimeIsUp
-from marketplace.ledger.decoder import ImagesBusy
+from marketplace.ledger.decoder import LONG_SECONDS, QUICK_SECONDS, ImagesBusy, ImageSlow
 from marketplace.ledger.fetch import Unfetchable
 from marketplace.ledger.images import MAX_IMAGE_BYTES, ImageUnusable
 from marketplace.ledger.metadata import Description, text
 
 METADATA_SECONDS = 6  # for metadata and image together
-TOKEN_NAME_SECONDS = 2  # for what it would be nice to know
+MEDIA_SECONDS = 1  # at least, for a bucket to take the image
+DECODING_SECONDS = 30  # where no client waits: for the turn of an image, and for decoding it
+TOKEN_NAME_SECONDS = 1  # for what it would be nice to know
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
 
-def build(on_ledger: Nft, *, token_name: str | None = None, with_image: bool = True) -> dict:
-    """Build the record of an NFT that is to be stored."""
-    record = _identify(on_ledger) | _describe(on_ledger.pointer, 0, with_image)
+def build(
+    on_ledger: Nft,
+    *,
+    token_name: str | None = None,
+    image_seconds: float = QUICK_SECONDS,
+    deadline: Deadline | None = None,
+) -> dict:
+    """Build the record of an NFT that is to be stored, with what can be had before a deadline.
+
+    An image that takes longer to decode is to be completed, at once; with no seconds for it, it is left out.
+    """
+    deadline = deadline or Deadline(METADATA_SECONDS)
+    described = _describe(on_ledger.token, on_ledger.pointer, 0, image_seconds, deadline)
+    record = _identify(on_ledger) | described
     return record | {"name": record["name"] or _name_after(token_name, on_ledger)}
 
 
@@ -66,7 +79,8 @@ def _find_token_name(token: str) -> str | None:
 
 def complete(nft) -> dict:
     """Try again for what is missing of a stored NFT; what is here already is kept."""
-    described = _describe(nft["metadata"] or "", nft["attempts"], with_image=True)
+    pointer, deadline = nft["metadata"] or "", Deadline(METADATA_SECONDS)
+    described = _describe(nft["token"], pointer, nft["attempts"], LONG_SECONDS, deadline)
     for column in ("name", "attributes", "image", "original_image_url"):
         described[column] = described[column] or nft[column]
     if described["file_type"] == UNKNOWN_FILE_TYPE:
@@ -74,20 +88,26 @@ def complete(nft) -> dict:
     return described | {"token": nft["token"], "serial_no": nft["serial_no"]}
 
 
-def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
+def _describe(
+    token: str, pointer: str, attempts: int, image_seconds: float, deadline: Deadline
+) -> dict:
     """Resolve metadata and image before a deadline; what can't be had is said in ``missing``."""
-    deadline, attempts = Deadline(METADATA_SECONDS), attempts + 1
-    description, key, file_type, missing, is_final = Description(), None, None, None, False
+    attempts += 1
+    description, key, file_type, missing, retry_at = Description(), None, None, None, None
     try:
         description = resolver().describe(pointer, deadline)
-        if with_image:
-            key, file_type = _fetch_image(description.image, deadline)
+        if image_seconds:
+            key, file_type = _fetch_image(token, description.image, deadline, image_seconds)
         else:
-            missing = "images were left out"
-    except (FetchError, ImageUnusable, ImagesBusy, MediaUnreachable) as reason:
-        missing, is_final = text(str(reason)), isinstance(reason, (Unfetchable, ImageUnusable))
-        if isinstance(reason, (ImagesBusy, MediaUnreachable)):
-            attempts -= 1  # not the NFT's fault
+            missing, retry_at = "images were left out", _retry_at(attempts, is_final=False)
+    except (FetchError, ImageUnusable, ImagesBusy, ImageSlow, MediaUnreachable) as reason:
+        missing = text(str(reason))
+        retry_at = _retry_at(attempts, isinstance(reason, (Unfetchable, ImageUnusable)))
+        is_ours = isinstance(reason, (ImagesBusy, MediaUnreachable))
+        is_hasty = isinstance(reason, ImageSlow) and image_seconds < LONG_SECONDS
+        if is_ours or is_hasty:  # not the NFT's fault
+            attempts -= 1
+            retry_at = times.to_iso(times.now() + (MINUTE if is_ours else 0))
     return {
         "name": description.name,
         "file_type": description.file_type or file_type or UNKNOWN_FILE_TYPE,
@@ -96,7 +116,7 @@ def _describe(pointer: str, attempts: int, with_image: bool) -> dict:
         "original_image_url": description.image and _find_url(description.image),
         "missing": missing,
         "attempts": attempts,
-        "retry_at": missing and _retry_at(attempts, is_final),
+        "retry_at": retry_at,
     }
 
 
@@ -107,15 +127,23 @@ def _find_url(image: str) -> str | None:
     return url.removeprefix(public_url) if is_sandbox else url
 
 
-def _fetch_image(uri: str | None, deadline: Deadline) -> tuple[str, str]:
+def _fetch_image(
+    token: str, uri: str | None, deadline: Deadline, seconds: float
+) -> tuple[str, str]:
+    """Fetch it and make it small. Images of one collection take turns with those of others."""
     if uri is None:
         raise Unfetchable("the metadata names no image")
     content = resolver().fetch(uri, MAX_IMAGE_BYTES, deadline)
+    if seconds >= LONG_SECONDS:
+        deadline = Deadline(DECODING_SECONDS)
     try:
-        optimised = current_app.extensions["decoder"].optimise(content, deadline)
+        decoder = current_app.extensions["decoder"]
+        optimised = decoder.optimise(content, deadline, token, seconds)
     except TimeIsUp:
         raise FetchError("it took too long") from None
-    key = current_app.extensions["media"].put(optimised.content, optimised.extension)
+    key = current_app.extensions["media"].put(
+        optimised.content, optimised.extension, MEDIA_SECONDS + deadline.left
+    )
     return key, optimised.file_type
 
 

@@ -1,5 +1,6 @@
 """What a seller does with an NFT: adds it, and asks for the transaction that lists it."""
 
+from functools import partial
 from typing import NamedTuple
 
 from flask import current_app
@@ -14,10 +15,17 @@ from marketplace.errors import (
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.market import reconciler
+from marketplace.market import reconciler, records
 from marketplace.market.transactions import START_BEFORE_NOW_SECONDS, build_listing, listing_memo
 from marketplace.store import queries
 from marketplace.store.database import read, write
+
+# From when an add begins: the ledger's part is bounded by reconciler.LEDGER_SECONDS.
+ADD_SECONDS = 7.5
+METADATA_SECONDS = (
+    4  # for metadata and image together, where somebody waits; what is slower comes later
+)
+STORING_SECONDS = 2  # of all of it, for a bucket, the token's name and the database
 
 # Prepared listings of one account, the newest: who prepares more forgets the oldest.
 KEPT_FOR_EACH_NFT = 5
@@ -43,18 +51,24 @@ def add(account_id: str, token: str, serial_no: int) -> None:
     """Store an NFT as the ledger has it. One that is stored is left alone, and nobody is asked.
 
     Where its metadata or image can't be had in time, it is stored with what is known, and completed later.
-    Raises NftNotOnLedger, NftGone, LedgerUnreachable or LedgerAnswerInvalid; then nothing is stored.
+    Raises NftNotOnLedger, NftGone, LedgerUnreachable, LedgerAnswerInvalid or DatabaseBusy; then nothing is
+    stored.
     """
     if queries.get_nft(read(), token, serial_no):
         return
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    whole = Deadline(ADD_SECONDS)
+    deadline = whole.within(reconciler.LEDGER_SECONDS)
     mirror = mirror_node()
     # Mostly the account that wants to list is the owner; whoever it is, the ledger says so.
     on_ledger = mirror.find_nft_of(account_id, token, serial_no, deadline)
     on_ledger = on_ledger or mirror.find_nft(token, serial_no, deadline)
     if on_ledger is None:
         raise NftNotOnLedger(token, serial_no)
-    if reconciler.bring_in_line(on_ledger, deadline).nft is None:
+    describe = partial(
+        records.build, deadline=whole.within(METADATA_SECONDS, spare=STORING_SECONDS)
+    )
+    line = reconciler.bring_in_line(on_ledger, deadline, describe=describe, until=whole)
+    if line.nft is None:
         raise NftGone(token, serial_no)
 
 

@@ -15,6 +15,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft, Token
+from marketplace.ledger.decoder import LONG_SECONDS
 from marketplace.market import reconciler, records, rule
 from marketplace.market.reconciler import InLine
 from marketplace.operator.command import Command, say
@@ -52,7 +53,8 @@ def import_collection(
 
     def describe(nft: Nft) -> dict:
         with app.app_context():
-            return records.build(nft, token_name=token_name, with_image=with_images)
+            seconds = LONG_SECONDS if with_images else 0
+            return records.build(nft, token_name=token_name, image_seconds=seconds)
 
     def bring_in_line(nft: Nft) -> InLine | LedgerAnswerInvalid:
         with app.app_context():

@@ -7,6 +7,7 @@ import click
 from marketplace import times
 from marketplace.errors import shown
 from marketplace.operator.command import Group, say
+from marketplace.settings import parse_rate
 from marketplace.store import queries
 from marketplace.store.access_tokens import SCOPES, create
 from marketplace.store.database import read, write
@@ -30,6 +31,18 @@ class Duration(click.ParamType):
         return int(match[1]) * UNITS[match[2]]
 
 
+class Rate(click.ParamType):
+    """How often: 600/m or off, as the settings write it."""
+
+    name = "rate"
+
+    def convert(self, value, param, ctx):
+        try:
+            return parse_rate(value)
+        except ValueError as error:
+            self.fail(f"{value!r} {error}")
+
+
 @cli.command("create")
 @click.argument("name")
 @click.option(
@@ -39,7 +52,7 @@ class Duration(click.ParamType):
     multiple=True,
     default=("read",),
     show_default=True,
-    help="What the token may do: read for GET, write for POST. May be given twice.",
+    help="What the token may do: read for GET, write for POST, metrics for /metrics. May be repeated.",
 )
 @click.option(
     "--expires-in",
@@ -49,11 +62,16 @@ class Duration(click.ParamType):
     show_default=True,
     help="How long the token works: 30m, 12h, 90d, 52w or never.",
 )
-def create_command(name, scopes, seconds):
+@click.option(
+    "--rate",
+    type=Rate(),
+    help="How often the token may write, instead of MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
+)
+def create_command(name, scopes, seconds, rate):
     """Make an access token and print it, this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
-    token = create(name, scopes, seconds)
+    token = create(name, scopes, seconds, rate)
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
     click.echo(token)
@@ -69,7 +87,16 @@ def list_command():
     if not rows:
         click.echo("There is no access token yet: flask --app wsgi token create NAME")
     for row in rows:
-        say(f"{row['name']}  [{row['scopes']}]  created {row['created_at']}  {_describe_end(row)}")
+        rate = f"  rate {row['rate']}" if row["rate"] else ""
+        say(
+            f"{row['name']}  [{row['scopes']}]{rate}  created {row['created_at']}"
+            f"  {_describe_use(row)}  {_describe_end(row)}"
+        )
+
+
+def _describe_use(row) -> str:
+    """When it was last used, to the hour: 2026-11-21T14Z."""
+    return f"last used {row['last_used_at'][:13]}Z" if row["last_used_at"] else "never used"
 
 
 def _describe_end(row) -> str:

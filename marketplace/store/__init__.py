@@ -2,9 +2,10 @@
 
 from flask import Flask
 
-from marketplace.store import database, media
+from marketplace.store import database, media, uses
 
 
 def init_app(app: Flask) -> None:
     database.init_app(app)
+    uses.init_app(app)
     media.init_app(app)

@@ -10,8 +10,13 @@ from marketplace.store.database import write
 SCOPES = ("read", "write", "metrics")
 
 
-def create(name: str, scopes: tuple[str, ...], seconds: int | None) -> str | None:
-    """Store a new access token and return it, or None where the name is taken by a living one."""
+def create(
+    name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None = None
+) -> str | None:
+    """Store a new access token and return it, or None where the name is taken by a living one.
+
+    It may write as often as ``rate`` says, such as 600/m or off; where that is None, as the settings say.
+    """
     token = f"nftm_{secrets.token_urlsafe(32)}"
     now = times.now()
     access_token = {
@@ -20,6 +25,7 @@ def create(name: str, scopes: tuple[str, ...], seconds: int | None) -> str | Non
         "scopes": " ".join(sorted(set(scopes))),
         "created_at": times.to_iso(now),
         "expires_at": None if seconds is None else times.to_iso(now + seconds * times.SECOND),
+        "rate": rate,
     }
     with write() as db:
         row = queries.insert_access_token(db, access_token)

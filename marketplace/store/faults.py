@@ -35,7 +35,7 @@ def explain(error: DatabaseError) -> MarketplaceError | None:
     """Tell what is wrong with a database, or its disk; None where the fault is ours."""
     reason = str(error)
     if "locked" in reason:
-        return DatabaseBusy(BUSY_TIMEOUT_SECONDS)
+        return DatabaseBusy()
     return DatabaseUnusable(reason) if UNUSABLE.search(reason) else None
 
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
 from pathlib import Path
 
@@ -16,8 +17,10 @@ from marketplace.settings import SettingError
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
-TIMEOUT = {"timeout": "10s", "connect_timeout": "3s", "allow_http": True}
-RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=10)}
+PATIENCE_SECONDS = 10
+TIMEOUT = {"timeout": f"{PATIENCE_SECONDS}s", "connect_timeout": "3s", "allow_http": True}
+RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=PATIENCE_SECONDS)}
+UPLOADS_AT_ONCE = 8
 
 
 class MediaStore:
@@ -27,6 +30,7 @@ class MediaStore:
         self._public_url = public_url
         self._folder: Path | None = None
         self._store = self._open(url)
+        self._pool = ThreadPoolExecutor(UPLOADS_AT_ONCE, thread_name_prefix="upload")
 
     def _open(self, url: str) -> LocalStore | S3Store:
         if url.startswith("s3://"):
@@ -37,13 +41,31 @@ class MediaStore:
         except OSError as error:
             raise SettingError(f"MARKETPLACE_MEDIA_URL={url!r} can't be used: {error}") from error
 
-    def put(self, content: bytes, extension: str) -> str:
-        """Keep an image, whole or not at all, and return its key. Raises MediaUnreachable."""
+    @property
+    def is_remote(self) -> bool:
+        """Tell whether it is a bucket, which may not answer."""
+        return self._folder is None
+
+    def put(self, content: bytes, extension: str, seconds: float = PATIENCE_SECONDS) -> str:
+        """Keep an image, whole or not at all, and return its key.
+
+        Raises MediaUnreachable, where a bucket has not taken it in so many seconds, too: it may all the same.
+        """
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
+        attributes = self._attributes(extension)
         try:
-            obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
+                obstore.put(self._store, key, content, attributes=attributes)
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
+            else:
+                # Not even the bucket's name server is waited for any longer.
+                sent = self._pool.submit(
+                    obstore.put, self._store, key, content, attributes=attributes
+                )
+                try:
+                    sent.result(seconds)
+                finally:
+                    sent.cancel()
         except (OSError, GenericError) as error:
             current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error

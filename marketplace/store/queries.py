@@ -312,8 +312,8 @@ def get_expired_listing(db, account_id, before):
 
 def insert_access_token(db, access_token):
     sql = """
-        INSERT INTO access_token (hash, name, scopes, created_at, expires_at)
-        VALUES (:hash, :name, :scopes, :created_at, :expires_at)
+        INSERT INTO access_token (hash, name, scopes, created_at, expires_at, rate)
+        VALUES (:hash, :name, :scopes, :created_at, :expires_at, :rate)
         ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
         RETURNING *
     """
@@ -321,13 +321,27 @@ def insert_access_token(db, access_token):
 
 
 def get_access_token(db, token_hash):
-    sql = "SELECT * FROM access_token WHERE hash = :hash"
+    # All but last_used_at: whoever keeps the row finds the same one in the next hour.
+    sql = """
+        SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate
+        FROM access_token WHERE hash = :hash
+    """
     return db.execute(sql, {"hash": token_hash}).fetchone()
 
 
 def list_access_tokens(db):
     sql = "SELECT * FROM access_token ORDER BY created_at, name"
     return db.execute(sql).fetchall()
+
+
+def mark_access_token_used(db, token_hash, used_at):
+    sql = """
+        UPDATE access_token
+        SET last_used_at = :used_at
+        WHERE hash = :hash AND (last_used_at IS NULL OR last_used_at < :used_at)
+        RETURNING *
+    """
+    return db.execute(sql, {"hash": token_hash, "used_at": used_at}).fetchone()
 
 
 def mark_access_token_revoked(db, name, revoked_at):

@@ -182,14 +182,17 @@ class Database(Engine):
                 observer.connection.close()
 
     @contextmanager
-    def write(self) -> Iterator[sqlite3.Connection]:
+    def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable.
         """
         connection = self.connection
+        usual = faults.BUSY_TIMEOUT_SECONDS
+        seconds = usual if patience is None else min(patience, usual)
         with explained():
             try:
+                connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")

@@ -116,7 +116,7 @@ def test_the_database_being_locked_is_said(app, client):
     app.extensions["database"].connection.execute("PRAGMA busy_timeout = 50")
     try:
         r = client.post("/v1/add", json=KEYS)
-        assert_error(r, 503, f"stayed locked for {engine.BUSY_TIMEOUT_SECONDS} s")
+        assert_error(r, 503, "stayed locked by another writer")
         assert r.headers["Retry-After"]
     finally:
         blocker.close()
@@ -132,7 +132,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
     blocker.execute("BEGIN EXCLUSIVE")
     try:
-        assert_error(client.get(path), 503, "stayed locked for 0.05 s")
+        assert_error(client.get(path), 503, "stayed locked by another writer")
     finally:
         blocker.close()
     assert client.get(path).status_code in (200, 404)

@@ -60,7 +60,7 @@ def test_every_operation_is_described(app):
         assert "200" in operation["responses"], path
         if path.startswith("/v1/"):
             assert operation["security"] == [{"bearerToken": []}], path
-            assert {"401", "403"} <= operation["responses"].keys(), path
+            assert {"401", "403", "429"} <= operation["responses"].keys(), path
         if method == "post":
             assert {"400", "404", "413", "415", "422", "503"} <= operation["responses"].keys()
 

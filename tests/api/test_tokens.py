@@ -113,6 +113,10 @@ def test_commands_make_list_and_revoke(app):
     assert "expires 20" in first
     assert second.startswith("forever  [read]  created ")
     assert second.endswith("never expires")
+    assert run(app, "create", "slow", "--rate", "10/s", "--scope", "metrics").exit_code == 0
+    assert (
+        run(app, "list").output.splitlines()[2].startswith("slow  [metrics]  rate 10/s  created ")
+    )
 
     run(app, "revoke", "shop")
     assert "revoked 20" in run(app, "list").output
@@ -128,6 +132,10 @@ def test_commands_make_list_and_revoke(app):
         (("create", "other", "--expires-in", "soon"), "'soon' is not like 12h, 90d or never"),
         (("create", "other", "--expires-in", "0d"), "is not like"),
         (("create", "other", "--scope", "admin"), "'admin' is not one of"),
+        (
+            ("create", "other", "--rate", "fast"),
+            "'fast' is not a rate (10/s, 600/m, 5000/h) or off",
+        ),
         (("revoke", "nobody"), "There is no living token named nobody"),
     ],
 )
@@ -164,4 +172,4 @@ def test_a_command_says_that_the_database_is_locked(app, command):
     result = app.test_cli_runner().invoke(args=["token", *command])
     blocker.close()
     assert result.exit_code == 1
-    assert result.stderr.startswith("Error: The database stayed locked for")
+    assert result.stderr.startswith("Error: The database stayed locked by")

@@ -1,18 +1,22 @@
 """Images from strangers: made small, kept moving, or refused."""
 
 import io
+import os
+import resource
+import signal
 import struct
-import time
+import threading
 import zlib
 from array import array
 
 import pytest
-from PIL import Image
+from PIL import Image, ImageChops, ImageSequence, ImageStat
 
 from marketplace.ledger import decoder as decoder_module
 from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.decoder import Decoder, ImagesBusy
+from marketplace.ledger.decoder import Decoder, ImagesBusy, ImageSlow
 from marketplace.ledger.images import ImageUnusable, optimise
+from tests.bombs import CORPUS
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -112,6 +116,65 @@ def test_an_animation_stays_animated(format):
     image = opened(optimise(content))
     assert image.n_frames == 5
     assert image.format == "WEBP"
+    image.load()
+    assert image.info["duration"] == 80
+
+
+def test_frames_keep_their_own_durations():
+    first, *others = frames(3)
+    content = encoded(first, "GIF", save_all=True, append_images=others, duration=[50, 300, 120])
+    image, durations = opened(optimise(content)), []
+    for frame in ImageSequence.Iterator(image):
+        frame.load()
+        durations.append(frame.info["duration"])
+    assert durations == [50, 300, 120]
+
+
+@pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "RGB", "RGBA", "CMYK", "YCbCr", "I;16B"])
+def test_a_large_one_is_made_small_strip_by_strip_as_it_would_be_whole(mode):
+    format = "TIFF" if mode not in ("LA", "P", "RGBA") else "PNG"
+    image = (
+        gradient((2900, 2100), "I").convert("I;16B")
+        if mode == "I;16B"
+        else gradient((2900, 2100), mode)
+    )
+    ours = opened(optimise(encoded(image, format))).convert("RGB")
+    plain = gradient((2900, 2100), mode if mode != "I;16B" else "RGB").convert("RGB")
+    whole = plain.resize((640, 463), Image.Resampling.LANCZOS, reducing_gap=2.0)
+    if mode == "I;16B":
+        whole = Image.new("RGB", whole.size)  # its 256 darkest levels of 65,536
+    differences = ImageChops.difference(ours, whole).convert("L")
+    assert ours.size == whole.size
+    assert ImageStat.Stat(differences).mean[0] < 3
+
+
+def test_transparency_of_a_large_one_stays():
+    image = Image.new("P", (3000, 2000), 1)
+    image.putpalette([0, 0, 0, 250, 250, 250])
+    image.paste(0, (0, 0, 1500, 2000))
+    small = opened(optimise(encoded(image, "PNG", transparency=0))).convert("RGBA")
+    assert small.size == (640, 427)
+    assert small.getpixel((100, 200))[3] == 0
+    assert small.getpixel((500, 400)) == (250, 250, 250, 255)
+
+
+@pytest.mark.parametrize("format", ["JPEG", "TIFF", "PNG", "WEBP"])
+def test_a_large_one_is_turned_upright_once(format):
+    exif = Image.Exif()
+    exif[0x0112] = 6
+    image = Image.new("RGB", (3000, 1000), "black")
+    image.paste("white", (0, 0, 1500, 1000))
+    small = opened(optimise(encoded(image, format, exif=exif)))
+    assert small.size == (213, 640)
+    assert small.getpixel((100, 10))[0] > 200  # the left is the top now
+    assert small.getpixel((100, 630))[0] < 50
+
+
+def test_nothing_but_pixels_is_kept():
+    exif = Image.Exif()
+    exif[0x010E] = "where I live"
+    content = encoded(gradient(), "JPEG", exif=exif, icc_profile=b"profile" * 100)
+    assert not {"exif", "icc_profile"} & opened(optimise(content)).info.keys()
 
 
 def test_a_long_animation_stays_as_it_is():
@@ -166,24 +229,65 @@ def test_a_process_of_its_own_does_the_same():
     assert decoder.optimise(content, Deadline(60)).extension == "webp"
 
 
-def endless_jpeg():
-    """A small JPEG that takes a decoder minutes: its last scan, again and again."""
-    content = encoded(gradient((2000, 2000)), "JPEG", progressive=True)
-    last_scan = content[content.rindex(b"\xff\xda") : -2]
-    return content[:-2] + last_scan * 3000 + content[-2:]
-
-
-def test_an_image_that_takes_too_long_is_ended():
-    decoder, content = Decoder(), endless_jpeg()
-    started = time.monotonic()
+def test_an_image_that_takes_too_long_is_ended(monkeypatch):
+    monkeypatch.setattr(decoder_module, "LONG_SECONDS", 0.5)
+    decoder, content = Decoder(), CORPUS["jpeg_endless"]()
+    with pytest.raises(ImageSlow, match="made later"):
+        decoder.optimise(content, Deadline(60), seconds=0.2)
     with pytest.raises(ImageUnusable, match="takes too long"):
-        decoder.optimise(content, Deadline(1.5))
-    assert time.monotonic() - started < 30  # it would take minutes
+        decoder.optimise(content, Deadline(60), seconds=0.5)
+    with pytest.raises(ImageSlow, match="than there was time"):
+        decoder.optimise(content, Deadline(0.5), seconds=60)
     assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(60)).extension == "webp"
 
 
 def test_it_does_not_wait_for_others_for_ever(monkeypatch):
     monkeypatch.setattr(decoder_module, "PATIENCE_SECONDS", 0.05)
     decoder = Decoder()
-    with decoder._lock, pytest.raises(ImagesBusy):
-        decoder.optimise(b"", Deadline(60))
+    with decoder._turns.turn("others", 0), pytest.raises(ImagesBusy):
+        decoder.optimise(b"", Deadline(60), seconds=1)
+
+
+def attack(decoder, harm):
+    """Do something to the process while it decodes an image that keeps it busy."""
+    decoder.optimise(encoded(gradient(), "PNG"), Deadline(60))
+    process = decoder._process
+    timer = threading.Timer(0.3, harm, (process,))
+    timer.start()
+    try:
+        decoder.optimise(CORPUS["jpeg_endless"](), Deadline(60), seconds=60)
+    finally:
+        timer.join()
+
+
+def test_a_process_that_the_system_ends_is_not_the_images_fault():
+    decoder = Decoder()
+    with pytest.raises(ImagesBusy):
+        attack(decoder, lambda process: process.kill())
+    assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(60)).extension == "webp"
+
+
+def test_a_process_that_an_image_breaks_is_the_images_fault():
+    with pytest.raises(ImageUnusable, match="breaks"):
+        attack(Decoder(), lambda process: process.send_signal(signal.SIGSEGV))
+
+
+def test_a_process_that_can_not_be_begun_is_not_the_images_fault():
+    decoder, (soft, hard) = Decoder(), resource.getrlimit(resource.RLIMIT_NOFILE)
+    held = [os.open("/dev/null", os.O_RDONLY)]
+    resource.setrlimit(resource.RLIMIT_NOFILE, (held[0], hard))
+    try:
+        with pytest.raises(ImagesBusy):
+            decoder.optimise(encoded(gradient(), "PNG"), Deadline(60))
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+        os.close(held[0])
+    assert decoder.optimise(encoded(gradient(), "PNG"), Deadline(60)).extension == "webp"
+
+
+def test_a_process_that_has_ended_meanwhile_is_begun_anew():
+    decoder, content = Decoder(), encoded(gradient(), "PNG")
+    decoder.optimise(content, Deadline(60))
+    decoder._process.kill()
+    decoder._process.wait()
+    assert decoder.optimise(content, Deadline(60)).extension == "webp"

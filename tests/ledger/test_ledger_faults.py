@@ -6,27 +6,33 @@ Over real sockets, with the code that talks to the real network.
 import base64
 import contextlib
 import json
+import sys
 import time
 
 import pytest
 
-from marketplace import create_app
+from marketplace import create_app, times
+from marketplace.ledger import decoder as decoding
 from marketplace.ledger import fetch, mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.pace import Pace
-from marketplace.market import reconciler, records
+from marketplace.market import reconciler, records, sales
+from marketplace.operator import watcher
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
 from marketplace.store.database import read
 from tests import network
+from tests.bombs import CORPUS, encoded, small
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import answering, serve, serve_raw
 
 HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until they are used up
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 # What an add may take, and no client waits for longer.
-BUDGET_SECONDS = 15
-BUDGETS = reconciler.LEDGER_SECONDS + records.METADATA_SECONDS + records.TOKEN_NAME_SECONDS
+BUDGET_SECONDS = 8
+BUDGETS = reconciler.LEDGER_SECONDS, sales.METADATA_SECONDS, sales.ADD_SECONDS
+AFTERWARDS = records.MEDIA_SECONDS + records.TOKEN_NAME_SECONDS
 ENDLESS = {"silence", "a body that drips", "headers that drip"}
 
 NFT = {
@@ -74,7 +80,7 @@ def hurried(monkeypatch):
         monkeypatch.setattr(mirror, "FIRST_PAUSE_SECONDS", 0.01)
         if fault in ENDLESS:
             monkeypatch.setattr(reconciler, "LEDGER_SECONDS", HURRY_SECONDS)
-            monkeypatch.setattr(records, "METADATA_SECONDS", HURRY_SECONDS)
+            monkeypatch.setattr(sales, "METADATA_SECONDS", HURRY_SECONDS)
 
     return hurry
 
@@ -145,9 +151,12 @@ def test_a_failing_mirror_node_is_said_and_nothing_is_stored(connect, hurried, f
         assert stored(client) is None
 
 
-def test_the_budgets_of_an_add_are_fifteen_seconds_at_most():
+def test_the_budgets_of_an_add_are_eight_seconds_at_most():
     """That each is kept to, whatever drips or is silent, is what the other tests are about."""
-    assert BUDGETS <= BUDGET_SECONDS
+    ledger, metadata, whole = BUDGETS
+    assert whole < BUDGET_SECONDS
+    # Where all are slow, each has still time for its part.
+    assert AFTERWARDS <= sales.STORING_SECONDS < whole - ledger < metadata
 
 
 def test_a_slow_mirror_node_takes_no_time_from_the_metadata(connect, hurried, tmp_path):
@@ -291,6 +300,71 @@ def test_a_failing_image_leaves_the_metadata(connect, tmp_path):
     assert nft["fileType"] == "image/png"
     assert nft["originalImageUrl"].startswith(f"{gateway_url}/ipfs/")
     assert nft["imageUrl"].endswith("/media/placeholder.webp")
+
+
+def showing(sandbox, image):
+    """A gateway that has the sandbox's metadata, and this for every image."""
+
+    def gateway(environ, start_response):
+        if environ["PATH_INFO"].endswith(".json"):
+            return sandbox(environ, start_response)
+        start_response("200 OK", [])
+        return [image]
+
+    return gateway
+
+
+def complete(client):
+    with client.application.app_context():
+        return watcher.complete(queries.get_nft(read(), TOKEN, 7))
+
+
+def test_an_image_that_is_slow_to_decode_is_completed_at_once(connect, tmp_path, monkeypatch):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    monkeypatch.setitem(records.build.__kwdefaults__, "image_seconds", 0.02)
+    image = encoded(small(size=(2000, 2000)), "PNG")
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        assert add(client).json == {"result": "OK"}
+        nft = stored(client)
+        assert nft["missing"] == "it takes longer to decode: it is made later"
+        assert nft["attempts"] == 0
+        assert nft["retry_at"] <= times.to_iso(times.now())
+        assert complete(client) is watcher.Done.COMPLETED
+        assert stored(client)["image"]
+
+
+def test_an_image_that_stays_too_slow_is_final(connect, tmp_path, monkeypatch):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    monkeypatch.setattr(records, "LONG_SECONDS", 0.1)
+    monkeypatch.setattr(decoding, "LONG_SECONDS", 0.1)
+    monkeypatch.setitem(records.build.__kwdefaults__, "image_seconds", 0.02)
+    image = CORPUS["jpeg_endless"]()
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        add(client)
+        assert stored(client)["missing"] == "it takes longer to decode: it is made later"
+        assert complete(client) is watcher.Done.INCOMPLETE
+        nft = stored(client)
+    assert nft["missing"] == "it takes too long to decode"
+    assert nft["attempts"] == 1
+    assert nft["retry_at"] > times.to_iso(times.now() + records.DAY - records.MINUTE)
+
+
+def test_an_image_that_nothing_can_decode_now_is_tried_again_in_a_minute(
+    connect, tmp_path, monkeypatch
+):
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    image = encoded(small(), "PNG")
+    with serve(sandbox) as mirror_url, serve(showing(sandbox, image)) as gateway_url:
+        client = connect(mirror_url, gateway_url)
+        client.application.extensions["decoder"] = Decoder()
+        monkeypatch.setattr(sys, "executable", "/nowhere/python")
+        assert add(client).json == {"result": "OK"}
+        nft = stored(client)
+    assert nft["missing"] == "no image can be decoded now: FileNotFoundError"
+    assert nft["attempts"] == 0
+    assert nft["retry_at"] < times.to_iso(times.now() + 2 * records.MINUTE)
 
 
 def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(tmp_path, monkeypatch):

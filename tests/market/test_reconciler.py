@@ -18,7 +18,6 @@ from marketplace.market import sales
 from marketplace.market.transactions import listing_memo
 from marketplace.operator import watcher
 from marketplace.sandbox import consensus, create_sandbox
-from marketplace.store import queries
 from marketplace.store.database import write
 from marketplace.store.postgresql.connection import Connection
 from tests import lives
@@ -32,7 +31,7 @@ from tests.conftest import (
     authorized_client,
     settings,
 )
-from tests.engines import database_url
+from tests.engines import database_url, make_version_3
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 MARKET = "0.0.9001"
@@ -256,8 +255,7 @@ def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypa
 def as_of_an_earlier_version(app, tmp_path):
     """Start again on a database that says it is of version 3."""
     with app.app_context(), write() as db:
-        queries.mark_property(db, "schema_version", b"3")
-        db.execute("ALTER TABLE prepared_listing ADD COLUMN consensus_at TEXT")
+        make_version_3(db)
     app.extensions["database"].close()
     return create_app(**settings(tmp_path))
 

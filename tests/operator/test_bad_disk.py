@@ -19,7 +19,7 @@ pytestmark = pytest.mark.once("its file")
 FULL = (
     "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"
 )
-LOCKED = "The database stayed locked for 5 s. Nothing was changed; try again"
+LOCKED = "The database stayed locked by another writer. Nothing was changed; try again"
 WRITERS = {
     "token create second": ["token", "create", "second"],
     "token revoke first": ["token", "revoke", "first"],

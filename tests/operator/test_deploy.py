@@ -9,6 +9,7 @@ import socket
 import subprocess
 import time
 import urllib.request
+from concurrent.futures import ThreadPoolExecutor
 from urllib.error import HTTPError
 
 import pytest
@@ -153,6 +154,49 @@ def test_too_large_a_body_is_refused_in_our_shape(site):
         "status": "Request Entity Too Large",
         "message": "The body is larger than 65536 bytes",
     }
+
+
+def test_who_asks_too_often_is_told_in_our_shape(site):
+    def ask(number):
+        try:
+            with site.call("/status") as answer:
+                return answer.status, None, None
+        except HTTPError as error:
+            with error:
+                return error.status, error.headers["Retry-After"], json.load(error)
+
+    refused = {
+        "code": 429,
+        "status": "Too Many Requests",
+        "message": "This address asks too often: try again in 1 s",
+    }
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):  # until they came quickly enough
+            answers = [*threads.map(ask, range(600))]
+            assert (200, None, None) in answers
+            assert all(answer in ((200, None, None), (429, "1", refused)) for answer in answers)
+            if (429, "1", refused) in answers:
+                break
+        else:
+            pytest.skip("this machine is too busy to ask a hundred times a second")
+    while ask(0)[0] == 429:
+        time.sleep(0.1)
+
+
+def test_an_ipv6_network_is_one_client():
+    site = (DEPLOY / "nginx.conf").read_text()
+    patterns = re.findall(r'"~(.*)" +\$net;', site)
+    assert len(patterns) == 2
+
+    def client(address):
+        found = filter(None, (re.search(p.replace("?<", "?P<"), address) for p in patterns))
+        return next((match["net"] for match in found), address)
+
+    assert client("2001:db8:1:2::5") == client("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2"
+    assert client("2001:db8:1::5") == client("2001:db8:1::7:8") == "2001:db8:1"
+    assert client("2001:db8::5") == client("2001:db8::a:b:c:d") == "2001:db8"
+    assert client("192.0.2.1") == "192.0.2.1"
+    assert client("::1") == "::1"
 
 
 def test_a_service_that_is_down_is_told_in_our_shape(site):

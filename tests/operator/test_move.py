@@ -58,6 +58,7 @@ NOTHING = {"nft": 0, "prepared_listing": 0, "job": 0, "access_token": 0}
 def start(url, tmp_path):
     """The service on PostgreSQL, with its sandbox where it was."""
     own = {"DATABASE_URL": url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
+    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
     return create_app(**settings(tmp_path) | own)
 
 
@@ -249,6 +250,7 @@ def test_an_older_database(tmp_path, postgresql_url):
 
 def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
     own = {"DATABASE_URL": postgresql_url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
+    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
     refused = move(tmp_path, "postgresql://127.0.0.1:1/other", **own)
     assert_refused(refused, "Nothing was moved: postgresql://127.0.0.1:", "pg_dump and pg_restore")
 

@@ -22,12 +22,15 @@ PREPARED = {
     "transaction_id": "x", "token": "0.0.7001", "serial_no": 1, "account_id": "0.0.1001",
     "listing_price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
 }  # fmt: skip
-TOKEN = {"hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None}
+TOKEN = {
+    "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
+}  # fmt: skip
 ARGUMENTS = {
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "owner": "0.0.1001", "low": 1,
     "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x", "account_id": "0.0.1001",
     "result": "OK", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
+    "used_at": DATE,
     "finished_at": DATE, "value": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.

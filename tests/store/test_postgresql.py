@@ -379,7 +379,7 @@ def test_a_row_that_another_one_locks(app, client, url):
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE nft IN EXCLUSIVE MODE")
         r = client.post("/v1/add", json=KEYS)
-        assert_error(r, 503, "stayed locked for 2 s. Nothing was changed; try again")
+        assert_error(r, 503, "stayed locked by another writer. Nothing was changed; try again")
         assert r.headers["Retry-After"] == "1"
         assert client.get("/v1/orderbook").status_code == 200
     assert client.post("/v1/add", json=KEYS).status_code == 200

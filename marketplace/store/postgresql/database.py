@@ -213,7 +213,7 @@ class Database(Engine):
         return connection
 
     @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self, patience: float | None = None) -> Iterator[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable, and DatabaseUnreachable: then it is not known which.

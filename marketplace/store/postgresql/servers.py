@@ -236,7 +236,7 @@ def _written(host: dict) -> str:
 def explain(error: psycopg.Error, servers: Servers) -> MarketplaceError | None:
     """Tell what is wrong with a database that answers; None where the fault is ours."""
     if isinstance(error, BUSY):
-        return DatabaseBusy(LOCK_SECONDS)
+        return DatabaseBusy()
     if (error.sqlstate or "").startswith(UNUSABLE):
         return DatabaseUnusable(servers.words(error))
     return None

@@ -1,0 +1,110 @@
+"""What may wait for the ledger, for a stranger's host or for a lock is bounded: no read waits for it.
+
+A server has a few threads. The writes under way take some of them at most, however many clients write and
+however long each waits; the others are for reads. A write beyond that is refused at once, and tries again.
+One of them is always for a caller who has none under way: nobody keeps all others from writing.
+"""
+
+import json
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+
+from flask import Flask, current_app, request
+
+from marketplace.api import refusals
+from marketplace.errors import TooBusy
+
+# Writes come in bursts, and most are done in milliseconds: a short wait, only as long as that is so.
+QUICK_SECONDS = 0.1
+IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
+
+
+class Waiting:
+    """So many at a time, and no more; the last of several is never of a caller who has one already."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._under_way = Counter()  # by caller
+        self._is_quick = True  # as the last one was that ended
+        self._ended = threading.Condition()
+
+    def is_full(self, caller: str) -> bool:
+        """Tell whether there is no room for a caller, nor soon will be."""
+        return not self._is_quick and not self._has_room(caller)
+
+    @contextmanager
+    def one(self, caller: str | None = None) -> Iterator[None]:
+        """Be one of them. Raises TooBusy."""
+        with self._ended:
+            patience = QUICK_SECONDS if self._is_quick else 0
+            if not self._ended.wait_for(lambda: self._has_room(caller), patience):
+                self._is_quick = False
+                raise TooBusy
+            self._under_way[caller] += 1
+        began = time.monotonic()
+        try:
+            yield
+        finally:
+            with self._ended:
+                self._under_way[caller] -= 1
+                if not self._under_way[caller]:
+                    del self._under_way[caller]
+                self._is_quick = time.monotonic() - began < QUICK_SECONDS
+                self._ended.notify_all()
+
+    def _has_room(self, caller: str | None) -> bool:
+        is_last = self._under_way.total() + 1 == self._most > 1
+        has_one = caller is not None and self._under_way[caller] > 0
+        return self._under_way.total() < self._most and not (is_last and has_one)
+
+
+class RefusedAtOnce:
+    """Refuses writes before anything else is done for them, while there is no room.
+
+    Those of a page of another origin are refused in the application, which writes what the browser asks for.
+    """
+
+    def __init__(self, application, prefix: str, writes: Waiting) -> None:
+        self._application = application
+        self._prefix = f"{prefix}/v1/"
+        self._writes = writes
+        error = TooBusy()
+        self._body = json.dumps(refusals.body(error.status, error.message)).encode()
+        self._status = f"{error.status.value} {error.status.phrase}"
+        self._headers = [
+            ("Content-Type", "application/json"),
+            ("Content-Length", str(len(self._body))),
+            *error.headers.items(),
+        ]
+
+    def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        if (
+            environ["REQUEST_METHOD"] == "POST"
+            and environ.get("PATH_INFO", "").startswith(self._prefix)
+            and "HTTP_ORIGIN" not in environ
+            and self._writes.is_full(find_caller(environ))
+        ):
+            start_response(self._status, [*self._headers])
+            return [self._body]
+        return self._application(environ, start_response)
+
+
+def init_app(app: Flask) -> None:
+    writes = Waiting(app.config["WRITES_AT_ONCE"])
+    app.extensions["writes"] = writes
+    app.extensions["images"] = Waiting(IMAGES_AT_ONCE)
+    app.wsgi_app = RefusedAtOnce(app.wsgi_app, app.config["API_PREFIX"], writes)
+
+
+def find_caller(environ: dict) -> str:
+    """Find who calls: the access token, however its header is written; or else the address."""
+    words = environ.get("HTTP_AUTHORIZATION", "").split()
+    return words[-1] if words else environ.get("REMOTE_ADDR", "")
+
+
+def one_write():
+    """Let the request be one of the writes under way: ``with one_write():``. Raises TooBusy."""
+    return current_app.extensions["writes"].one(find_caller(request.environ))

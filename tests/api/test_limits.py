@@ -1,0 +1,284 @@
+"""How often one may: writes by token and by address, failures to authenticate by address."""
+
+import shutil
+import socket
+import subprocess
+import time
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+import requests
+from werkzeug.exceptions import Unauthorized
+
+from marketplace import create_app
+from marketplace.errors import StartRefused
+from marketplace.store import access_tokens, counters
+from tests.conftest import assert_error, settings
+from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.serving import serve
+
+pytestmark = pytest.mark.once("its own file, or a Redis server")
+
+
+@pytest.fixture
+def make_app(tmp_path):
+    return lambda **limits: create_app(**settings(tmp_path) | limits)
+
+
+def make_token(app, name, *scopes, rate=None):
+    with app.app_context():
+        return access_tokens.create(name, scopes or ("read", "write"), 3600, rate)
+
+
+def write(app, token, address="192.0.2.1"):
+    """Ask for a write, of a body that is refused with 422 where it is let through."""
+    return call(app, "POST", "/v1/add", token, address)
+
+
+def read(app, token, address="192.0.2.1"):
+    return call(app, "GET", "/v1/orderbook", token, address)
+
+
+def call(app, method, path, token, address):
+    headers = {"Authorization": f"Bearer {token}"}
+    environ = {"REMOTE_ADDR": address}
+    options = {"json": {}} if method == "POST" else {}
+    client = app.test_client()
+    return client.open(path, method=method, headers=headers, environ_overrides=environ, **options)
+
+
+def test_a_token_may_write_so_often(make_app, caplog):
+    app = make_app(WRITE_LIMIT="3/h")
+    token = make_token(app, "shop")
+    for number in range(3):
+        assert write(app, token, f"192.0.2.{number}").status_code == 422
+    r = write(app, token, "192.0.2.9")
+    assert_error(r, 429, "The access token shop may write 3 times an hour: try again in")
+    assert 0 < int(r.headers["Retry-After"]) <= 3600
+    assert read(app, token).status_code == 200
+    write(app, token, "192.0.2.9")
+    [record] = caplog.records
+    assert record.levelname == "WARNING"
+    assert "The access token shop may write 3 times" in record.getMessage()
+
+
+def test_an_address_may_write_so_often(make_app):
+    app = make_app(WRITE_LIMIT="3/h")
+    for name in ("one", "two", "three"):
+        assert write(app, make_token(app, name)).status_code == 422
+    token = make_token(app, "four")
+    assert_error(write(app, token), 429, "The address 192.0.2.1 may write 3 times an hour")
+    assert write(app, token, "192.0.2.2").status_code == 422
+
+
+def test_a_token_may_have_a_rate_of_its_own(make_app):
+    app = make_app(WRITE_LIMIT="2/h")
+    slow, fast, free = (
+        make_token(app, name, rate=rate)
+        for name, rate in (("a", "1/h"), ("b", "4/h"), ("c", "off"))
+    )
+    assert write(app, slow).status_code == 422
+    assert_error(write(app, slow), 429, "The access token a may write once an hour")
+    assert [write(app, fast).status_code for _ in range(5)] == [422] * 4 + [429]
+    assert {write(app, free).status_code for _ in range(9)} == {422}
+    assert write(app, make_token(app, "d")).status_code == 422, "theirs is not the address's"
+
+
+def test_a_rate_of_its_own_holds_where_there_is_no_limit(make_app):
+    app = make_app()
+    assert app.config["WRITE_LIMIT"] == "off"
+    token = make_token(app, "slow", rate="1/h")
+    assert [write(app, token).status_code for _ in range(2)] == [422, 429]
+    other = make_token(app, "other")
+    assert {write(app, other).status_code for _ in range(9)} == {422}
+
+
+def test_an_address_may_fail_so_often(make_app, caplog):
+    app = make_app(FAILED_LIMIT="3/h", WRITE_LIMIT="100/h")
+    token = make_token(app, "shop")
+    for _ in range(2):
+        assert read(app, "wrong").status_code == 401
+    assert write(app, "nftm_wrong").status_code == 401
+    r = read(app, "wrong")
+    assert_error(
+        r, 429, "The address 192.0.2.1 may fail to authenticate 3 times an hour: try again"
+    )
+    assert 0 < int(r.headers["Retry-After"]) <= 3600
+    assert {read(app, f"wrong{number}").status_code for number in range(20)} == {429}
+    assert (
+        app.test_client()
+        .get("/v1/orderbook", environ_overrides={"REMOTE_ADDR": "192.0.2.1"})
+        .status_code
+        == 429
+    )
+    assert read(app, "wrong", "192.0.2.2").status_code == 401
+    # Whoever shares the address, and has a token, is not kept out.
+    assert read(app, token).status_code == 200
+    assert write(app, token).status_code == 422
+    [record] = caplog.records
+    assert "The address 192.0.2.1 may fail to authenticate 3 times" in record.getMessage()
+    assert "wrong" not in record.getMessage()
+
+
+def test_a_missing_scope_is_no_failure(make_app):
+    app = make_app(FAILED_LIMIT="1/h")
+    token = make_token(app, "reader", "read")
+    assert {write(app, token).status_code for _ in range(5)} == {403}
+
+
+def test_a_window_ends(make_app):
+    app = make_app(WRITE_LIMIT="1/s")
+    token = make_token(app, "shop")
+    refused_until = time.time()
+    assert write(app, token).status_code == 422
+    while (r := write(app, token)).status_code == 429:
+        assert r.headers["Retry-After"] == "1"
+        refused_until = time.time()
+        time.sleep(0.02)
+    assert r.status_code == 422
+    assert time.time() - refused_until < PATIENCE_SECONDS
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "shared"),
+    [
+        ("2001:db8:1:2::5", "2001:db8:1:2:3:4:5:6", True),
+        ("2001:db8:1:2::5", "2001:db8:1:3::5", False),
+        ("::ffff:192.0.2.1", "192.0.2.1", True),
+        ("::ffff:192.0.2.1", "::ffff:192.0.2.2", False),
+        ("fe80::1%eth0", "fe80::2", True),
+        ("", "", True),
+        ("unknown", "1.2.3.4:5", False),
+    ],
+)
+def test_of_ipv6_a_network_is_one_address(make_app, one, other, shared):
+    app = make_app(FAILED_LIMIT="1/h")
+    assert read(app, "wrong", one).status_code == 401
+    assert read(app, "wrong", other).status_code == (429 if shared else 401)
+
+
+def test_a_host_with_its_own_authentication_is_limited_by_address(make_app):
+    def authenticate(request, scope):
+        if request.headers["Authorization"] == "Bearer other":
+            raise Unauthorized("Who are you?")
+        return request.headers["Authorization"] == "Bearer alice"
+
+    app = make_app(authenticate=authenticate, WRITE_LIMIT="2/h", FAILED_LIMIT="2/h")
+    assert [write(app, "alice").status_code for _ in range(3)] == [422, 422, 429]
+    failed = [read(app, token).status_code for token in ("bob", "other", "other", "bob")]
+    assert failed == [401, 401, 429, 429]
+    assert read(app, "alice").status_code == 200
+
+
+def test_what_was_counted_outlives_a_start(make_app):
+    token = make_token(make_app(WRITE_LIMIT="1/h"), "shop")
+    assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 422
+    assert write(make_app(WRITE_LIMIT="1/h"), token).status_code == 429
+    assert write(make_app(WRITE_LIMIT="2/h"), token).status_code == 422, "another limit begins anew"
+
+
+def test_the_memory_of_a_process_may_do(make_app):
+    app = make_app(WRITE_LIMIT="1/h", LIMITS_URL="memory://")
+    token = make_token(app, "shop")
+    assert [write(app, token).status_code for _ in range(2)] == [422, 429]
+
+
+def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("marketplace.api.limits.REST_SECONDS", 0)
+    app = make_app(WRITE_LIMIT="1/h")
+    token = make_token(app, "shop")
+    assert write(app, token).status_code == 422
+    monkeypatch.setattr(counters, "PATIENCE_SECONDS", 0.01)
+    storage = counters.CounterFile(f"file:{tmp_path}/limits")
+    with storage._locked():
+        assert {write(app, token).status_code for _ in range(3)} == {422}
+    assert write(app, token).status_code == 429
+    messages = [record.getMessage() for record in caplog.records]
+    assert len([message for message in messages if "can not be counted" in message]) == 1
+
+
+def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, caplog):
+    app = make_app(WRITE_LIMIT="1/h", LIMITS_URL=f"file:{tmp_path}/own/limits")
+    token = make_token(app, "shop")
+    shutil.rmtree(tmp_path / "own")
+    assert {write(app, token).status_code for _ in range(3)} == {422}
+    (tmp_path / "own").mkdir()
+    assert {write(app, token).status_code for _ in range(3)} == {422}
+    [record] = caplog.records
+    assert record.levelname == "ERROR"
+
+
+def test_a_file_that_is_another_is_refused(make_app, tmp_path):
+    (tmp_path / "letter").write_text("Dear Bob")
+    with pytest.raises(StartRefused, match=r"LIMITS_URL=.*letter is a file of something else"):
+        make_app(LIMITS_URL=f"file:{tmp_path}/letter")
+    with pytest.raises(StartRefused, match=r"LIMITS_URL=.*can not be written"):
+        make_app(LIMITS_URL=f"file:{tmp_path}/letter/limits")
+    assert (tmp_path / "letter").read_text() == "Dear Bob"
+
+
+def test_the_workers_of_a_machine_count_together(tmp_path):
+    limits = {"WRITE_LIMIT": "20/h", "FAILED_LIMIT": "15/h"}
+    with serve(tmp_path, "--workers", "4", **limits) as service:
+        token = service.flask("token", "create", "shop", "--scope", "write").stdout.strip()
+
+        def call(number, token):
+            # No proxy is trusted: nobody is believed to be somebody else.
+            forged = {
+                "X-Forwarded-For": f"203.0.113.{number}",
+                "Forwarded": f"for=203.0.113.{number}",
+            }
+            headers = forged | {
+                "Authorization": f"Bearer {token}",
+                "X-Real-IP": f"203.0.113.{number}",
+            }
+            answer = requests.post(f"{service.url}/v1/add", json={}, headers=headers, timeout=60)
+            return answer.status_code
+
+        with ThreadPoolExecutor(8) as threads:
+            written = Counter(threads.map(lambda number: call(number, token), range(200)))
+            failed = Counter(threads.map(lambda number: call(number, f"x{number}"), range(200)))
+    assert written == {422: 20, 429: 180}
+    assert failed == {401: 15, 429: 185}
+    assert service.output.count("may fail to authenticate") == 1
+    assert service.output.count("may write") == 1
+
+
+@contextmanager
+def redis_server(folder, port):
+    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
+    process = subprocess.Popen([*command, "--dir", folder], stdout=subprocess.DEVNULL)
+    try:
+        started = time.monotonic()
+        while time.monotonic() - started < PATIENCE_SECONDS:
+            with socket.socket() as probe:
+                if probe.connect_ex(("127.0.0.1", port)) == 0:
+                    break
+            time.sleep(0.02)
+        yield process
+    finally:
+        process.kill()
+        process.wait()
+
+
+@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server: make redis")
+def test_machines_count_together_in_redis(make_app, tmp_path, monkeypatch, caplog):
+    monkeypatch.setattr("marketplace.api.limits.REST_SECONDS", 0)
+    with reserved_port() as port:
+        url = f"redis://127.0.0.1:{port}/3"
+        one, other = (make_app(WRITE_LIMIT="4/h", LIMITS_URL=url) for _ in range(2))
+        token = make_token(one, "shop")
+        with redis_server(tmp_path, port) as server:
+            assert [write(app, token).status_code for app in (one, other) * 2] == [422] * 4
+            r = write(one, token)
+            assert_error(r, 429, "The access token shop may write 4 times an hour")
+            assert 0 < int(r.headers["Retry-After"]) <= 3600
+            server.kill()
+            server.wait()
+            assert {write(one, token).status_code for _ in range(3)} == {422}
+        with redis_server(tmp_path, port):
+            assert [write(one, token).status_code for _ in range(5)] == [422] * 4 + [429]
+    broken = [record for record in caplog.records if record.levelname == "ERROR"]
+    assert len(broken) == 1

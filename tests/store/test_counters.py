@@ -1,0 +1,91 @@
+"""A file in which processes count: exactly, in windows, and without growing."""
+
+import os
+import subprocess
+import sys
+import time
+
+import pytest
+
+from marketplace.store import counters
+from marketplace.store.counters import FILE_BYTES, CounterFile
+
+pytestmark = pytest.mark.once("its own file")
+
+
+@pytest.fixture
+def counted(tmp_path):
+    return CounterFile(f"file:{tmp_path}/limits")
+
+
+def test_it_counts(counted):
+    assert [counted.incr("a", 60), counted.incr("a", 60), counted.incr("b", 60)] == [1, 2, 1]
+    assert counted.get("a") == 2
+    assert counted.get("c") == 0
+    assert 50 < counted.get_expiry("a") - time.time() <= 60
+    assert counted.check()
+    counted.clear("a")
+    assert (counted.get("a"), counted.get("b")) == (0, 1)
+    counted.reset()
+    assert counted.get("b") == 0
+
+
+def test_a_window_begins_with_the_first(counted):
+    counted.incr("a", 60)
+    ends_at = counted.get_expiry("a")
+    counted.incr("a", 60)
+    assert counted.get_expiry("a") == ends_at
+
+
+def test_a_window_ends(counted):
+    counted.incr("a", 0.2)
+    time.sleep(0.25)
+    assert counted.get("a") == 0
+    assert counted.incr("a", 60) == 1
+
+
+def test_a_clock_that_was_set_back_begins_anew(counted):
+    counted.incr("a", 3600)
+    assert counted.incr("a", 60) == 1
+
+
+def test_it_is_of_one_size_and_forgets_nobody_who_comes_often(counted, tmp_path):
+    for _ in range(50):
+        counted.incr("often", 3600)
+    for number in range(counters.BUCKETS * counters.PLACES + 20_000):
+        counted.incr(f"stranger {number}", 3600)
+    assert counted.get("often") == 50
+    assert os.stat(tmp_path / "limits").st_size == FILE_BYTES
+
+
+def test_ten_thousand_tokens_and_addresses_have_their_places(counted):
+    keys = [f"{what} {number}" for what in ("token", "address") for number in range(10_000)]
+    for _ in range(2):
+        for key in keys:
+            counted.incr(key, 3600)
+    lost = sum(counted.get(key) != 2 for key in keys)
+    assert lost == 0
+
+
+def test_a_file_that_is_removed_or_damaged_is_begun_anew(counted, tmp_path):
+    counted.incr("a", 60)
+    os.remove(tmp_path / "limits")
+    assert counted.incr("a", 60) == 1
+    (tmp_path / "limits").write_bytes(os.urandom(1000))
+    assert counted.incr("a", 60) in (1, 2)
+
+
+PROGRAM = """
+import sys
+from marketplace.store.counters import CounterFile
+counted = CounterFile(sys.argv[1])
+for _ in range(500):
+    counted.incr("a", 3600)
+"""
+
+
+def test_processes_lose_no_count(counted, tmp_path):
+    command = [sys.executable, "-c", PROGRAM, f"file:{tmp_path}/limits"]
+    processes = [subprocess.Popen(command) for _ in range(4)]
+    assert [process.wait() for process in processes] == [0] * 4
+    assert counted.get("a") == 2000

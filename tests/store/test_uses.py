@@ -1,0 +1,113 @@
+"""When a token was last used: to the hour, and never written on a request's way."""
+
+import time
+
+import pytest
+
+from marketplace import times
+from marketplace.store import access_tokens, queries, uses
+from marketplace.store.database import read
+from tests.conftest import authorized_client
+from tests.network import PATIENCE_SECONDS
+
+
+def last_used(app):
+    with app.app_context():
+        [row] = queries.list_access_tokens(read())
+    return row["last_used_at"]
+
+
+def this_hour():
+    now = times.now()
+    return times.to_iso(now - now % (3600 * times.SECOND))
+
+
+def listed(app):
+    return app.test_cli_runner().invoke(args=["token", "list"]).output
+
+
+def test_it_is_written_after_a_while(app, monkeypatch):
+    monkeypatch.setattr(uses, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(uses, "_waiting", None)
+    client = authorized_client(app, "read")
+    assert "  never used  expires" in listed(app)
+    before = this_hour()
+    assert client.get("/v1/orderbook").status_code == 200
+    started = time.monotonic()
+    while last_used(app) is None:
+        assert time.monotonic() - started < PATIENCE_SECONDS
+        time.sleep(0.02)
+    assert last_used(app) in (before, this_hour())
+    assert f"  last used {last_used(app)[:13]}Z  expires" in listed(app)
+
+
+def test_no_request_writes(app):
+    client = authorized_client(app, "read", "write")
+    stamp = app.extensions["database"].stamp()
+    for _ in range(3):
+        assert client.get("/v1/orderbook").status_code == 200
+        assert client.post("/v1/add", json={}).status_code == 422
+    assert app.extensions["database"].stamp() == stamp
+    assert last_used(app) is None
+    assert app.extensions["uses"].write()
+    assert last_used(app) is not None
+
+
+def test_a_kept_answer_is_a_use(app):
+    client = authorized_client(app, "read")
+    noted = app.extensions["uses"]
+    client.get("/v1/orderbook")
+    assert noted.write()
+    with app.app_context(), app.extensions["database"].write() as db:
+        db.execute("UPDATE access_token SET last_used_at = NULL")
+    client.get("/v1/orderbook")
+    noted._noted.clear()  # as in the next hour
+    client.get("/v1/orderbook")
+    assert noted.write()
+    assert last_used(app) is not None
+
+
+def test_what_failed_is_no_use(app):
+    authorized_client(app, "read")
+    app.test_client().get("/v1/orderbook", headers={"Authorization": "Bearer wrong"})
+    assert app.extensions["uses"].write()
+    assert last_used(app) is None
+
+
+def test_an_earlier_hour_never_wins(app):
+    authorized_client(app, "read").get("/v1/orderbook")
+    app.extensions["uses"].write()
+    used_at = last_used(app)
+    with app.app_context(), app.extensions["database"].write() as db:
+        [row] = queries.list_access_tokens(read())
+        assert not queries.mark_access_token_used(db, row["hash"], "2020-01-01T00:00:00.000000000Z")
+        assert not queries.mark_access_token_used(db, row["hash"], used_at)
+    assert last_used(app) == used_at
+
+
+@pytest.mark.once("one writer at a time")
+def test_a_locked_database_loses_nothing(app):
+    client = authorized_client(app, "read")
+    client.get("/v1/orderbook")
+    database = app.extensions["database"]
+    blocker = database._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    database.connection.execute("PRAGMA busy_timeout = 50")
+    assert not app.extensions["uses"].write()
+    blocker.close()
+    assert app.extensions["uses"].write()
+    assert last_used(app) is not None
+
+
+@pytest.mark.once("it is the memory that is counted")
+def test_ten_thousand_tokens_are_written_at_once(app):
+    with app.app_context():
+        for number in range(20):
+            access_tokens.create(f"token {number}", ("read",), 3600)
+        rows = queries.list_access_tokens(read())
+    for row in rows:
+        app.extensions["uses"].note(row["hash"], time.time())
+    for number in range(10_000):
+        app.extensions["uses"].note(f"{number}", time.time())
+    assert app.extensions["uses"].write()
+    assert not app.extensions["uses"]._unwritten
