@@ -32,7 +32,7 @@ HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit"
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 
 # In the WSGI environment: the Bearer of the request, set by authenticate(), or here before it is asked;
-# the name of its access token; and each Look that the answer is made of.
+# and each Look that the answer is made of.
 BEARER = "marketplace.bearer"
 LOOKS = "marketplace.looks"
 

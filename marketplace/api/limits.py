@@ -18,6 +18,7 @@ from limits import (
     RateLimitItemPerSecond,
 )
 
+from marketplace.counts import count
 from marketplace.environ import TOKEN
 from marketplace.errors import LimitExceeded, StartRefused
 from marketplace.store import counters  # noqa: F401 - it is the store of addresses that begin with file:
@@ -84,6 +85,7 @@ class Limits:
         limit = f"{who} may {what} {_words(item)}"
         if is_first:
             current_app.logger.warning("%s: what is more is answered 429 for %d s", limit, seconds)
+        count("requests_limited", by="address" if who.startswith("The address") else "token")
         raise LimitExceeded(limit, seconds)
 
     def _note_whole(self) -> None:

@@ -9,6 +9,7 @@ import threading
 import weakref
 from pathlib import Path
 
+from marketplace.counts import count
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.images import LENGTH, SECONDS, ImageUnusable, Optimised
 from marketplace.ledger.turns import Turns
@@ -32,6 +33,9 @@ class ImageSlow(Exception):
     """It takes longer than it was given, and may well be done by who gives it LONG_SECONDS."""
 
 
+OUTCOMES = {ImageUnusable: "unusable", ImagesBusy: "busy", ImageSlow: "slow", TimeIsUp: "slow"}
+
+
 class Decoder:
     """One decoding process, begun when it is first needed, in whichever process of the service needs it."""
 
@@ -53,8 +57,15 @@ class Decoder:
             patience = min(PATIENCE_SECONDS, patience)
         with self._turns.turn(key, patience) as is_ours:
             if not is_ours:
+                count("images", outcome="busy")
                 raise ImagesBusy("too many images are being decoded")
-            return self._decode(content, deadline, seconds)
+            try:
+                optimised = self._decode(content, deadline, seconds)
+            except tuple(OUTCOMES) as error:
+                count("images", outcome=OUTCOMES[type(error)])
+                raise
+            count("images", outcome="made")
+            return optimised
 
     def _decode(self, content: bytes, deadline: Deadline, seconds: float) -> Optimised:
         is_late = threading.Event()
@@ -92,6 +103,7 @@ class Decoder:
                 env=os.environ | ALLOCATOR,
             )
             self._owner = os.getpid()
+            count("decoders")
             self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
         return self._process
 
@@ -124,6 +136,8 @@ class Decoder:
         if self._process is not None:
             self._finalizer()
             self._process = None
+            if self._owner == os.getpid():
+                count("decoders", -1)
 
 
 def _kill(process: subprocess.Popen, is_late: threading.Event) -> None:

@@ -10,6 +10,7 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import islice
 from typing import Any
 
@@ -148,7 +149,8 @@ class MirrorNode:
 
     def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
         address = Address(self._base_url + path, is_ours=True)
-        asked = self._pool.submit(self._get_patiently, address, deadline)
+        # In the context of the application: for it the thread counts.
+        asked = self._pool.submit(copy_context().run, self._get_patiently, address, deadline)
         try:
             answer = asked.result(deadline.remaining())
         except (TimeIsUp, TimeoutError):
