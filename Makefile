@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis load nginx container lint format clean
+.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -55,6 +55,10 @@ browser:
 # TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin make test
 postgresql:
 	@$(call debian,pg_lsclusters,postgresql)
+
+# Debian's Prometheus, for tests/operator/test_board.py; without it, make test skips these.
+prometheus:
+	@$(call debian,promtool,prometheus)
 
 # Debian's Redis, for tests/api/test_limits.py; without it, make test skips these.
 redis:

@@ -8,15 +8,17 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 __version__ = "0.2.0"
 
-from marketplace import demo, ledger, sandbox, settings, store
+from marketplace import counts, demo, ledger, sandbox, settings, store
 from marketplace import operator as operators
 from marketplace.api import (
     authentication,
     cors,
+    counted,
     kept,
     limits,
     listings,
     media,
+    metrics,
     nfts,
     orderbook,
     reference,
@@ -65,6 +67,7 @@ def create_app(
         app.json.sort_keys = False
         is_sandbox = app.config["NETWORK"] == "sandbox"
 
+        counts.init_app(app)
         store.init_app(app)
         adapters = sandbox.init_app(app) if is_sandbox else {}
         operators.init_app(app)
@@ -72,12 +75,14 @@ def create_app(
         wire.init_app(app)
         limits.init_app(app)
         authentication.init_app(app, authenticate)
+        metrics.init_app(app)
 
         prefix = app.config["API_PREFIX"]
         api = Api(app, prefix)
         for module in (nfts, users, orderbook, listings):
             api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
-        api.register_blueprint(status.blp)
+        for module in (status, metrics):
+            api.register_blueprint(module.blp)
         app.register_blueprint(media.blp)
         reference.init_app(app, is_home=not is_sandbox)
         if is_sandbox:
@@ -89,4 +94,5 @@ def create_app(
             app.wsgi_app = ProxyFix(
                 app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
             )
+        counted.init_app(app)
         return app

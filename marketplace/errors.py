@@ -7,7 +7,7 @@ MarketplaceError
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
-    DatabaseUnreachable 503, TooBusy 503
+    DatabaseUnreachable 503, TooBusy 503, NotReady 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -253,3 +253,15 @@ class DatabaseUnreachable(MarketplaceError):
 
     def __str__(self) -> str:
         return f"The database can not be reached: {self.reason}"
+
+
+class NotReady(MarketplaceError):
+    """Asked for by whoever sends requests elsewhere then; the service answers all the same."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, reason: str, seconds: int) -> None:
+        super().__init__(
+            f"Not ready: {reason}, and MARKETPLACE_READY_SYNC_SECONDS is {seconds}",
+            headers={"Retry-After": "30"},
+        )

@@ -215,7 +215,7 @@ def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], 
 
 def _path(value: str) -> str:
     if not value.strip():
-        raise ValueError("is not a file")
+        raise ValueError("is not a path")
     return value
 
 
@@ -243,6 +243,8 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
+    "METRICS_DIR": Setting(_path, lambda s: _beside_database(s, ".metrics")),
+    "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
     "WRITES_AT_ONCE": Setting(_integer(1, 1000), "5"),
     "WRITE_LIMIT": Setting(parse_rate, _off_in_sandbox("600/m")),
     "FAILED_LIMIT": Setting(parse_rate, _off_in_sandbox("30/m")),

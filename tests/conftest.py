@@ -89,6 +89,7 @@ def settings(folder):
     return {
         "DATABASE_URL": database_url(folder),
         "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
+        "METRICS_DIR": f"{folder}/metrics",
         "LIMITS_URL": f"file:{folder}/limits",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",

@@ -160,6 +160,7 @@ class World:
         return create_app(
             DATABASE_URL=database_url(folder, name),
             MIRROR_NODE_PACE_FILE=f"{folder}/pace",
+            METRICS_DIR=f"{folder}/metrics",
             LIMITS_URL=f"file:{folder}/limits",
             SANDBOX_DATABASE_URL=f"sqlite:///{folder}/ledger.db",
             MEDIA_URL=f"file:{folder}/media",

@@ -33,6 +33,7 @@ def run_flask(folder, *arguments, **settings):
     defaults = {
         "DATABASE_URL": database_url(folder),
         "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
+        "METRICS_DIR": f"{folder}/metrics",
         "LIMITS_URL": f"file:{folder}/limits",
         "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
         "MEDIA_URL": f"file:{folder}/media",
@@ -92,28 +93,28 @@ class Service:
 
 
 @contextmanager
-def serve(folder, *arguments, configuration=CONFIGURATION, **settings):
-    """Start gunicorn, and stop it at the end."""
+def serve(folder, *arguments, configuration=CONFIGURATION, output=None, **settings):
+    """Start gunicorn, and stop it at the end. What it prints goes to a file of its own, or to ``output``."""
     with reserved_port() as port:
-        yield from _serve(folder, port, arguments, configuration, settings)
+        yield from _serve(folder, port, arguments, configuration, output, settings)
 
 
-def _serve(folder, port, arguments, configuration, settings):
+def _serve(folder, port, arguments, configuration, output, settings):
     defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
     environ = environment(**defaults | settings)
     service = Service(folder, port, environ)
     # Not a pipe: one that nobody empties stops who writes much into it.
     with tempfile.TemporaryFile("w+") as service.log:
-        yield from _run(service, configuration, arguments)
+        yield from _run(service, configuration, arguments, output or service.log)
 
 
-def _run(service, configuration, arguments):
+def _run(service, configuration, arguments, output):
     folder, port = service.folder, service.port
     service.process = subprocess.Popen(
         ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments],
         cwd=folder,
         env=service.environ,
-        stdout=service.log,
+        stdout=output,
         stderr=subprocess.STDOUT,
     )
     try:

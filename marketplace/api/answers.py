@@ -8,6 +8,8 @@ from typing import NamedTuple
 
 from werkzeug.http import parse_accept_header, parse_etags, quote_etag
 
+from marketplace.environ import ROUTE
+
 MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: it has no ETag
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
@@ -26,11 +28,12 @@ class Form(NamedTuple):
 
 
 class WholeAnswer:
-    """A whole 200, and its compressed form once somebody asked for it."""
+    """A whole 200, the route that it was found by, and its compressed form once somebody asked for it."""
 
-    __slots__ = ("_gzipped", "_plain")
+    __slots__ = ("_gzipped", "_plain", "_route")
 
-    def __init__(self, headers: list[tuple[str, str]], body: bytes) -> None:
+    def __init__(self, headers: list[tuple[str, str]], body: bytes, route: str) -> None:
+        self._route = route
         own = [(name, value) for name, value in headers if name != "Content-Length"]
         tag = hashlib.blake2b(body, digest_size=16)
         tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
@@ -43,6 +46,7 @@ class WholeAnswer:
         return 2 * len(self._plain.body)
 
     def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        environ[ROUTE] = self._route
         tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
         # A list of its own each time: a layer in front may add to it.
         headers = [*headers, ("ETag", quote_etag(tag))]
@@ -99,7 +103,7 @@ def ask(application, environ: dict) -> WholeAnswer | PassedAnswer:
     if status.startswith("200 "):
         body, chunks = _read_up_to(chunks, MAX_WHOLE_BYTES)
         if chunks is None:
-            return WholeAnswer(headers, body)
+            return WholeAnswer(headers, body, environ.get(ROUTE, "none"))
     return PassedAnswer(status, headers, chunks)
 
 

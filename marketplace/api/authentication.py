@@ -12,9 +12,10 @@ from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.kept import BEARER, CALLER, Bearer, Look
+from marketplace.api.kept import BEARER, Bearer, Look
 from marketplace.api.limits import RATE
 from marketplace.api.waiting import one_write
+from marketplace.environ import TOKEN
 from marketplace.errors import NotAuthenticated, ScopeMissing
 from marketplace.store import queries
 from marketplace.store.access_tokens import hash_token
@@ -39,7 +40,7 @@ def authenticate(request: Request, scope: str) -> bool:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
-    request.environ[CALLER], request.environ[RATE] = row["name"], row["rate"]
+    request.environ[TOKEN], request.environ[RATE] = row["name"], row["rate"]
     current_app.extensions["uses"].note(token_hash, time.time())
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)

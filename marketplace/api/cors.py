@@ -21,7 +21,7 @@ def init_app(app: Flask) -> None:
         origins="*" if origins == ("*",) else [re.compile(rf"{re.escape(o)}\Z") for o in origins],
         methods=["GET", "HEAD", "POST"],
         allow_headers=["Authorization", "Content-Type", "If-None-Match"],
-        expose_headers=["Link", "Retry-After", "WWW-Authenticate", "ETag"],
+        expose_headers=["Link", "Retry-After", "WWW-Authenticate", "ETag", "X-Request-ID"],
         max_age=PREFLIGHT_SECONDS,
         send_wildcard=True,
         always_send=False,

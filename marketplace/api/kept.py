@@ -21,17 +21,19 @@ from typing import Any, NamedTuple
 from flask import Flask, request
 
 from marketplace.api.answers import WholeAnswer, ask
+from marketplace.counts import Counts, key_of
+from marketplace.environ import KEPT, TOKEN
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
 from marketplace.store.uses import Uses
 
 MAX_KEPT_BYTES = 64 * 1024 * 1024
+HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit", "miss"))
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 
 # In the WSGI environment: the Bearer of the request, set by authenticate(), or here before it is asked;
-# the name of its access token; and each Look that the answer is made of.
+# and each Look that the answer is made of.
 BEARER = "marketplace.bearer"
-CALLER = "marketplace.token"
 LOOKS = "marketplace.looks"
 
 
@@ -96,7 +98,8 @@ class _Kept:
 class _Memory:
     """All that is kept, up to so many bytes: beyond them the oldest is forgotten."""
 
-    def __init__(self) -> None:
+    def __init__(self, counts: Counts) -> None:
+        self._counts = counts
         self._kept: OrderedDict[Hashable, _Kept] = OrderedDict()
         self._size = 0
         self._lock = threading.Lock()
@@ -112,26 +115,34 @@ class _Memory:
             while self._size > MAX_KEPT_BYTES:
                 _, oldest = self._kept.popitem(last=False)
                 self._size -= oldest.size
+            self._counts.put(("kept_answers",), len(self._kept))
+            self._counts.put(("kept_answers_bytes",), self._size)
 
 
 class KeptAnswers:
     """The layer. Where a host brings its own authentication, nothing is kept: it is asked each time."""
 
     def __init__(
-        self, application, prefix: str, database: Engine, uses: Uses, may_keep: bool
+        self,
+        application,
+        prefix: str,
+        database: Engine,
+        uses: Uses,
+        counts: Counts,
+        may_keep: bool,
     ) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._database = database
         self._uses = uses
         self._may_keep = may_keep
-        self._memory = _Memory()
+        self._memory = _Memory(counts)
 
     def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        for found in (BEARER, CALLER, LOOKS):
+        for found in (BEARER, TOKEN, LOOKS):
             environ.pop(found, None)  # by another service of the same host
         stamp = self._database.stamp() if self._may_keep else None
         if stamp is None:
@@ -141,12 +152,14 @@ class KeptAnswers:
         authorization = environ.get("HTTP_AUTHORIZATION")
         bearer = self._find(authorization, stamp)
         if bearer is not None and (now := time.time()) < bearer.expires_at:
-            environ[CALLER] = bearer.look.row["name"]
+            environ[TOKEN] = bearer.look.row["name"]
             self._uses.note(bearer.look.row["hash"], now)
             answer = self._find(key, stamp)
             if answer is not None:
+                environ[KEPT] = HIT
                 return answer.send(environ, start_response)
             environ[BEARER] = bearer
+        environ[KEPT] = MISS
         answer = ask(self._application, environ)
         if isinstance(answer, WholeAnswer) and BEARER in environ and _is_short(authorization, *key):
             if environ[BEARER] is not bearer:
@@ -173,5 +186,6 @@ def init_app(app: Flask, *, may_keep: bool) -> None:
         app.config["API_PREFIX"],
         app.extensions["database"],
         app.extensions["uses"],
+        app.extensions["counts"],
         may_keep,
     )

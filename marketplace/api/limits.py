@@ -18,7 +18,8 @@ from limits import (
     RateLimitItemPerSecond,
 )
 
-from marketplace.api.kept import CALLER
+from marketplace.counts import count
+from marketplace.environ import TOKEN
 from marketplace.errors import LimitExceeded, StartRefused
 from marketplace.store import counters  # noqa: F401 - it is the store of addresses that begin with file:
 
@@ -55,7 +56,7 @@ class Limits:
 
     def count_write(self) -> None:
         """Count an authenticated request that writes. Raises LimitExceeded."""
-        name, own_rate = request.environ.get(CALLER), request.environ.get(RATE)
+        name, own_rate = request.environ.get(TOKEN), request.environ.get(RATE)
         if name is not None:
             self._count(own_rate or self._write, f"The access token {name}", "write")
         if own_rate is None:  # or its rate would be that of its address
@@ -84,6 +85,7 @@ class Limits:
         limit = f"{who} may {what} {_words(item)}"
         if is_first:
             current_app.logger.warning("%s: what is more is answered 429 for %d s", limit, seconds)
+        count("requests_limited", by="address" if who.startswith("The address") else "token")
         raise LimitExceeded(limit, seconds)
 
     def _note_whole(self) -> None:

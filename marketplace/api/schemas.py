@@ -264,11 +264,33 @@ class ListingTransactionSchema(Schema):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
 
 
+class StatusQuery(Schema):
+    """What of the status is asked for; each is there or not, whatever its value."""
+
+    alive = fields.String(
+        load_default=None,
+        allow_none=True,
+        metadata={
+            "description": "Only whether the service answers: the database is not asked",
+        },
+    )
+    ready = fields.String(
+        load_default=None,
+        allow_none=True,
+        metadata={
+            "description": "A 503 also where the last round of the watcher is too long ago",
+        },
+    )
+
+
 class StatusSchema(Schema):
     version = fields.String(required=True, metadata=described("Version of this service", "0.1.0"))
     network = fields.String(required=True, metadata=described("Hedera network", "sandbox"))
     database = fields.String(
-        required=True, metadata=described("Whether the database answers", "reachable")
+        required=True,
+        metadata=described(
+            "reachable, or not asked; a 503 says that it does not answer", "reachable"
+        ),
     )
     mirror_node_rate = fields.Integer(
         data_key="mirrorNodeRate",

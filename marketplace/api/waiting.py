@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from flask import Flask, current_app, request
 
 from marketplace.api import refusals
+from marketplace.counts import Counts, count
 from marketplace.errors import TooBusy
 
 # Writes come in bursts, and most are done in milliseconds: a short wait, only as long as that is so.
@@ -67,10 +68,11 @@ class RefusedAtOnce:
     Those of a page of another origin are refused in the application, which writes what the browser asks for.
     """
 
-    def __init__(self, application, prefix: str, writes: Waiting) -> None:
+    def __init__(self, application, prefix: str, writes: Waiting, counts: Counts) -> None:
         self._application = application
         self._prefix = f"{prefix}/v1/"
         self._writes = writes
+        self._counts = counts
         error = TooBusy()
         self._body = json.dumps(refusals.body(error.status, error.message)).encode()
         self._status = f"{error.status.value} {error.status.phrase}"
@@ -87,6 +89,7 @@ class RefusedAtOnce:
             and "HTTP_ORIGIN" not in environ
             and self._writes.is_full(find_caller(environ))
         ):
+            self._counts.add(("writes_refused",))
             start_response(self._status, [*self._headers])
             return [self._body]
         return self._application(environ, start_response)
@@ -96,7 +99,9 @@ def init_app(app: Flask) -> None:
     writes = Waiting(app.config["WRITES_AT_ONCE"])
     app.extensions["writes"] = writes
     app.extensions["images"] = Waiting(IMAGES_AT_ONCE)
-    app.wsgi_app = RefusedAtOnce(app.wsgi_app, app.config["API_PREFIX"], writes)
+    app.wsgi_app = RefusedAtOnce(
+        app.wsgi_app, app.config["API_PREFIX"], writes, app.extensions["counts"]
+    )
 
 
 def find_caller(environ: dict) -> str:
@@ -105,6 +110,16 @@ def find_caller(environ: dict) -> str:
     return words[-1] if words else environ.get("REMOTE_ADDR", "")
 
 
-def one_write():
+@contextmanager
+def one_write() -> Iterator[None]:
     """Let the request be one of the writes under way: ``with one_write():``. Raises TooBusy."""
-    return current_app.extensions["writes"].one(find_caller(request.environ))
+    try:
+        with current_app.extensions["writes"].one(find_caller(request.environ)):
+            count("writes_under_way")
+            try:
+                yield
+            finally:
+                count("writes_under_way", -1)
+    except TooBusy:
+        count("writes_refused")
+        raise

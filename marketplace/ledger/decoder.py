@@ -10,6 +10,7 @@ import threading
 import weakref
 from pathlib import Path
 
+from marketplace.counts import count
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.images import LENGTH, SECONDS, ImageUnusable, Optimised
 from marketplace.ledger.turns import Turns
@@ -40,6 +41,9 @@ class ImageSlow(Exception):
     """It takes longer than it was given, and may well be done by who gives it LONG_SECONDS."""
 
 
+OUTCOMES = {ImageUnusable: "unusable", ImagesBusy: "busy", ImageSlow: "slow", TimeIsUp: "slow"}
+
+
 class Decoder:
     """One decoding process, begun when it is first needed, in whichever process of the service needs it."""
 
@@ -60,8 +64,16 @@ class Decoder:
         patience = min(PATIENCE_SECONDS if is_quick else math.inf, deadline.remaining())
         with self._turns.turn(key, patience) as is_ours:
             if not is_ours:
+                count("images", outcome="busy")
                 raise ImagesBusy("too many images are being decoded")
-            return self._decode(content, deadline, seconds, TURN_SECONDS if is_quick else math.inf)
+            try:
+                at_most = TURN_SECONDS if is_quick else math.inf
+                optimised = self._decode(content, deadline, seconds, at_most)
+            except tuple(OUTCOMES) as error:
+                count("images", outcome=OUTCOMES[type(error)])
+                raise
+            count("images", outcome="made")
+            return optimised
 
     def _decode(
         self, content: bytes, deadline: Deadline, seconds: float, at_most: float
@@ -98,6 +110,7 @@ class Decoder:
                 env=os.environ | ALLOCATOR,
             )
             self._owner = os.getpid()
+            count("decoders")
             self._finalizer = weakref.finalize(self, _end, self._process, self._owner)
         return self._process
 
@@ -128,6 +141,8 @@ class Decoder:
         if self._process is not None:
             self._finalizer()
             self._process = None
+            if self._owner == os.getpid():
+                count("decoders", -1)
 
 
 def _kill(process: subprocess.Popen, is_late: threading.Event) -> None:

@@ -10,11 +10,13 @@ import re
 import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextvars import copy_context
 from itertools import islice
 from typing import Any
 
 from marshmallow import Schema, ValidationError
 
+from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
 from marketplace.ledger import answers
@@ -147,7 +149,8 @@ class MirrorNode:
 
     def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
         address = Address(self._base_url + path, is_ours=True)
-        asked = self._pool.submit(self._get_patiently, address, deadline)
+        # In the context of the application: for it the thread counts.
+        asked = self._pool.submit(copy_context().run, self._get_patiently, address, deadline)
         try:
             answer = asked.result(deadline.remaining())
         except (TimeIsUp, TimeoutError):
@@ -173,16 +176,19 @@ class MirrorNode:
             self._pace.wait(deadline)
             try:
                 answer = self._fetcher.get(address, max_bytes=MAX_ANSWER_BYTES, deadline=deadline)
+                count("mirror_node_requests", outcome=_outcome(answer.status))
                 if answer.status not in TRANSIENT:
                     return answer
                 reason, asked = f"status {answer.status}", _retry_after(answer)
             except Unfetchable:
                 raise
             except FetchError as error:
+                count("mirror_node_requests", outcome="silent")
                 reason, asked = str(error), 0
             pause = max(2 * pause, asked)
             if attempt == ATTEMPTS or pause > deadline.remaining():
                 break
+            count("mirror_node_retries")
             time.sleep(pause)
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
 
@@ -212,7 +218,13 @@ def _name(document: Any) -> str:
     return f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} "
 
 
+def _outcome(status: int) -> str:
+    """What is counted of an answer: 429 alone, others by their hundred."""
+    return "429" if status == 429 else f"{status // 100}xx"
+
+
 def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:
+    count("mirror_node_nonsense")
     return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 

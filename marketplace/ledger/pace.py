@@ -6,6 +6,7 @@ import struct
 import time
 from pathlib import Path
 
+from marketplace.counts import count
 from marketplace.errors import StartRefused
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 
@@ -29,8 +30,9 @@ class Pace:
 
     def wait(self, deadline: Deadline) -> None:
         """Wait for one's turn. Raises TimeIsUp where it would come too late: then it is not taken."""
-        pause = self._take_turn(deadline.remaining())
-        time.sleep(max(pause, 0))
+        pause = max(self._take_turn(deadline.remaining()), 0)
+        count("mirror_node_wait_seconds", pause)
+        time.sleep(pause)
 
     def _take_turn(self, patience: float) -> float:
         """Take the next turn, and return in how many seconds it is."""

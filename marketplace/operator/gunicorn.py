@@ -8,6 +8,7 @@ import logging
 import os
 import socket
 import struct
+from contextlib import suppress
 
 from marketplace.operator import requestlog, startup
 from marketplace.operator.command import say
@@ -59,9 +60,11 @@ def when_ready(server):
         drop_silent_clients(listener.sock)
     logging.getLogger("gunicorn.error").addFilter(tell_briefly)
     app = server.app.wsgi()
-    requestlog.init_server(app.config["ACCESS_LOG"])
+    write_access_log(app)
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
-    say(startup.describe(app, addresses))  # at once, or each worker would print it, too
+    # A full disk behind standard output keeps nobody from being served.
+    with suppress(OSError):
+        say(startup.describe(app, addresses))  # at once, or each worker would print it, too
 
     # What lives as long as the workers is looked through once, and never again by a collection of theirs.
     gc.collect()
@@ -70,7 +73,12 @@ def when_ready(server):
 
 def on_reload(server):
     """After SIGHUP, which made the access log's handlers anew."""
-    requestlog.init_server(server.app.wsgi().config["ACCESS_LOG"])
+    write_access_log(server.app.wsgi())
+
+
+def write_access_log(app):
+    counts = app.extensions["counts"]
+    requestlog.init_server(app.config["ACCESS_LOG"], lambda: counts.add(("log_lines_lost",)))
 
 
 def drop_silent_clients(sock):

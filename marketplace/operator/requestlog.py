@@ -2,10 +2,13 @@
 
 import json
 import logging
+from collections.abc import Callable
 
 from marketplace import times
+from marketplace.environ import REQUEST, TOKEN
 
 LOGGER = "gunicorn.access"
+LINE = "{time} {client} {method} {path} {status} {bytes} B {ms} ms {request} {token}"
 
 
 def destination(form: str) -> str | None:
@@ -27,14 +30,19 @@ class RequestFormatter(logging.Formatter):
             "status": int(atoms["s"]),
             "bytes": atoms["B"],
             "ms": atoms["D"] / 1000,
-            "agent": atoms["a"].replace('\\"', '"'),  # gunicorn escapes quotes
+            "agent": _unescaped(atoms["a"]),
+            "request": atoms[f"{{{REQUEST}}}e"],
+            "token": _unescaped(atoms[f"{{{TOKEN}}}e"]),
         }
+
+
+def _unescaped(text: str) -> str:
+    return text.replace('\\"', '"')  # gunicorn escapes quotes
 
 
 class TextFormatter(RequestFormatter):
     def format(self, record: logging.LogRecord) -> str:
-        fields = self.fields(record)
-        return "{time} {client} {method} {path} {status} {bytes} B {ms} ms".format_map(fields)
+        return LINE.format_map(self.fields(record))
 
 
 class JsonFormatter(RequestFormatter):
@@ -45,8 +53,13 @@ class JsonFormatter(RequestFormatter):
 FORMATTERS = {"text": TextFormatter, "json": JsonFormatter}
 
 
-def init_server(form: str) -> None:
-    """Have gunicorn's access log written in this form: text, json or off."""
+def init_server(form: str, count_lost: Callable[[], None]) -> None:
+    """Have gunicorn's access log written in this form: text, json or off.
+
+    A line that can not be written, as on a full disk, is counted. By itself logging would write a traceback
+    for each, beside what has no room.
+    """
     if form in FORMATTERS:
         for handler in logging.getLogger(LOGGER).handlers:
             handler.setFormatter(FORMATTERS[form]())
+            handler.handleError = lambda record: count_lost()

@@ -12,6 +12,7 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace import __version__
 from marketplace.api.blueprint import Api
+from marketplace.api.counted import name_routes
 from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
@@ -38,6 +39,7 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
 
     upgrade_at_once(database, is_ours)
     sandbox = create_sandbox(app.config["SANDBOX_DATABASE_URL"], app.config["MAX_CONTENT_LENGTH"])
+    name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
     app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
     app.cli.add_command(commands.cli)

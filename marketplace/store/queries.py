@@ -1,6 +1,7 @@
 """All SQL, by hand: one function, one statement, in the subset SQLite and PostgreSQL share.
 
-The name tells the shape: get_ a row or None, list_ rows, insert_ and mark_ the row written or None.
+The name tells the shape: get_ a row or None, list_ rows, insert_ and mark_ the row written or None,
+count_ a number.
 """
 
 # NFTs
@@ -99,6 +100,14 @@ def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no)
         "serial_no": serial_no,
     }
     return db.execute(sql, parameters).fetchall()
+
+
+def count_listed(db):
+    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1").fetchone()["n"]
+
+
+def count_incomplete(db):
+    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE retry_at IS NOT NULL").fetchone()["n"]
 
 
 def list_serial_numbers(db, token, low, high):
@@ -239,6 +248,12 @@ def list_prepared_listings(db, token, serial_no, account_id, limit):
         "limit": limit,
     }
     return db.execute(sql, parameters).fetchall()
+
+
+def count_open_preparations(db, now):
+    # Read in an index alone; what has ended is forgotten after some hours.
+    sql = "SELECT COUNT(*) AS n FROM prepared_listing WHERE expires_at > :now"
+    return db.execute(sql, {"now": now}).fetchone()["n"]
 
 
 def mark_result(db, transaction_id, result):

@@ -5,7 +5,7 @@ import os
 import threading
 import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -199,6 +199,15 @@ class Database(Engine):
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+
+    def size(self) -> int:
+        """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
+        self._require_same_file()
+        size = 0
+        for name in (self.name, f"{self.name}-wal"):
+            with suppress(FileNotFoundError):
+                size += os.stat(name).st_size
+        return size
 
     def copy(self, target: Path) -> None:
         """Copy all of it, as it is at one moment, to another file. Writers do not wait meanwhile.

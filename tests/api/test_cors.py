@@ -40,7 +40,7 @@ def test_a_preflight_asks_for_no_token(app):
             "Allow-Origin": DAPP,
             "Allow-Headers": "authorization, content-type, if-none-match",
             "Allow-Methods": "GET, HEAD, POST",
-            "Expose-Headers": "ETag, Link, Retry-After, WWW-Authenticate",
+            "Expose-Headers": "ETag, Link, Retry-After, WWW-Authenticate, X-Request-ID",
             "Max-Age": "3600",
         }
         assert "Origin" in r.headers["Vary"]

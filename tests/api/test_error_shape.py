@@ -95,7 +95,8 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
         r = client.get("/broken")
     body = assert_error(r, 500, "Something went wrong here")
     assert "hunter2" not in str(body)
-    assert [record.message for record in caplog.records] == ["Exception on /broken [GET]"]
+    logged = f"Exception on /broken [GET] (request {r.headers['X-Request-ID']})"
+    assert [record.message for record in caplog.records] == [logged]
 
 
 def test_every_domain_error_has_its_own_status():

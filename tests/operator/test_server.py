@@ -149,10 +149,24 @@ def test_the_access_log_keeps_secrets(tmp_path, form):
     [line] = lines
     assert token not in line
     if form == "text":
-        assert re.fullmatch(r"20\S+Z 127.0.0.1 GET /v1/orderbook 200 \d+ B [0-9.]+ ms", line), line
+        pattern = r"20\S+Z 127.0.0.1 GET /v1/orderbook 200 \d+ B [0-9.]+ ms"
+        assert re.fullmatch(rf"{pattern} [0-9a-f]+-[0-9a-f]+ the sandbox's own", line), line
         return
     fields = json.loads(line)
-    assert list(fields) == ["time", "client", "method", "path", "status", "bytes", "ms", "agent"]
+    names = [
+        "time",
+        "client",
+        "method",
+        "path",
+        "status",
+        "bytes",
+        "ms",
+        "agent",
+        "request",
+        "token",
+    ]
+    assert list(fields) == names
+    assert fields["token"] == "the sandbox's own"
     assert fields["path"] == "/v1/orderbook"
     assert fields["agent"] == 'a "b" \\ c'
     assert '"path": "/sandbox/openapi.json"' in service.output
@@ -165,6 +179,42 @@ def test_the_access_log_keeps_secrets_after_a_reload_too(tmp_path):
         service.get("/sandbox/openapi.json?secret=1").close()
     [line] = [line for line in service.output.splitlines() if "/sandbox/openapi.json" in line]
     assert json.loads(line)["path"] == "/sandbox/openapi.json"
+
+
+def test_the_access_log_names_token_and_request(tmp_path):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json", TRUSTED_PROXIES=1) as service:
+        token = service.flask("token", "create", 'a "shop"').stdout.strip()
+        bearer = {"Authorization": f"Bearer {token}"}
+        for _ in range(3):  # the last of them are kept
+            service.get("/v1/orderbook", **bearer, **{"X-Request-ID": "proxy-7"}).close()
+        with pytest.raises(HTTPError) as refused:
+            service.get("/v1/nft/0.0.1/1", **bearer)
+        refused.value.close()
+        service.get("/reference").close()
+    lines = [json.loads(line) for line in service.output.splitlines() if line[:1] == "{"]
+    kept = [line for line in lines if line["path"] == "/v1/orderbook"]
+    assert [(line["token"], line["request"]) for line in kept] == [('a "shop"', "proxy-7")] * 3
+    [error] = [line for line in lines if line["status"] == 404]
+    assert error["request"] == refused.value.headers["X-Request-ID"]
+    [page] = [line for line in lines if line["path"] == "/reference"]
+    assert page["token"] == "-"
+    assert token not in service.output
+
+
+def test_a_log_without_room_breaks_no_answer(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        token = service.flask("token", "create", "p", "--scope", "metrics").stdout.strip()
+    with (
+        open("/dev/full", "w") as full,
+        serve(tmp_path, "--workers", "1", output=full, ACCESS_LOG="text") as service,
+    ):
+        for _ in range(5):
+            with service.get("/reference") as response:
+                assert response.status == 200
+        with service.get("/metrics", Authorization=f"Bearer {token}") as response:
+            lost = re.search(rb"marketplace_log_lines_lost_total ([0-9.]+)", response.read())
+        assert float(lost[1]) >= 5
+    assert service.process.returncode == 0
 
 
 def test_no_header_of_a_stranger_is_believed(tmp_path):

@@ -54,7 +54,7 @@ class Explainer:
         return self
 
     def fetchone(self):
-        return None
+        return {"n": 0}
 
     def fetchall(self):
         return []

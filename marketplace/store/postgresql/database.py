@@ -233,6 +233,11 @@ class Database(Engine):
         except (MarketplaceError, DatabaseUnreadable):
             return None
 
+    def size(self) -> int:
+        """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
+        sql = "SELECT pg_database_size(current_database()) AS bytes"
+        return self.connection.execute(sql).fetchone()["bytes"]
+
     def close(self) -> None:
         """Close the calling thread's own connection; it is opened again when it is needed."""
         self.connection.close()

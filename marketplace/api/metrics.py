@@ -1,0 +1,191 @@
+"""What Prometheus reads: all that was counted on this machine, and what the database holds."""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator
+from functools import wraps
+from itertools import accumulate
+
+from flask import Flask, Response, current_app, request
+from prometheus_client import CollectorRegistry
+from prometheus_client.core import (
+    CounterMetricFamily,
+    GaugeMetricFamily,
+    HistogramMetricFamily,
+    Metric,
+)
+from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+
+from marketplace import __version__, times
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.counts import Numbers
+from marketplace.counts.table import BUCKETS, METRICS
+from marketplace.errors import (
+    DatabaseBusy,
+    DatabaseUnreachable,
+    DatabaseUnusable,
+    StartRefused,
+)
+from marketplace.market.shares import find_last_sync
+from marketplace.store import queries
+from marketplace.store.database import read
+from marketplace.store.faults import explained
+
+PREFIX = "marketplace_"
+ASKED_SECONDS = 15  # for so long what the database said is said again
+REMEMBERED_SECONDS = 3600  # for so long a token is believed while the database can not be asked
+NO_DATABASE = (DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, StartRefused)
+FAMILIES = {
+    "counter": CounterMetricFamily,
+    "gauge": GaugeMetricFamily,
+    "histogram": HistogramMetricFamily,
+}
+HELP = {
+    "database_up": "1 where the database answers, else 0: then there is nothing else of it here",
+    "listings": "NFTs in the order book",
+    "nfts_incomplete": "NFTs whose metadata or image is still tried for",
+    "preparations_open": "Prepared listings that may still be submitted",
+    "database_bytes": "Size of the database",
+    "last_round_age_seconds": "Time since the watcher was last through with everything",
+    "processes": "Processes of this machine that count: workers and the watcher",
+    "mirror_node_rate": "Requests a second that this machine may make to the mirror node",
+}
+
+blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus")
+
+
+class Facts:
+    """What the database holds, asked once in a while: it costs more than all else here."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[str, float] = {}
+        self._last_sync: float | None = None
+        self._asked_at = float("-inf")
+
+    def find(self) -> dict[str, float]:
+        with self._lock:
+            if time.monotonic() > self._asked_at + ASKED_SECONDS:
+                try:
+                    self._found = self._ask()
+                except NO_DATABASE:
+                    self.lose()
+                self._asked_at = time.monotonic()
+            found = dict(self._found)
+        if self._last_sync is not None and found["database_up"]:
+            found["last_round_age_seconds"] = max(times.now() / times.SECOND - self._last_sync, 0)
+        return found
+
+    def _ask(self) -> dict[str, float]:
+        with explained():
+            db, now = read(), times.to_iso(times.now())
+            last_sync = find_last_sync()
+            self._last_sync = times.from_iso(last_sync) if last_sync else None
+            return {
+                "database_up": 1,
+                "listings": queries.count_listed(db),
+                "nfts_incomplete": queries.count_incomplete(db),
+                "preparations_open": queries.count_open_preparations(db, now),
+                "database_bytes": current_app.extensions["database"].size(),
+            }
+
+    def lose(self) -> None:
+        """Note that the database could not be asked just now."""
+        self._found, self._asked_at = {"database_up": 0}, time.monotonic()
+
+
+class Scrapers:
+    """Who was let in of late: Prometheus must see that the database is gone, which knows its token."""
+
+    def __init__(self) -> None:
+        self._until: dict[bytes, float] = {}
+
+    def let_in(self) -> None:
+        now = time.monotonic()
+        self._until = {key: until for key, until in self._until.items() if until > now}
+        self._until[_authorization()] = now + REMEMBERED_SECONDS
+
+    def knows(self) -> bool:
+        return self._until.get(_authorization(), 0) > time.monotonic()
+
+
+def _authorization() -> bytes:
+    return hashlib.sha256(request.headers.get("Authorization", "").encode()).digest()
+
+
+def believing_scrapers(view: Callable) -> Callable:
+    """While the database can not be asked, let those in who were let in before."""
+    guarded = require_scope("metrics")(view)
+
+    @wraps(guarded)
+    def believing():
+        scrapers = current_app.extensions["scrapers"]
+        try:
+            with explained():
+                answer = guarded()
+        except NO_DATABASE:
+            if not scrapers.knows():
+                raise
+            current_app.extensions["facts"].lose()
+            return view()
+        scrapers.let_in()
+        return answer
+
+    return believing
+
+
+@blp.get("/metrics")
+@believing_scrapers
+@blp.response(
+    200,
+    {"type": "string"},
+    content_type=CONTENT_TYPE_PLAIN_0_0_4,
+    description="In Prometheus' text format, version 0.0.4",
+)
+@Blueprint.doc(responses={503: "Unavailable"})
+def show_metrics():
+    """Show what was counted, for Prometheus"""
+    registry = CollectorRegistry()
+    registry.register(_Found())
+    return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+
+
+class _Found:
+    """All of it, as prometheus_client collects and writes it."""
+
+    def collect(self) -> Iterator[Metric]:
+        numbers, processes = current_app.extensions["counts"].read()
+        config = current_app.config
+        facts = {"processes": processes, "mirror_node_rate": config["MIRROR_NODE_RATE"]}
+        facts |= current_app.extensions["facts"].find()
+        info = {"version": __version__, "network": config["NETWORK"]}
+        about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=info.keys())
+        about.add_metric([*info.values()], 1)
+        yield about
+        for name, value in facts.items():
+            yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
+        yield from _families(numbers)
+
+
+def _families(numbers: Numbers) -> Iterator[Metric]:
+    """Each metric that was counted; one without labels also where it never was."""
+    for name, metric in METRICS.items():
+        family = FAMILIES[metric.kind](PREFIX + name, metric.help, labels=metric.labels)
+        found = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}
+        if not metric.labels:
+            found = found or {(): [0.0]}
+        for labels, values in found.items():
+            if metric.kind == "histogram":
+                bounds = [*map(str, BUCKETS), "+Inf"]
+                buckets = [*zip(bounds, accumulate(values[:-1]), strict=True)]
+                family.add_metric(labels, buckets, sum_value=values[-1])
+            else:
+                family.add_metric(labels, values[0])
+        yield family
+
+
+def init_app(app: Flask) -> None:
+    app.extensions["facts"] = Facts()
+    app.extensions["scrapers"] = Scrapers()

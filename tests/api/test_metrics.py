@@ -1,0 +1,332 @@
+"""What Prometheus reads: counts of all processes, for who may see them, whatever has become of the rest."""
+
+import os
+import re
+import signal
+import subprocess
+import time
+
+import pytest
+from prometheus_client.parser import text_string_to_metric_families
+
+from marketplace import counts, create_app
+from marketplace.api import metrics
+from marketplace.counts.table import METRICS
+from marketplace.store import access_tokens
+from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.network import PATIENCE_SECONDS
+from tests.postgresql import DATABASE, new_server
+from tests.serving import serve
+
+REQUESTS = "marketplace_request_duration_seconds_count"
+
+
+@pytest.fixture
+def scraper(app):
+    return authorized_client(app, "metrics")
+
+
+def read(text):
+    """Each sample's value, by its name and its labels in order."""
+    return {
+        (sample.name, *(value for _, value in sorted(sample.labels.items()))): sample.value
+        for family in text_string_to_metric_families(text)
+        for sample in family.samples
+    }
+
+
+def scrape(scraper):
+    answer = scraper.get("/metrics")
+    assert answer.status_code == 200, answer.text
+    assert answer.content_type == "text/plain; version=0.0.4; charset=utf-8"
+    return read(answer.text)
+
+
+@pytest.fixture
+def asked_anew(monkeypatch):
+    """The database is asked at each scrape."""
+    monkeypatch.setattr(metrics, "ASKED_SECONDS", -1)
+
+
+def test_it_counts_requests_by_route_and_status(client, scraper, nft):
+    token, serial_no = nft
+    for _ in range(3):
+        assert client.get(f"/v1/nft/{token}/{serial_no}").status_code == 200
+    client.get(f"/v1/nft/{token}/8")
+    client.get("/nowhere/1")
+    client.get("/nowhere/2")
+    client.head("/v1/orderbook")
+    client.open("/v1/orderbook", method="FROBNICATE")
+    client.post("/v1/add", data="{")
+    found = scrape(scraper)
+    route = "/v1/nft/<tokenId>/<serialNo>"
+    assert found[REQUESTS, "GET", route, "200"] == 3
+    assert found[REQUESTS, "GET", route, "404"] == 1
+    assert found[REQUESTS, "GET", "none", "404"] == 2
+    assert found[REQUESTS, "HEAD", "/v1/orderbook", "200"] == 1
+    assert found[REQUESTS, "other", "none", "405"] == 1
+    assert found[REQUESTS, "POST", "/v1/add", "415"] == 1
+    assert found["marketplace_kept_answers_asked_total", "hit"] == 2
+    assert found["marketplace_kept_answers",] >= 2
+    assert found["marketplace_kept_answers_bytes",] > 1000
+
+
+def test_its_buckets_are_those_of_a_histogram(client, scraper):
+    for _ in range(5):
+        client.get("/v1/orderbook")
+    text = scraper.get("/metrics").text
+    bounds = re.findall(r'_bucket\{le="([^"]+)",method="GET",route="/v1/orderbook".*\} (\S+)', text)
+    values = [float(value) for _, value in bounds]
+    assert bounds[0][0] == "0.001" and bounds[-1][0] == "+Inf"
+    assert values == sorted(values) and values[-1] == 5
+
+
+def test_it_shows_what_the_database_holds(client, scraper, lister, asked_anew):
+    for serial_no in (7, 8):
+        lister((TOKEN, serial_no))
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 5}).status_code == 200
+    found = scrape(scraper)
+    assert found["marketplace_database_up",] == 1
+    assert found["marketplace_listings",] == 2
+    assert found["marketplace_nfts_incomplete",] == 0
+    assert found["marketplace_preparations_open",] >= 1
+    assert found["marketplace_database_bytes",] > 10_000
+    assert found["marketplace_mirror_node_requests_total", "2xx"] > 2
+    assert found["marketplace_mirror_node_rate",] == 40
+    assert "marketplace_last_round_age_seconds" not in {name for name, *_ in found}
+
+
+def test_it_shows_how_long_ago_the_last_round_was(app, scraper):
+    assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
+    assert 0 <= scrape(scraper)["marketplace_last_round_age_seconds",] < 600
+
+
+def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, ledger):
+    ledger.sandbox.wsgi_app = Failing(ledger.sandbox.wsgi_app)
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    assert client.post("/v1/add", json=keys).status_code == 200
+    ledger.sandbox.wsgi_app.statuses = ["200 OK"]
+    assert client.post("/v1/add", json=keys | {"serialNo": 8}).status_code == 502
+    found = scrape(scraper)
+    assert found["marketplace_mirror_node_requests_total", "429"] == 1
+    assert found["marketplace_mirror_node_requests_total", "5xx"] == 1
+    assert found["marketplace_mirror_node_retries_total",] == 2
+    assert found["marketplace_mirror_node_nonsense_total",] == 1
+
+
+class Failing:
+    """A mirror node that fails at first: it answers these, without a body."""
+
+    def __init__(self, application):
+        self.application = application
+        self.statuses = ["429 TOO MANY REQUESTS", "503 SERVICE UNAVAILABLE"]
+
+    def __call__(self, environ, start_response):
+        if not self.statuses:
+            return self.application(environ, start_response)
+        start_response(self.statuses.pop(0), [("Content-Length", "0")])
+        return [b""]
+
+
+@pytest.mark.parametrize("scopes", [("read", "write"), ("read",)])
+def test_it_asks_for_the_scope(app, scopes):
+    assert_error(authorized_client(app, *scopes).get("/metrics"), 403, "metrics")
+
+
+def test_it_asks_for_a_token(app):
+    assert_error(app.test_client().get("/metrics"), 401)
+    headers = {"Authorization": "Bearer nftm_unknown"}
+    assert_error(app.test_client().get("/metrics", headers=headers), 401)
+
+
+def test_its_token_is_for_nothing_else(scraper):
+    assert_error(scraper.get("/v1/orderbook"), 403, "read")
+    assert_error(scraper.post("/v1/add", json={}), 403, "write")
+
+
+def test_a_host_decides_who_may_see_it(tmp_path):
+    asked = []
+    app = create_app(
+        authenticate=lambda request, scope: not asked.append(scope), **settings(tmp_path)
+    )
+    assert app.test_client().get("/metrics").status_code == 200
+    assert asked == ["metrics"]
+
+
+def test_every_metric_is_documented():
+    with open("docs/operating.md") as file:
+        text = file.read()
+    for name, metric in METRICS.items():
+        shown = f"`{name}{'_total' if metric.kind == 'counter' else ''}`"
+        assert shown in text, shown
+    for name in (*metrics.HELP, "info"):
+        assert f"`{name}`" in text, name
+
+
+@pytest.mark.once("its file")
+def test_it_answers_while_the_database_is_gone(app, client, scraper, tmp_path, asked_anew):
+    assert scrape(scraper)["marketplace_database_up",] == 1
+    (tmp_path / "marketplace.db").rename(tmp_path / "elsewhere.db")
+    assert client.get("/v1/orderbook").status_code == 503
+    found = scrape(scraper)
+    assert found["marketplace_database_up",] == 0
+    assert ("marketplace_listings",) not in found
+    assert found[REQUESTS, "GET", "/v1/orderbook", "503"] == 1
+    # Whether another token may, nobody knows just now.
+    assert_error(authorized("nftm_other", app).get("/metrics"), 503)
+    (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
+    assert scrape(scraper)["marketplace_database_up",] == 1
+
+
+@pytest.mark.once("a server of its own")
+def test_it_answers_while_the_server_says_nothing(tmp_path, asked_anew):
+    with new_server() as server:
+        server.execute(f"CREATE DATABASE silent OWNER market {DATABASE}")
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": server.url("silent")})
+        scraper = authorized_client(app, "metrics")
+        assert scrape(scraper)["marketplace_database_up",] == 1
+        server.freeze()
+        try:
+            started = time.monotonic()
+            assert scrape(scraper)["marketplace_database_up",] == 0
+            assert time.monotonic() - started < PATIENCE_SECONDS
+            assert scraper.get("/status?alive").status_code == 200
+            assert_error(scraper.get("/status?ready"), 503, "can not be reached")
+        finally:
+            server.thaw()
+        app.extensions["database"].close()
+
+
+def authorized(token, app):
+    client = app.test_client()
+    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+    return client
+
+
+def test_a_revoked_token_sees_nothing(app):
+    with app.app_context():
+        token = access_tokens.create("prometheus", ("metrics",), seconds=None)
+    client = authorized(token, app)
+    assert client.get("/metrics").status_code == 200
+    assert app.test_cli_runner().invoke(args=["token", "revoke", "prometheus"]).exit_code == 0
+    assert_error(client.get("/metrics"), 401, "revoked")
+
+
+def test_processes_that_end_keep_their_counts_and_leave_no_files(tmp_path):
+    folder = tmp_path / "instance/marketplace.db.metrics"
+    with serve(tmp_path, "--workers", "2", METRICS_DIR=folder) as service:
+        token = service.flask("token", "create", "p", "--scope", "metrics").stdout.strip()
+
+        def found():
+            with service.get("/metrics", Authorization=f"Bearer {token}") as response:
+                return read(response.read().decode())
+
+        def asked():
+            return found()[REQUESTS, "GET", "/reference", "200"]
+
+        for _ in range(10):
+            service.get("/reference").close()
+        assert asked() == 10
+        for _ in range(3):
+            for worker in workers(service):
+                os.kill(worker, signal.SIGKILL)
+            started = time.monotonic()
+            while not service.answers():
+                assert time.monotonic() - started < PATIENCE_SECONDS
+                time.sleep(0.1)
+            service.get("/reference").close()
+            service.flask("sync")
+        assert asked() == 13
+        assert len([*folder.glob("*.counts")]) <= found()["marketplace_processes",]
+
+
+def workers(service):
+    listed = subprocess.run(
+        ["ps", "-o", "pid=", "--ppid", str(service.process.pid)], capture_output=True, text=True
+    )
+    return map(int, listed.stdout.split())
+
+
+def test_what_another_process_counts_is_seen(app, scraper, tmp_path):
+    pid = os.fork()
+    if not pid:
+        try:
+            with app.app_context():
+                counts.count("images", outcome="made")
+        finally:
+            os._exit(0)
+    os.waitpid(pid, 0)
+    with app.app_context():
+        counts.count("images", outcome="made")
+        counts.count("writes_under_way", 3)
+        counts.count("writes_under_way", -1)
+    found = scrape(scraper)
+    assert found["marketplace_images_total", "made"] == 2
+    assert found["marketplace_writes_under_way",] == 2
+
+
+@pytest.mark.once("its disk")
+def test_where_the_folder_can_not_be_written_the_process_counts_for_itself(tmp_path, caplog):
+    (tmp_path / "file").write_text("")
+    app = create_app(**settings(tmp_path) | {"METRICS_DIR": f"{tmp_path}/file/metrics"})
+    scraper = authorized_client(app, "metrics")
+    for _ in range(2):
+        app.test_client().get("/reference")
+    assert scrape(scraper)[REQUESTS, "GET", "/reference", "200"] == 2
+    [record] = [record for record in caplog.records if "METRICS_DIR" in record.getMessage()]
+    assert "can not be written" in record.getMessage()
+
+
+@pytest.mark.once("its disk")
+def test_a_spoilt_file_of_a_dead_process_harms_nobody(app, client, scraper, tmp_path):
+    folder = tmp_path / "metrics"
+    folder.mkdir()
+    (folder / "1-1.counts").write_bytes(b"")
+    (folder / "1-2.counts").write_bytes(b"\xff" * 5000)
+    (folder / "1-3.counts").write_bytes((3000).to_bytes(8, "little") + b"\x08\0\0\0" * 1000)
+    (folder / "ended.json").write_text("[1, 2")
+    client.get("/v1/orderbook")
+    assert scrape(scraper)[REQUESTS, "GET", "/v1/orderbook", "200"] == 1
+    assert len([*folder.glob("*.counts")]) == 1
+
+
+def test_more_routes_than_there_is_room_for_break_nothing(app, scraper):
+    table = app.extensions["counts"]
+    for number in range(3000):
+        table.observe(("request_duration_seconds", "GET", f"/{number}", "200"), 0.1)
+    assert scrape(scraper)["marketplace_database_up",] == 1
+
+
+def test_every_error_has_the_id_of_its_request(client, caplog):
+    ids = [
+        client.get(path).headers["X-Request-ID"] for path in ("/nowhere", "/v1/orderbook?limit=x")
+    ]
+    assert len({*ids}) == 2
+    assert "X-Request-ID" not in client.get("/v1/orderbook").headers
+
+
+@pytest.mark.once("its file")
+def test_the_log_says_which_request_it_is_about(app, client, caplog, tmp_path):
+    (tmp_path / "marketplace.db").rename(tmp_path / "elsewhere.db")
+    answer = client.get("/v1/orderbook")
+    assert answer.status_code == 503
+    assert f"(request {answer.headers['X-Request-ID']})" in caplog.text
+    (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
+
+
+@pytest.mark.parametrize(
+    ("sent", "proxies", "believed"),
+    [
+        ("a.B-c_1", 1, True),
+        ("a.B-c_1", 0, False),
+        ("x" * 65, 1, False),
+        ("", 1, False),
+        ("a b", 1, False),
+        ("a\u00e9", 1, False),
+    ],
+)
+def test_only_a_trusted_proxy_may_name_a_request(tmp_path, sent, proxies, believed):
+    app = create_app(**settings(tmp_path) | {"TRUSTED_PROXIES": proxies})
+    answer = app.test_client().get("/nowhere", headers={"X-Request-ID": sent})
+    assert (answer.headers["X-Request-ID"] == sent) == believed
