@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test soak attack failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -30,6 +30,10 @@ test: .venv/installed-dev lint
 # Random stories, told to the service and to a model of it, for SECONDS: make soak SECONDS=3600
 soak: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+
+# Clients and hosts that want to cost everybody else something, each for SECONDS.
+attack: load .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.attack --seconds $(or $(SECONDS),20)
 
 # Two services on three PostgreSQL servers that fail, with clients for SECONDS before and after each fault.
 failover: .venv/installed-dev

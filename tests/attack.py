@@ -10,6 +10,7 @@ import itertools
 import json
 import logging
 import multiprocessing
+import os
 import sqlite3
 import statistics
 import struct
@@ -21,6 +22,7 @@ from collections import Counter
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
+from unittest.mock import patch
 
 from marketplace.sandbox import create_sandbox
 from tests import network
@@ -65,7 +67,8 @@ GATEWAYS = {
     "bombs": answer_with_bombs,
 }
 ATTACKS = {
-    "nothing": {},
+    "no attack": {},
+    "nothing but a flood": {},
     "metadata is silent": {"gateway": "silent"},
     "metadata drips": {"gateway": "dripping"},
     "images are bombs": {"gateway": "bombs"},
@@ -73,6 +76,8 @@ ATTACKS = {
     "the mirror node drips": {"mirror": network.drip_body},
     "the bucket is silent": {"media": network.silence},
     "a foreign lock": {"is_locked": True},
+    # In a mount namespace where /etc/resolv.conf names one: unshare -m
+    "the name server is silent": {"address": "http://mirror.example"},
 }
 
 
@@ -161,31 +166,27 @@ def in_a_process(coroutine, *arguments):
 
 
 @contextmanager
-def scene(gateway=None, mirror=None, media=None, is_locked=False, settings=None):
+def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, settings=None):
     """A service on a testnet of our own; yields it, and an access token."""
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
         enter = stack.enter_context
         sandbox = create_sandbox(f"{folder}/ledger.db", 65536)
-        ledger = network.serve(sandbox) if mirror is None else network.serve_raw(mirror)
-        ledger = enter(ledger)
+        ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
         ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
         own = {
             "DATABASE_URL": f"sqlite:///{folder}/market.db",
             "NETWORK": "testnet",
             "ACCOUNT_ID": "0.0.9001",
-            "MIRROR_NODE_URL": ledger,
+            "MIRROR_NODE_URL": address or ledger,
             "IPFS_GATEWAYS": ipfs,
             **(settings or {}),
         }
         if media is not None:
             own["MEDIA_URL"] = "s3://bucket/images"
             bucket = enter(network.serve_raw(media))
-            enter(
-                _environment(
-                    AWS_ENDPOINT_URL=bucket, AWS_ACCESS_KEY_ID="x", AWS_SECRET_ACCESS_KEY="x"
-                )
-            )
+            names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+            enter(patch.dict(os.environ, dict.fromkeys(names, "x") | {"AWS_ENDPOINT_URL": bucket}))
         made = run_flask(
             folder, "token", "create", "attack", "--scope", "read", "--scope", "write", **own
         )
@@ -197,21 +198,11 @@ def scene(gateway=None, mirror=None, media=None, is_locked=False, settings=None)
             yield service, made.stdout.strip()
 
 
-@contextmanager
-def _environment(**variables):
-    import os
-
-    os.environ.update(variables)
-    yield
-    for name in variables:
-        del os.environ[name]
-
-
 def attack(name, seconds, clients=CLIENTS, **settings):
     """Make one attack; returns what its clients were told, and what readers were."""
     with scene(**ATTACKS[name], settings=settings) as (service, token):
         writing = adding(service.port, token, seconds, clients)
-        with writing if name != "nothing" else nullcontext([]) as told_writers:
+        with writing if name != "no attack" else nullcontext([]) as told_writers:
             time.sleep(1)
             told = in_a_process(read_all, service.port, token, seconds - 2)()
         if told_writers:
@@ -224,10 +215,12 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m tests.attack")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the shipped one")
     parser.add_argument("attacks", nargs="*", default=[*ATTACKS], choices=[[], *ATTACKS])
     arguments = parser.parse_args()
     for name in arguments.attacks or ATTACKS:
-        told = attack(name, arguments.seconds, arguments.clients)
+        settings = {"WRITE_LIMIT": arguments.limit} if arguments.limit else {}
+        told = attack(name, arguments.seconds, arguments.clients, **settings)
         print(f"{name}, {arguments.clients} clients")
         for what, figures in told.items():
             print(f"  {what:<12} {figures}", flush=True)

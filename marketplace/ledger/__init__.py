@@ -1,5 +1,6 @@
 """All that comes from outside: the mirror node, metadata, images, and the guard on every fetch."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -17,8 +18,13 @@ from marketplace.ledger.resolver import Resolver
 __all__ = ["Deadline", "FetchError", "init_app", "mirror_node", "resolver"]
 
 
+# For the system's resolver: a thread that waits for a silent name server can not be interrupted.
+NAME_SERVERS = "timeout:2 attempts:1"
+
+
 def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
+    os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
     fetcher = Fetcher(adapters)
     pace = Pace(Path(app.config["MIRROR_NODE_PACE_FILE"]), app.config["MIRROR_NODE_RATE"])
     mirror = MirrorNode(fetcher, pace, app.config["MIRROR_NODE_URL"])

@@ -1,0 +1,28 @@
+"""What readers notice of clients and hosts that want to cost everybody else something: in short."""
+
+import shutil
+
+import pytest
+
+from tests import attack
+
+pytestmark = [
+    pytest.mark.once("it counts threads, not statements"),
+    pytest.mark.skipif(not shutil.which("wrk"), reason="wrk is not installed: make load"),
+]
+
+
+@pytest.mark.parametrize("name", ["metadata drips", "the mirror node is silent", "a foreign lock"])
+def test_reads_are_answered_while_writes_wait(name):
+    told = attack.attack(name, seconds=6, clients=50, WRITE_LIMIT="off")
+    assert set(told["order book"].statuses) == {200}
+    assert set(told["status"].statuses) == {200}
+    # Who is beyond the bound is refused at once, so most of them are.
+    assert told["add"].statuses["503"] > 100
+    assert set(told["add"].statuses) <= {"200", "503"}
+
+
+def test_a_flood_of_writes_is_limited():
+    told = attack.attack("nothing but a flood", seconds=4, clients=20, WRITE_LIMIT="30/h")
+    assert told["add"].statuses["200"] <= 30
+    assert told["add"].statuses["429"] > 100
