@@ -1,11 +1,24 @@
 """Carries a request of the HTTP client to a WSGI application in the same process."""
 
 import io
+import json
+from http import HTTPStatus
 
 from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import EnvironBuilder, run_wsgi_app
+
+from marketplace.errors import MarketplaceError
+
+
+class SandboxUnusable(MarketplaceError):
+    """The sandbox's own database fails: no mirror node's doing, and nothing to ask it for again."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, message: str, retry_after: str) -> None:
+        super().__init__(f"In the sandbox: {message}", headers={"Retry-After": retry_after})
 
 
 class WSGIAdapter(BaseAdapter):
@@ -24,11 +37,14 @@ class WSGIAdapter(BaseAdapter):
             headers=dict(request.headers),
             data=request.body or b"",
         ).get_environ()
-        body, status, headers = run_wsgi_app(self._application, environ, buffered=True)
+        parts, line, headers = run_wsgi_app(self._application, environ, buffered=True)
+        body, status = b"".join(parts), int(line.split()[0])
+        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+            raise SandboxUnusable(json.loads(body)["message"], headers["Retry-After"])
         raw = HTTPResponse(
-            body=io.BytesIO(b"".join(body)),
+            body=io.BytesIO(body),
             headers=dict(headers),
-            status=int(status.split()[0]),
+            status=status,
             preload_content=False,
         )
         return self._http.build_response(request, raw)

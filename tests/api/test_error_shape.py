@@ -138,6 +138,22 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
+@pytest.mark.once("the sandbox's own file")
+def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(
+    client, ledger, monkeypatch
+):
+    monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
+    blocker = ledger.sandbox.extensions["database"]._connect()
+    blocker.execute("BEGIN IMMEDIATE")
+    try:
+        r = client.post("/v1/add", json=KEYS)
+        assert_error(r, 503, "In the sandbox: The database stayed locked by another writer")
+        assert r.headers["Retry-After"] == "1"
+    finally:
+        blocker.close()
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
 @pytest.mark.once("its file")
 def test_a_full_disk_is_said_and_passes(app, client, caplog):
     connection = app.extensions["database"].connection
