@@ -13,7 +13,7 @@ from marketplace.errors import MarketplaceError
 
 
 class SandboxUnusable(MarketplaceError):
-    """The sandbox's own database fails: no mirror node's doing, and nothing to ask it for again."""
+    """The sandbox's own database is gone, or has no room: no mirror node's doing, and not to be sat out."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -39,7 +39,7 @@ class WSGIAdapter(BaseAdapter):
         ).get_environ()
         parts, line, headers = run_wsgi_app(self._application, environ, buffered=True)
         body, status = b"".join(parts), int(line.split()[0])
-        if status == HTTPStatus.SERVICE_UNAVAILABLE:
+        if status == HTTPStatus.SERVICE_UNAVAILABLE and b"can not be used" in body:
             raise SandboxUnusable(json.loads(body)["message"], headers["Retry-After"])
         raw = HTTPResponse(
             body=io.BytesIO(body),
