@@ -330,7 +330,9 @@ def watch_command(every, share):
     stop = threading.Event()
 
     def end(*_):
-        stop.set()
+        # Not in this thread: a signal comes between any two steps of it, and stop.wait() may hold the lock
+        # that set() asks for.
+        threading.Thread(target=stop.set).start()
         tell("STOPPING=1")
 
     for name in (signal.SIGTERM, signal.SIGINT):

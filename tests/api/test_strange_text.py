@@ -59,7 +59,7 @@ def store(app, pointer, token_name):
     }
     with app.app_context():
         nft = answers.NFT.load(answer)
-        record = records.build(nft, token_name=token_name, with_image=False)
+        record = records.build(nft, token_name=token_name, image_seconds=0)
         with write() as db:
             db.execute("DELETE FROM nft")
             assert queries.insert_nft(db, record)["name"] == record["name"]

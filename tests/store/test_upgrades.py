@@ -403,7 +403,8 @@ def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
     with serve(tmp_path, "--workers", "1") as service:
         path = tmp_path / "instance/marketplace.db"
         for file in path.parent.glob("marketplace.db*"):
-            file.unlink()
+            if file.is_file():
+                file.unlink()
         [worker] = children(service.process.pid)
         subprocess.run(["kill", "-9", worker], check=True)
         deadline = time.monotonic() + PATIENCE_SECONDS
