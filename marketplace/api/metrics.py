@@ -103,9 +103,11 @@ class Scrapers:
         self._until: dict[bytes, float] = {}
 
     def let_in(self) -> None:
+        """Note who was. One without the header is known by something else, which only a host can see."""
         now = time.monotonic()
         self._until = {key: until for key, until in self._until.items() if until > now}
-        self._until[_authorization()] = now + REMEMBERED_SECONDS
+        if "Authorization" in request.headers:
+            self._until[_authorization()] = now + REMEMBERED_SECONDS
 
     def knows(self) -> bool:
         return self._until.get(_authorization(), 0) > time.monotonic()

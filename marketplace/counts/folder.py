@@ -16,8 +16,10 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from marketplace.counts.table import METRICS
+from marketplace.locks import lock
 
 SIZE = 256 * 1024  # of a file: room for two thousand requests' routes and statuses
+PATIENCE_SECONDS = 1  # for another process that looks into the folder, which takes milliseconds
 NUMBER = struct.calcsize("d")
 USED = struct.Struct("q")  # at the beginning: how many bytes hold something
 HEAD = struct.Struct("ii")  # of each record: the length of its key, and how many numbers follow
@@ -79,25 +81,32 @@ class Folder:
 
     def read(self) -> tuple[Numbers, int]:
         """Add up what all processes counted, and say how many of them live. Raises OSError."""
-        with self._locked():
-            total = self._bury()
-            living = [path for path in self._files() if _is_readable(path)]
-            for path in living:
-                add(total, _parse(path.read_bytes()))
-            return total, len(living)
+        try:
+            with self._locked():
+                self._bury()
+                return self._add_up()
+        except BlockingIOError:
+            return self._add_up()  # whoever keeps the lock for so long changes nothing meanwhile
+
+    def _add_up(self) -> tuple[Numbers, int]:
+        total, added = self._read_sum()
+        others = [p for p in self._files() if p.name not in added and _is_readable(p)]
+        for path in others:
+            add(total, _parse(path.read_bytes()))
+        return total, len(others)
 
     @contextmanager
     def _locked(self) -> Iterator[None]:
         self._path.mkdir(parents=True, exist_ok=True)
-        with open(self._path / "lock", "w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)
+        with open(self._path / "lock", "w") as file:
+            lock(file.fileno(), PATIENCE_SECONDS)
             yield
 
     def _files(self) -> list[Path]:
         return sorted(self._path.glob("*.counts"))
 
-    def _bury(self) -> Numbers:
-        """Add the files of the dead to the sum, and return it."""
+    def _bury(self) -> None:
+        """Add the files of the dead to the sum, and remove them."""
         total, added = self._read_sum()
         dead = [path for path in self._files() if _is_dead(path)]
         news = [path for path in dead if path.name not in added]
@@ -105,12 +114,11 @@ class Folder:
             add(total, _parse(path.read_bytes(), with_gauges=False))
         if news:
             try:
-                self._write_sum(total, [path.name for path in news])
+                self._write_sum(total, [path.name for path in dead])
             except OSError:
-                return self._read_sum()[0]  # no room: they are read as they are, until there is
+                return  # no room: they are read as they are, until there is
         for path in dead:
             path.unlink()
-        return total
 
     def _read_sum(self) -> tuple[Numbers, list[str]]:
         """The sum, and the files that were added to it last: if they are still there, they are not news."""

@@ -3,7 +3,7 @@
 import socket
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 
 from requests.adapters import HTTPAdapter
@@ -23,6 +23,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
+        self._bites: set[Callable[[], None]] = set()
 
     def within(self, seconds: float, spare: float = 0) -> "Deadline":
         """The deadline that is so many seconds from now, and as many as are to spare before this one."""
@@ -39,6 +40,21 @@ class Deadline:
         if not seconds:
             raise TimeIsUp
         return seconds
+
+    def end(self) -> None:
+        """Let it be now: what is being read within it, is cut off."""
+        self._at = time.monotonic()
+        for bite in [*self._bites]:
+            bite()
+
+    @contextmanager
+    def biting(self, bite: Callable[[], None]) -> Iterator[None]:
+        """Have it bite, in whatever thread, if it ends before its time."""
+        self._bites.add(bite)
+        try:
+            yield
+        finally:
+            self._bites.discard(bite)
 
 
 class _Watchdog:
@@ -59,14 +75,16 @@ class _Watchdog:
         if connection.sock:
             # Kept, as a response that ends the connection takes the socket over.
             self._socket = connection.sock
+        # Asked again once it is connected: while a name server was silent, there was nothing to cut.
+        seconds = self._deadline.remaining()
         if self._timer is None:
-            self._timer = threading.Timer(self._deadline.remaining(), self._bite)
+            self._timer = threading.Timer(seconds, self.bite)
             self._timer.daemon = True
             self._timer.start()
 
-    def _bite(self) -> None:
+    def bite(self) -> None:
         self.has_bitten = True
-        cut = self._socket or self._connection.sock
+        cut = self._socket or (self._connection and self._connection.sock)
         if cut:
             with suppress(OSError):  # closed already
                 socket.socket.shutdown(cut, socket.SHUT_RDWR)  # below TLS, which would say goodbye
@@ -82,7 +100,8 @@ def watched(deadline: Deadline) -> Iterator[None]:
     deadline.remaining()
     _watching.dog = dog = _Watchdog(deadline)
     try:
-        yield
+        with deadline.biting(dog.bite):
+            yield
     except Exception:
         if not dog.has_bitten:
             raise

@@ -1,6 +1,5 @@
 """No more requests a second than the mirror node allows, counted over all processes of this machine."""
 
-import fcntl
 import os
 import struct
 import time
@@ -9,6 +8,7 @@ from pathlib import Path
 from marketplace.counts import count
 from marketplace.errors import StartRefused
 from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.locks import lock
 
 NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next request may go
 
@@ -38,7 +38,7 @@ class Pace:
         """Take the next turn, and return in how many seconds it is."""
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
         try:
-            fcntl.flock(file, fcntl.LOCK_EX)
+            lock(file, patience)
             stored = os.pread(file, NEXT_AT.size, 0)
             now = time.time()
             turn = max(now, NEXT_AT.unpack(stored)[0]) if len(stored) == NEXT_AT.size else now
@@ -48,5 +48,7 @@ class Pace:
                 raise TimeIsUp
             os.pwrite(file, NEXT_AT.pack(turn + self._gap), 0)
             return turn - now
+        except BlockingIOError:
+            raise TimeIsUp from None
         finally:
             os.close(file)

@@ -65,7 +65,19 @@ class Resolver:
     def _fetch_first(
         self, addresses: tuple[Address, ...], max_bytes: int, deadline: Deadline
     ) -> bytes:
-        """Ask one address after the other; a silent one is not waited for before the next is asked."""
+        """Ask one address after the other; a silent one is not waited for before the next is asked.
+
+        Once one has answered, the others are let go of: each may hold all that it has read.
+        """
+        ours = deadline.within(deadline.left)
+        try:
+            return self._wait_for_first(addresses, max_bytes, ours)
+        finally:
+            ours.end()
+
+    def _wait_for_first(
+        self, addresses: tuple[Address, ...], max_bytes: int, deadline: Deadline
+    ) -> bytes:
         pending: set[Future] = set()
         failures: list[FetchError] = []
         for position, address in enumerate(addresses):

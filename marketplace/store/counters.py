@@ -1,6 +1,5 @@
 """How often something happened in a window of time, counted by all processes of a machine in one file."""
 
-import fcntl
 import os
 import struct
 import time
@@ -12,6 +11,7 @@ from pathlib import Path
 from limits.storage import Storage
 
 from marketplace.errors import StartRefused
+from marketplace.locks import lock
 
 # What is counted, by its hash; when its window ends, in Unix time; how often it happened in it.
 COUNTER = struct.Struct("=16sdq")
@@ -22,10 +22,9 @@ BUCKETS = 4096
 BUCKET_BYTES = PLACES * COUNTER.size
 FILE_BYTES = BUCKETS * BUCKET_BYTES  # 2 MiB, of which the disk holds what was written to
 
-PATIENCE_SECONDS = (
-    2  # for the lock of the file, which is held for microseconds, if nobody is stopped
-)
-PAUSE_SECONDS = 0.0005
+# For the lock of the file, which is held for microseconds, if nobody is stopped: what an add may spend
+# beside its own seconds.
+PATIENCE_SECONDS = 0.3
 
 
 class CounterFile(Storage):
@@ -101,22 +100,10 @@ class CounterFile(Storage):
     def _locked(self) -> Iterator[int]:
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            _lock(file)
+            lock(file, PATIENCE_SECONDS)
             yield file
         finally:
             os.close(file)  # which unlocks it
-
-
-def _lock(file: int) -> None:
-    """Raises BlockingIOError, an OSError, where another process keeps it, such as one that was stopped."""
-    patient_until = time.monotonic() + PATIENCE_SECONDS
-    while True:
-        try:
-            return fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError:
-            if time.monotonic() > patient_until:
-                raise
-            time.sleep(PAUSE_SECONDS)
 
 
 def _digest(key: str) -> bytes:

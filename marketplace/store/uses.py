@@ -53,8 +53,8 @@ class Uses:
         except Exception:
             return False  # whatever is wrong with the database, requests tell it
         for token_hash, hour in uses.items():
-            if self._unwritten[token_hash] == hour:
-                del self._unwritten[token_hash]
+            if self._unwritten.get(token_hash) == hour:  # another thread may have written it, too
+                self._unwritten.pop(token_hash, None)
         return True
 
     def close(self) -> None:

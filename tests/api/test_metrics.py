@@ -1,5 +1,6 @@
 """What Prometheus reads: counts of all processes, for who may see them, whatever has become of the rest."""
 
+import fcntl
 import os
 import re
 import signal
@@ -11,7 +12,10 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from marketplace import counts, create_app
 from marketplace.api import metrics
+from marketplace.counts import folder
+from marketplace.counts.folder import Folder
 from marketplace.counts.table import METRICS
+from marketplace.errors import DatabaseUnreachable
 from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
@@ -19,6 +23,7 @@ from tests.postgresql import DATABASE, new_server
 from tests.serving import serve
 
 REQUESTS = "marketplace_request_duration_seconds_count"
+SEEN = REQUESTS, "GET", "/reference", "200"
 
 
 @pytest.fixture
@@ -154,6 +159,20 @@ def test_a_host_decides_who_may_see_it(tmp_path):
     assert asked == ["metrics"]
 
 
+def test_a_host_that_can_not_say_who_may_lets_nobody_in(tmp_path):
+    """It knows its users by a cookie, say: without a header one is like another."""
+    answers = [True]
+
+    def authenticate(request, scope):
+        if not answers:
+            raise DatabaseUnreachable("the host's own")
+        return answers.pop()
+
+    client = create_app(authenticate=authenticate, **settings(tmp_path)).test_client()
+    assert client.get("/metrics").status_code == 200
+    assert_error(client.get("/metrics"), 503, "can not be reached")
+
+
 def test_every_metric_is_documented():
     with open("docs/operating.md") as file:
         text = file.read()
@@ -279,16 +298,48 @@ def test_where_the_folder_can_not_be_written_the_process_counts_for_itself(tmp_p
 
 
 @pytest.mark.once("its disk")
+def test_whoever_was_stopped_with_the_lock_keeps_nobody_waiting(tmp_path, monkeypatch):
+    monkeypatch.setattr(folder, "PATIENCE_SECONDS", 0.01)
+    early, late = (create_app(**settings(tmp_path)) for _ in range(2))
+    early.test_client().get("/reference")
+    scrapers = [authorized_client(app, "metrics") for app in (early, late)]
+    with open(tmp_path / "metrics" / "lock") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        late.test_client().get("/reference")  # counts for itself from here on
+        assert [scrape(scraper)[SEEN] for scraper in scrapers] == [1, 2]
+    assert scrape(scrapers[1])[SEEN] == 2
+
+
+@pytest.mark.once("its disk")
+def test_a_kill_while_the_dead_are_added_up_counts_nothing_twice(tmp_path):
+    """The sum is written, and the files of the dead are still there: twice in a row."""
+    whole = Folder(tmp_path)
+    tallies = [whole.begin(), whole.begin()]
+    for tally in tallies:
+        tally.numbers[tally.make_room(("writes_refused",))] = 1
+    del tally
+    ended = {}
+    for path in sorted(tmp_path.glob("*.counts")):
+        ended[path] = path.read_bytes()
+        tallies.pop(0)
+        whole.read()
+        for spared, content in ended.items():
+            spared.write_bytes(content)
+    total, _ = whole.read()
+    assert total["writes_refused",] == [2]
+
+
+@pytest.mark.once("its disk")
 def test_a_spoilt_file_of_a_dead_process_harms_nobody(app, client, scraper, tmp_path):
-    folder = tmp_path / "metrics"
-    folder.mkdir()
-    (folder / "1-1.counts").write_bytes(b"")
-    (folder / "1-2.counts").write_bytes(b"\xff" * 5000)
-    (folder / "1-3.counts").write_bytes((3000).to_bytes(8, "little") + b"\x08\0\0\0" * 1000)
-    (folder / "ended.json").write_text("[1, 2")
+    files = tmp_path / "metrics"
+    files.mkdir()
+    (files / "1-1.counts").write_bytes(b"")
+    (files / "1-2.counts").write_bytes(b"\xff" * 5000)
+    (files / "1-3.counts").write_bytes((3000).to_bytes(8, "little") + b"\x08\0\0\0" * 1000)
+    (files / "ended.json").write_text("[1, 2")
     client.get("/v1/orderbook")
     assert scrape(scraper)[REQUESTS, "GET", "/v1/orderbook", "200"] == 1
-    assert len([*folder.glob("*.counts")]) == 1
+    assert len([*files.glob("*.counts")]) == 1
 
 
 def test_more_routes_than_there_is_room_for_break_nothing(app, scraper):

@@ -5,19 +5,24 @@ What has to reach a public address runs in a network namespace of its own, where
 
 import json
 import shutil
+import socket
 import subprocess
 import sys
 import threading
+import time
 
 import pytest
 
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.fetch import Address, Fetcher, FetchError
-from tests.network import answering, serve_raw
+from marketplace.ledger.locations import Gateways
+from marketplace.ledger.resolver import Resolver
+from tests.network import PATIENCE_SECONDS, answering, drip_body, serve_raw
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("no statement is asked")
 
+CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
 
 SPELLINGS = [
@@ -110,6 +115,36 @@ def test_our_own_addresses_may_be_private(fetcher):
     with serve_raw(answering(b"ours")) as url:
         answer = fetcher.get(Address(url, is_ours=True), max_bytes=10, deadline=Deadline(3))
     assert answer.content == b"ours"
+
+
+def test_a_name_server_that_outlasts_the_deadline_lets_nobody_drip_for_ever(fetcher, monkeypatch):
+    resolve = socket.getaddrinfo
+
+    def resolve_slowly(*args, **kwargs):
+        time.sleep(0.3)
+        return resolve(*args, **kwargs)
+
+    with serve_raw(drip_body) as url:
+        monkeypatch.setattr(socket, "getaddrinfo", resolve_slowly)
+        for _ in range(2):
+            with pytest.raises(FetchError, match="it took too long"):
+                fetcher.get(Address(url, is_ours=True), max_bytes=10**6, deadline=Deadline(0.2))
+
+
+def test_once_a_gateway_has_answered_the_others_are_let_go_of(fetcher, monkeypatch):
+    monkeypatch.setattr(sys.modules[Resolver.__module__], "PATIENCE_SECONDS", 0.05)
+    let_go = threading.Event()
+
+    def stop_in_the_middle(connection):
+        connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 5000\r\n\r\nhalf")
+        connection.settimeout(PATIENCE_SECONDS)
+        if not connection.recv(1):
+            let_go.set()
+
+    with serve_raw(stop_in_the_middle) as silent, serve_raw(answering(b"whole")) as other:
+        resolver = Resolver(fetcher, None, Gateways((f"{silent}/", f"{other}/"), ()))
+        assert resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(PATIENCE_SECONDS)) == b"whole"
+        assert let_go.wait(2)  # by its own patience, it would be let go of after 5 s
 
 
 def test_but_a_redirect_from_them_is_a_strangers(fetcher):

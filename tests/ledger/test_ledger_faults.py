@@ -5,6 +5,7 @@ Over real sockets, with the code that talks to the real network.
 
 import base64
 import contextlib
+import fcntl
 import json
 import sys
 import time
@@ -245,6 +246,15 @@ def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
             granted += 1
     assert granted < 400
     pace.wait(Deadline(5))  # all 400 together would take ten seconds
+
+
+def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_past_a_deadline(tmp_path):
+    pace = Pace(tmp_path / "pace", 40)
+    with open(tmp_path / "pace") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        with pytest.raises(TimeIsUp):
+            pace.wait(Deadline(0.05))
+    pace.wait(Deadline(5))
 
 
 METADATA_FAULTS = {

@@ -134,11 +134,17 @@ def test_it_passes_requests_on(site):
 
 
 def test_it_says_who_calls_and_lets_nobody_lie(site):
-    forged = {"X-Forwarded-For": "203.0.113.7", "X-Forwarded-Prefix": "/evil"}
+    forged = {
+        "X-Forwarded-For": "203.0.113.7",
+        "X-Forwarded-Prefix": "/evil",
+        "X-Request-ID": "another-ones",
+    }
     with site.call("/openapi.json?lie", **forged) as response:
         assert json.load(response)["servers"] == [{"url": "/"}]
     with site.call("/media/placeholder.webp", **forged):
         pass
+    headers, _ = site.error("/nowhere", **forged)
+    assert re.fullmatch("[0-9a-f]{32}", headers["X-Request-ID"])  # nginx's own
 
 
 def test_it_compresses_json(site):
