@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak attack failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test soak lives attack failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -27,8 +27,12 @@ run: .venv/installed
 test: .venv/installed-dev lint
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
 
-# Random stories, told to the service and to a model of it, for SECONDS: make soak SECONDS=3600
+# The service among all that may happen to it, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
 soak: .venv/installed-dev
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
+
+# Random stories, told to the service and to a model of it, for SECONDS: make lives SECONDS=3600
+lives: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 # Clients and hosts that want to cost everybody else something, each for SECONDS.

@@ -1,6 +1,6 @@
 """The order book is a function of the ledger: random stories, told to the service and to a model.
 
-``make soak`` tells more of them.
+``make lives`` tells more of them.
 """
 
 import random

@@ -1,0 +1,125 @@
+"""What was asked, answered and promised, when what failed, and what was found to be wrong."""
+
+import itertools
+import random
+import threading
+import time
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+TOKENS = [f"0.0.{number}" for number in range(7001, 7013)]
+ACCOUNTS = [f"0.0.{number}" for number in range(1001, 1031)]
+AFTERWARDS_SECONDS = 5  # for which a fault that is over still excuses what clients see
+
+
+class Asked(NamedTuple):
+    kind: str
+    status: int  # 0 where there was no answer
+    began: float
+    seconds: float
+
+
+@dataclass
+class Nft:
+    """What the clients know of one NFT: it is in the hands of one of them at a time."""
+
+    token: str
+    serial_no: int
+    owner: str
+    offer: tuple[str, int] | None = None  # owner and price, as the ledger has it
+    signed: set[tuple[str, int]] = field(default_factory=set)  # all that it ever had
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return self.token, self.serial_no
+
+    @property
+    def wire(self) -> dict:
+        return {"tokenId": self.token, "serialNo": self.serial_no}
+
+
+class Fault(NamedTuple):
+    name: str
+    began: float
+    ended: float
+    cuts: bool  # whether connections break
+
+
+class Books:
+    def __init__(self, seed: int) -> None:
+        self.began = time.monotonic()
+        self.asked: list[Asked] = []
+        self.faults: list[Fault] = []
+        self.current: Fault | None = None
+        self.findings: list[str] = []
+        self.counts = Counter()
+        self.added: dict[tuple[str, int], Nft] = {}
+        self._dice = random.Random(f"nfts {seed}")
+        self._free: list[Nft] = []
+        self._serial_numbers = itertools.count(1)
+        self._lock = threading.Lock()
+
+    # NFTs
+
+    def new_nft(self) -> Nft:
+        with self._lock:
+            serial_no = next(self._serial_numbers)
+            return Nft(self._dice.choice(TOKENS), serial_no, self._dice.choice(ACCOUNTS))
+
+    def acknowledge(self, nft: Nft) -> None:
+        self.added[nft.key] = nft
+        self.put_back(nft)
+
+    def take(self, is_offered: bool | None = None) -> Nft | None:
+        """Take an NFT that nobody has in hand just now."""
+        with self._lock:
+            for _ in range(20):
+                if not self._free:
+                    return None
+                number = self._dice.randrange(len(self._free))
+                nft = self._free[number]
+                if is_offered is None or is_offered == bool(nft.offer):
+                    self._free[number] = self._free[-1]
+                    self._free.pop()
+                    return nft
+        return None
+
+    def put_back(self, nft: Nft) -> None:
+        with self._lock:
+            self._free.append(nft)
+
+    # Faults
+
+    def begin(self, name: str, cuts: bool) -> None:
+        self.current = Fault(name, time.monotonic(), float("inf"), cuts)
+
+    def end(self) -> None:
+        self.faults.append(self.current._replace(ended=time.monotonic()))
+        self.current = None
+
+    def during(self, began: float, ended: float, *, cuts: bool = False) -> list[str]:
+        """The faults of a time, or shortly before it."""
+        faults = [*self.faults[-5:], *filter(None, [self.current])]
+        return [
+            fault.name
+            for fault in faults
+            if fault.began <= ended
+            and began <= fault.ended + AFTERWARDS_SECONDS
+            and (fault.cuts or not cuts)
+        ]
+
+    # Findings
+
+    @property
+    def clock(self) -> str:
+        minutes, seconds = divmod(int(time.monotonic() - self.began), 60)
+        return f"{minutes:3}:{seconds:02}"
+
+    def say(self, sentence: str) -> None:
+        print(f"{self.clock}  {sentence}", flush=True)
+
+    def find(self, sentence: str) -> None:
+        self.findings.append(f"{self.clock} {sentence}")
+        if len(self.findings) <= 100:
+            self.say(f"FINDING: {sentence}")
