@@ -28,9 +28,8 @@ UNITS = {"s": RateLimitItemPerSecond, "m": RateLimitItemPerMinute, "h": RateLimi
 # In the WSGI environment: the rate of the access token, where it has one of its own.
 RATE = "marketplace.rate"
 
-PATIENCE_SECONDS = (
-    0.2  # for an answer of a Redis server: what an add may spend beside its own seconds
-)
+# For an answer of a Redis server: what an add may spend beside its own seconds.
+PATIENCE_SECONDS = 0.2
 # After a failure nothing is counted for so long, or each request would wait for a store that hangs.
 REST_SECONDS = 5
 
