@@ -4,6 +4,7 @@ Reads with a valid token are not counted here: nginx limits them (deploy/nginx.c
 first request of a token or an address, and ends after a second, a minute or an hour.
 """
 
+import re
 import time
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
@@ -27,6 +28,8 @@ UNITS = {"s": RateLimitItemPerSecond, "m": RateLimitItemPerMinute, "h": RateLimi
 
 # In the WSGI environment: the rate of the access token, where it has one of its own.
 RATE = "marketplace.rate"
+
+_match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
 # For an answer of a Redis server: what an add may spend beside its own seconds.
 PATIENCE_SECONDS = 0.2
@@ -117,6 +120,8 @@ def _words(item: RateLimitItem) -> str:
 def _address() -> str:
     """Who is asking, as far as the network knows. Of IPv6, the /64 that one machine usually has to itself."""
     text = (request.remote_addr or "of a Unix socket")[:64]
+    if with_port := _match_with_port(text):  # as some proxies write it: another for each connection
+        text = with_port[1] or with_port[2]
     try:
         address = ip_address(text.partition("%")[0])
     except ValueError:  # as a trusted proxy wrote it

@@ -21,13 +21,16 @@ from marketplace.errors import TooBusy
 # Writes come in bursts, and most are done in milliseconds: a short wait, only as long as that is so.
 QUICK_SECONDS = 0.1
 IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
+# A browser asks for a page's images at once, and for none again: while the bucket answers, they wait.
+QUICK_IMAGE_SECONDS = 1.0
 
 
 class Waiting:
     """So many at a time, and no more; the last of several is never of a caller who has one already."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, quick_seconds: float = QUICK_SECONDS) -> None:
         self._most = most
+        self._quick_seconds = quick_seconds
         self._under_way = Counter()  # by caller
         self._is_quick = True  # as the last one was that ended
         self._ended = threading.Condition()
@@ -40,7 +43,7 @@ class Waiting:
     def one(self, caller: str | None = None) -> Iterator[None]:
         """Be one of them. Raises TooBusy."""
         with self._ended:
-            patience = QUICK_SECONDS if self._is_quick else 0
+            patience = self._quick_seconds if self._is_quick else 0
             if not self._ended.wait_for(lambda: self._has_room(caller), patience):
                 self._is_quick = False
                 raise TooBusy
@@ -53,7 +56,7 @@ class Waiting:
                 self._under_way[caller] -= 1
                 if not self._under_way[caller]:
                     del self._under_way[caller]
-                self._is_quick = time.monotonic() - began < QUICK_SECONDS
+                self._is_quick = time.monotonic() - began < self._quick_seconds
                 self._ended.notify_all()
 
     def _has_room(self, caller: str | None) -> bool:
@@ -98,7 +101,7 @@ class RefusedAtOnce:
 def init_app(app: Flask) -> None:
     writes = Waiting(app.config["WRITES_AT_ONCE"])
     app.extensions["writes"] = writes
-    app.extensions["images"] = Waiting(IMAGES_AT_ONCE)
+    app.extensions["images"] = Waiting(IMAGES_AT_ONCE, QUICK_IMAGE_SECONDS)
     app.wsgi_app = RefusedAtOnce(
         app.wsgi_app, app.config["API_PREFIX"], writes, app.extensions["counts"]
     )

@@ -189,16 +189,17 @@ class Database(Engine):
         """
         connection = self.connection
         usual = faults.BUSY_TIMEOUT_SECONDS
-        seconds = usual if patience is None else min(patience, usual)
         with explained():
             try:
-                connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
+                _be_patient(connection, usual if patience is None else min(patience, usual))
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
+                if patience is not None:
+                    _be_patient(connection, usual)  # what this thread asks next has its own
 
     def size(self) -> int:
         """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
@@ -316,6 +317,10 @@ class Leadership:
 
     def close(self) -> None:
         self._lock.close()
+
+
+def _be_patient(connection: sqlite3.Connection, seconds: float) -> None:
+    connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
 
 def _close_all() -> None:

@@ -151,6 +151,9 @@ def test_a_window_ends(make_app):
         ("fe80::1%eth0", "fe80::2", True),
         ("", "", True),
         ("unknown", "1.2.3.4:5", False),
+        ("192.0.2.1:5000", "192.0.2.1:5001", True),
+        ("192.0.2.1:5000", "192.0.2.2:5000", False),
+        ("[2001:db8:1:2::5]:5000", "2001:db8:1:2::6", True),
     ],
 )
 def test_of_ipv6_a_network_is_one_address(make_app, one, other, shared):

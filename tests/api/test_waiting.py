@@ -1,6 +1,7 @@
 """Writes that wait for others are bounded, and no read waits for them."""
 
 import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 
@@ -8,9 +9,10 @@ import pytest
 from werkzeug.test import Client
 
 from marketplace import create_app
+from marketplace.api import waiting
 from marketplace.sandbox import create_sandbox
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
-from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
+from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 
 pytestmark = pytest.mark.once("threads are counted, not statements")
 
@@ -110,6 +112,15 @@ def test_many_quick_writes_at_once_are_all_done(app, nft):
 
 
 @contextmanager
+def bucket(monkeypatch, answer):
+    with serve_raw(answer) as url:
+        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
+        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
+        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+        yield
+
+
+@contextmanager
 def silent_bucket(monkeypatch):
     asked = threading.Semaphore(0)
 
@@ -117,10 +128,7 @@ def silent_bucket(monkeypatch):
         asked.release()
         silence(connection)
 
-    with serve_raw(answer) as url:
-        monkeypatch.setenv("AWS_ENDPOINT_URL", url)
-        monkeypatch.setenv("AWS_ACCESS_KEY_ID", "key")
-        monkeypatch.setenv("AWS_SECRET_ACCESS_KEY", "secret")
+    with bucket(monkeypatch, answer):
         yield asked
 
 
@@ -128,13 +136,29 @@ def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
     with silent_bucket(monkeypatch) as asked, ThreadPoolExecutor(2) as pool:
         app = create_app(**settings(tmp_path) | {"MEDIA_URL": "s3://bucket/images"})
         client, path = Client(app), f"/media/{'0' * 64}.webp"
-        waiting = [pool.submit(client.get, path) for _ in range(2)]
-        for _ in waiting:
+        begun = [pool.submit(client.get, path) for _ in range(2)]
+        for _ in begun:
             assert asked.acquire(timeout=PATIENCE_SECONDS)
         refused = client.get(path)
         assert refused.status_code == 503
         assert "Too much is under way" in refused.json["message"]
-        assert [future.result().status_code for future in waiting] == [503, 503]
+        assert [future.result().status_code for future in begun] == [503, 503]
+
+
+def test_a_bucket_that_answers_serves_a_page_of_images(tmp_path, monkeypatch):
+    """A browser asks for six at once, and for none again."""
+    monkeypatch.setattr(waiting, "QUICK_IMAGE_SECONDS", PATIENCE_SECONDS)
+
+    def answer(connection):
+        time.sleep(0.02)
+        now = "Sat, 21 Nov 2026 00:00:00 GMT"
+        connection.sendall(response(b"image", Last_Modified=now, ETag='"1"'))
+
+    with bucket(monkeypatch, answer), ThreadPoolExecutor(6) as pool:
+        app = create_app(**settings(tmp_path) | {"MEDIA_URL": "s3://bucket/images"})
+        paths = [f"/media/{number:064x}.webp" for number in range(24)]
+        answers = [*pool.map(lambda path: app.test_client().get(path), paths)]
+    assert {r.status_code for r in answers} == {200}
 
 
 def test_no_caller_has_all_of_them(busy):

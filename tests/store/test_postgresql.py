@@ -748,3 +748,12 @@ def test_a_thread_that_ends_closes_its_session(server, url, database):
     for thread in threads:
         thread.join()
     until(lambda: count() == before, "sessions stay")
+
+
+def test_who_has_little_patience_waits_less_for_a_lock_and_the_next_one_as_usual(database):
+    shown = []
+    for patience in (0.05, 0, None, 60):
+        with database.write(patience) as db:
+            shown.append(db.execute("SHOW lock_timeout").fetchone()["lock_timeout"])
+    assert shown == ["50ms", "1ms", "2s", "2s"]
+    database.close()

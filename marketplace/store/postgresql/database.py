@@ -31,6 +31,8 @@ from marketplace.store.postgresql.servers import (
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
 
 OLDEST_SERVER = 15
+# With whoever holds a lock, until the transaction's end.
+BE_PATIENT = "SELECT set_config('lock_timeout', :patience, true) AS patience"
 # SQLite's types and words, as schema.sql and the upgrades have them.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
@@ -221,6 +223,9 @@ class Database(Engine):
         connection = self.connection
         connection.begin()
         try:
+            if patience is not None and patience < LOCK_SECONDS:
+                milliseconds = max(1, int(patience * 1000))  # 0 would be for ever
+                connection.execute(BE_PATIENT, {"patience": str(milliseconds)})
             yield connection
             connection.commit()
         finally:
