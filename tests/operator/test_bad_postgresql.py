@@ -492,7 +492,8 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(
                 "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
-                " listing_price, ledger_at) SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
+                " listing_price, ledger_at)"
+                " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
                 " FROM generate_series(1, 20) AS n"
             )
         ledger = app.extensions["sandbox"]
