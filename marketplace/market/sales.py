@@ -21,7 +21,7 @@ from marketplace.store import queries
 from marketplace.store.database import read, write
 
 # From when an add begins: the ledger's part is bounded by reconciler.LEDGER_SECONDS.
-ADD_SECONDS = 7.5
+ADD_SECONDS = 7.2
 METADATA_SECONDS = (
     4  # for metadata and image together, where somebody waits; what is slower comes later
 )

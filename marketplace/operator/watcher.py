@@ -20,6 +20,7 @@ from flask.cli import with_appcontext
 from marketplace import times
 from marketplace.errors import (
     DatabaseBusy,
+    DatabaseUnreachable,
     DatabaseUnusable,
     LedgerAnswerInvalid,
     LedgerUnreachable,
@@ -186,7 +187,7 @@ def _for_each(
     """Do the work for each item, several at once, while there is time. One that fails ends no round.
 
     Yields what it returned for each; Done.NOT_CHECKED where it failed, ``left_out`` where it was not begun.
-    Raises what would be the same for all: DatabaseBusy, DatabaseUnusable, OSError.
+    Raises what would be the same for all: DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError.
     """
     app = current_app._get_current_object()
     enough = time.monotonic() + seconds
@@ -198,7 +199,7 @@ def _for_each(
             try:
                 with explained():
                     return work(item)
-            except (DatabaseBusy, DatabaseUnusable, OSError):
+            except (DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError):
                 raise
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
                 app.logger.warning("%s was not checked: %s", _name(item), error)

@@ -20,7 +20,8 @@ from cryptography.x509.oid import NameOID
 
 import marketplace.store
 from marketplace import create_app
-from marketplace.errors import StartRefused
+from marketplace.errors import DatabaseUnreachable, StartRefused
+from marketplace.operator import watcher
 from marketplace.store.database import open_database
 from tests.conftest import authorized_client, settings
 from tests.postgresql import DATABASE, Proxy, new_server, until
@@ -482,6 +483,33 @@ def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):
         assert "Traceback" not in ended.stderr
         assert server.password not in ended.stdout + ended.stderr
         assert not before or "gunicorn" in command[0]
+
+
+def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database, caplog):
+    with reserved_port() as port, Proxy(port, server.port) as proxy:
+        url = database.replace(f":{server.port}/", f":{port}/")
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
+                " listing_price, ledger_at)"
+                " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
+                " FROM generate_series(1, 20) AS n"
+            )
+        ledger = app.extensions["sandbox"]
+        answer = ledger.wsgi_app
+
+        def answer_once(environ, start_response):
+            with suppress(OSError):
+                proxy.cut()
+            return answer(environ, start_response)
+
+        ledger.wsgi_app = answer_once
+        with app.app_context(), pytest.raises(DatabaseUnreachable):
+            watcher.sync()
+        proxy.mend()
+        app.extensions["database"].close()
+    assert "was not checked" not in caplog.text
 
 
 @pytest.mark.parametrize("command", ["backup", "restore"])

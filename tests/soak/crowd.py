@@ -80,6 +80,7 @@ class Client:
 
     def wait(self, answer: Answer) -> bool:
         """Wait as an answer says before the next try; False once all is over."""
+        self.hang_up()  # who idles may be hung up on, and is to connect again
         seconds = int(answer.headers.get("Retry-After", 1))
         return not self.crowd.over.wait(min(seconds, 3) + self.dice.random())
 
