@@ -224,10 +224,13 @@ def _shuffled(items: Iterable) -> list:
 
 
 def _name(item: Any) -> str:
-    """What an item is called in the log: an account, or an NFT, whose token and serial number come first."""
+    """What an item is called in the log: an account, or an NFT, of the ledger or as it is stored."""
     if isinstance(item, LedgerAnswerInvalid):
         return "An NFT"
-    return item if isinstance(item, str) else f"{item[0]} #{item[1]}"
+    if isinstance(item, str):
+        return item
+    token, serial_no = item[:2] if isinstance(item, tuple) else (item["token"], item["serial_no"])
+    return f"{token} #{serial_no}"
 
 
 def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:

@@ -13,6 +13,7 @@ from marketplace.ledger import mirror
 from marketplace.market import reports, sales
 from marketplace.market.shares import ALL, Share
 from marketplace.market.transactions import listing_memo
+from marketplace.operator import watcher as watcher_module
 from marketplace.operator.watcher import COMPLETED_AT_ONCE, Done, next_to_complete
 from marketplace.operator.watcher import sync as sync_share
 from marketplace.store import queries
@@ -358,3 +359,10 @@ def test_a_collection_with_much_to_complete_keeps_no_others_waiting(app, sync):
         chosen = next_to_complete(ALL)
     assert len(chosen) == COMPLETED_AT_ONCE // 2 + 1
     assert "0.0.7001" in {nft["token"] for nft in chosen[:2]}
+
+
+def test_what_a_round_is_about_has_a_name_in_the_log(app, nft):
+    with app.app_context():
+        stored = queries.get_nft(read(), *nft)
+    name = f"{TOKEN} #7"
+    assert [watcher_module._name(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]
