@@ -19,7 +19,9 @@ def settings(database: Path) -> dict[str, str]:
         "MIRROR_NODE_URL": "http://127.0.0.1:9",
         "DATABASE_URL": f"sqlite:///{database}",
         "MEDIA_URL": f"file:{database.parent}/media",
-        "WRITE_LIMIT": "999999/s",  # counted as ever, and never reached
+        # Counted as ever, and never reached.
+        "WRITE_LIMIT": "999999/s",
+        "WRITES_AT_ONCE": "1000",
     }
 
 
