@@ -118,7 +118,7 @@ def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
     assert answered == [url]
 
 
-def test_a_list_is_made_again_after_any_commit(answered, app, client, lister):
+def test_a_list_is_made_again_after_any_commit(answered, app, client, lister, engine):
     lister((TOKEN, 7))
     urls = ["/v1/orderbook", f"/v1/user/{ALICE}/listed", f"/v1/nftslisted/{TOKEN}"]
     answered.clear()
@@ -126,7 +126,10 @@ def test_a_list_is_made_again_after_any_commit(answered, app, client, lister):
         commit(app, f"UPDATE nft SET name = '{name}'")
         for url in urls * 2:
             assert [nft["name"] for nft in client.get(url).json] == [name]
-    assert answered == urls * 2
+    if engine == "sqlite":
+        assert answered == urls * 2
+    else:  # where the server has others' databases, too: their commits move its stamp
+        assert len(answered) >= len(urls * 2)
 
 
 def test_a_commit_while_it_is_made_ends_it(app, client, nft):
