@@ -6,6 +6,7 @@ One of them is always for a caller who has none under way: nobody keeps all othe
 """
 
 import json
+import math
 import threading
 import time
 from collections import Counter
@@ -20,6 +21,9 @@ from marketplace.errors import TooBusy
 
 # Writes come in bursts, and most are done in milliseconds: a short wait, only as long as that is so.
 QUICK_SECONDS = 0.1
+WAITING_WRITES = (
+    2  # so that some of the eight threads are left, whatever the quick ones among the slow
+)
 IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 # A browser asks for a page's images at once, and for none again: while the bucket answers, they wait.
 QUICK_IMAGE_SECONDS = 1.0
@@ -28,9 +32,11 @@ QUICK_IMAGE_SECONDS = 1.0
 class Waiting:
     """So many at a time, and no more; the last of several is never of a caller who has one already."""
 
-    def __init__(self, most: int, quick_seconds: float = QUICK_SECONDS) -> None:
+    def __init__(self, most: int, quick_seconds: float, most_waiting: float = math.inf) -> None:
         self._most = most
         self._quick_seconds = quick_seconds
+        self._most_waiting = most_waiting
+        self._waiting = 0
         self._under_way = Counter()  # by caller
         self._is_quick = True  # as the last one was that ended
         self._ended = threading.Condition()
@@ -43,9 +49,7 @@ class Waiting:
     def one(self, caller: str | None = None) -> Iterator[None]:
         """Be one of them. Raises TooBusy."""
         with self._ended:
-            patience = self._quick_seconds if self._is_quick else 0
-            if not self._ended.wait_for(lambda: self._has_room(caller), patience):
-                self._is_quick = False
+            if not self._has_room(caller) and not self._wait(caller):
                 raise TooBusy
             self._under_way[caller] += 1
         began = time.monotonic()
@@ -58,6 +62,16 @@ class Waiting:
                     del self._under_way[caller]
                 self._is_quick = time.monotonic() - began < self._quick_seconds
                 self._ended.notify_all()
+
+    def _wait(self, caller: str | None) -> bool:
+        if not self._is_quick or self._waiting >= self._most_waiting:
+            return False
+        self._waiting += 1
+        has_room = self._ended.wait_for(lambda: self._has_room(caller), self._quick_seconds)
+        self._waiting -= 1
+        if not has_room:
+            self._is_quick = False
+        return has_room
 
     def _has_room(self, caller: str | None) -> bool:
         is_last = self._under_way.total() + 1 == self._most > 1
@@ -99,7 +113,7 @@ class RefusedAtOnce:
 
 
 def init_app(app: Flask) -> None:
-    writes = Waiting(app.config["WRITES_AT_ONCE"])
+    writes = Waiting(app.config["WRITES_AT_ONCE"], QUICK_SECONDS, WAITING_WRITES)
     app.extensions["writes"] = writes
     app.extensions["images"] = Waiting(IMAGES_AT_ONCE, QUICK_IMAGE_SECONDS)
     app.wsgi_app = RefusedAtOnce(

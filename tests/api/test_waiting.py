@@ -10,6 +10,8 @@ from werkzeug.test import Client
 
 from marketplace import create_app
 from marketplace.api import waiting
+from marketplace.api.waiting import Waiting
+from marketplace.errors import TooBusy
 from marketplace.sandbox import create_sandbox
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
@@ -171,3 +173,23 @@ def test_no_caller_has_all_of_them(busy):
     others = begin(authorized_client(client.application, "write"), 4)
     gate.set()
     assert others.result().json == {"result": "OK"}
+
+
+def test_of_those_that_wait_for_a_quick_one_there_are_few():
+    """Whoever sends quick writes among slow ones keeps no thread from reading."""
+    writes, done = Waiting(1, quick_seconds=PATIENCE_SECONDS, most_waiting=2), threading.Event()
+
+    def write(caller):
+        with writes.one(caller):
+            assert done.wait(PATIENCE_SECONDS)
+
+    with ThreadPoolExecutor(3) as pool:
+        under_way = [pool.submit(write, str(number)) for number in range(3)]
+        started = time.monotonic()
+        while writes._waiting < 2:
+            assert time.monotonic() - started < PATIENCE_SECONDS
+            time.sleep(0.01)
+        with pytest.raises(TooBusy), writes.one("one more"):
+            pass
+        done.set()
+        assert [future.result() for future in under_way] == [None] * 3
