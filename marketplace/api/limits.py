@@ -62,15 +62,16 @@ class Limits:
         """Count an authenticated request that writes. Raises LimitExceeded."""
         name, own_rate = request.environ.get(TOKEN), request.environ.get(RATE)
         if name is not None:
-            self._count(own_rate or self._write, f"The access token {name}", "write")
+            self._count(own_rate or self._write, "token", f"The access token {name}", "write")
         if own_rate is None:  # or its rate would be that of its address
-            self._count(self._write, f"The address {_address()}", "write")
+            self._count(self._write, "address", f"The address {_address()}", "write")
 
     def count_failed(self) -> None:
         """Count a request that failed to authenticate. Raises LimitExceeded."""
-        self._count(self._failed, f"The address {_address()}", "fail to authenticate")
+        who = f"The address {_address()}"
+        self._count(self._failed, "address", who, "fail to authenticate")
 
-    def _count(self, rate: str, who: str, what: str) -> None:
+    def _count(self, rate: str, by: str, who: str, what: str) -> None:
         item = _item(rate)
         if item is None or time.monotonic() < self._resting_until:
             return
@@ -89,7 +90,7 @@ class Limits:
         limit = f"{who} may {what} {_words(item)}"
         if is_first:
             current_app.logger.warning("%s: what is more is answered 429 for %d s", limit, seconds)
-        count("requests_limited", by="address" if who.startswith("The address") else "token")
+        count("requests_limited", by=by)
         raise LimitExceeded(limit, seconds)
 
     def _note_whole(self) -> None:

@@ -21,9 +21,8 @@ from marketplace.errors import TooBusy
 
 # Writes come in bursts, and most are done in milliseconds: a short wait, only as long as that is so.
 QUICK_SECONDS = 0.1
-WAITING_WRITES = (
-    2  # so that some of the eight threads are left, whatever the quick ones among the slow
-)
+# So that some of the eight threads are left, whatever the quick ones among the slow.
+WAITING_WRITES = 2
 IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 # A browser asks for a page's images at once, and for none again: while the bucket answers, they wait.
 QUICK_IMAGE_SECONDS = 1.0
@@ -67,8 +66,10 @@ class Waiting:
         if not self._is_quick or self._waiting >= self._most_waiting:
             return False
         self._waiting += 1
-        has_room = self._ended.wait_for(lambda: self._has_room(caller), self._quick_seconds)
-        self._waiting -= 1
+        try:
+            has_room = self._ended.wait_for(lambda: self._has_room(caller), self._quick_seconds)
+        finally:
+            self._waiting -= 1
         if not has_room:
             self._is_quick = False
         return has_room

@@ -22,9 +22,8 @@ from marketplace.store.database import read, write
 
 # From when an add begins: the ledger's part is bounded by reconciler.LEDGER_SECONDS.
 ADD_SECONDS = 7.2
-METADATA_SECONDS = (
-    4  # for metadata and image together, where somebody waits; what is slower comes later
-)
+# For metadata and image together, where somebody waits; what is slower comes later.
+METADATA_SECONDS = 4
 STORING_SECONDS = 2  # of all of it, for a bucket, the token's name and the database
 
 # Prepared listings of one account, the newest: who prepares more forgets the oldest.
