@@ -11,6 +11,7 @@ from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace import __version__
+from marketplace.api import cors
 from marketplace.api.blueprint import Api
 from marketplace.api.counted import name_routes
 from marketplace.operator import log
@@ -64,4 +65,5 @@ def create_sandbox(path: str, max_body_bytes: int) -> Flask:
     Api(sandbox).register_blueprint(desk.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
+    cors.open_to_all(sandbox)
     return sandbox
