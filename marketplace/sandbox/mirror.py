@@ -9,7 +9,7 @@ from flask import Blueprint, Response, request
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
-from marketplace.sandbox import catalogue, queries
+from marketplace.sandbox import accounts, catalogue, queries
 from marketplace.sandbox.consensus import mint
 from marketplace.store.database import read
 
@@ -109,12 +109,12 @@ def show_account(account_id):
     _require_parameters("transactions")
     _require_id(account_id, "idOrAliasOrEvmAddress")
     account = queries.get_account(read(), account_id)
-    key = account and {"_type": account["key_type"], "key": account["public_key"]}
+    key = accounts.key(read(), account_id)
     return {
         "account": account_id,
         "created_timestamp": times.to_consensus(account["created_at"] if account else GENESIS),
         "deleted": False,
-        "key": key,
+        "key": key and {"_type": key[0], "key": key[1]},
         "max_automatic_token_associations": -1,
         "memo": "",
         "receiver_sig_required": False,
@@ -191,7 +191,7 @@ def show_nothing(unknown):
 def _nft(row) -> dict:
     odd = _oddities(row["token"], row["serial_no"])
     created_at = None if "PARTIAL_HISTORY" in odd else times.to_consensus(row["created_at"])
-    metadata = None if "METADATA_NULL" in odd else _metadata(row["token"], row["serial_no"])
+    metadata = None if "METADATA_NULL" in odd else _metadata(row)
     return {
         "account_id": row["owner"],
         "created_timestamp": created_at,
@@ -215,14 +215,19 @@ def _unclaimed(token: str, serial_no: int) -> dict:
         "serial_no": serial_no,
         "owner": queries.TREASURY,
         "spender": None,
+        "metadata": None,
         "created_at": GENESIS,
         "modified_at": GENESIS,
     }
     return _nft(row)
 
 
-def _metadata(token: str, serial_no: int) -> str:
-    return base64.b64encode(catalogue.pointer(token, serial_no).encode()).decode()
+def _metadata(row) -> str:
+    """What it was minted with, in base64."""
+    if row["metadata"] is not None:
+        return row["metadata"]
+    pointer = catalogue.pointer(row["token"], row["serial_no"])
+    return base64.b64encode(pointer.encode()).decode()
 
 
 def _page(rows) -> dict:
