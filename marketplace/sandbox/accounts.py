@@ -1,7 +1,7 @@
 """What an account has: HBAR, a key once it has signed, and the tokens that it is associated with."""
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox import queries
+from marketplace.sandbox import queries, wallet
 from marketplace.sandbox.catalogue import TINYBARS
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -39,7 +39,12 @@ def learn_key(db, account_id: str, key_type: str, public_key: str, now: int) -> 
 
 
 def key(db, account_id: str) -> tuple[str, str] | None:
-    """An account's key: its type, and the public key in hexadecimal. None where it has not signed yet."""
+    """An account's key: its type, and the public key in hexadecimal. None where it has not signed yet.
+
+    The treasury's is the demo wallet's from the beginning, as it is the supply key of every token.
+    """
+    if account_id == queries.TREASURY:
+        return "ED25519", wallet.private_key(account_id).public_key().to_bytes_raw().hex()
     account = queries.get_account(db, account_id)
     return (account["key_type"], account["public_key"]) if account and account["key_type"] else None
 

@@ -6,10 +6,12 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
+from marketplace import times
 from marketplace.ids import is_entity_id
 from marketplace.sandbox import artwork
 
 CREATOR = "The sandbox"
+GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
 TINYBARS = 100_000_000  # in one HBAR
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
