@@ -7,11 +7,11 @@ import click
 from flask import Flask, current_app
 
 from marketplace import times
+from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
 from marketplace.operator.watcher import complete
 from marketplace.sandbox import access, catalogue, consensus, wallet
-from marketplace.sandbox.mirror import GENESIS
 from marketplace.store import queries
 from marketplace.store.database import read
 
@@ -55,6 +55,15 @@ def hello_command():
     say(hello(current_app))
 
 
+@cli.command("key")
+@click.argument("account_id", metavar="ACCOUNT")
+def key_command(account_id):
+    """Print the demo wallet's private key of ACCOUNT, which SDKs read (DER). It is worth nothing."""
+    if not is_entity_id(account_id):
+        raise click.BadParameter(f"{account_id} is no account id, such as 0.0.1001")
+    say(wallet.private_key(account_id).to_string_der())
+
+
 def hello(app: Flask) -> str:
     """Where the sandbox is, a token, and a request to try."""
     with app.app_context():
@@ -81,7 +90,7 @@ def _owner(token: str, serial_no: int) -> str:
 def _add(app: Flask, token: str, serial_no: int) -> None:
     owner = _owner(token, serial_no)
     with app.extensions["sandbox"].app_context():
-        consensus.mint(token, serial_no, owner, GENESIS)
+        consensus.mint(token, serial_no, owner, catalogue.GENESIS)
     with app.app_context():
         nfts.add(owner, token, serial_no)
         nft = queries.get_nft(read(), token, serial_no)
