@@ -17,6 +17,8 @@ from marketplace.api.counted import name_routes
 from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
+from marketplace.sandbox.hapi.node import Node
+from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.store.files import look
 from marketplace.store.schema import Schema
@@ -42,7 +44,8 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
     sandbox = create_sandbox(app.config["SANDBOX_DATABASE_URL"], app.config["MAX_CONTENT_LENGTH"])
     name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
-    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    app.extensions["node"] = sandbox.extensions["node"] = Node(app, sandbox)
+    app.wsgi_app = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     app.cli.add_command(commands.cli)
     app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH

@@ -1,0 +1,21 @@
+"""Transactions: what a node answers to one at once. What became of it at consensus, a receipt tells."""
+
+from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+
+from marketplace.sandbox import consensus
+from marketplace.sandbox.envelopes import Unreadable
+from marketplace.sandbox.hapi.codes import code, of_faults
+
+
+def answer(content: bytes, now: int) -> list[bytes]:
+    """Submit the bytes of a HAPI Transaction. Answers OK where it reached consensus, whatever came of it."""
+    result = of_faults(lambda: _submit(content, now))
+    return [TransactionResponse(nodeTransactionPrecheckCode=code(result)).SerializeToString()]
+
+
+def _submit(content: bytes, now: int) -> str:
+    try:
+        receipt = consensus.submit(content, now)
+    except Unreadable:
+        return "INVALID_TRANSACTION"
+    return "OK" if receipt.reached_consensus else receipt.result
