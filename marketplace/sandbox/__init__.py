@@ -10,6 +10,7 @@ from flask import Flask
 from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
+from marketplace.api import cors
 from marketplace.api.counted import name_routes
 from marketplace.api.document import Api
 from marketplace.operator import log
@@ -70,4 +71,5 @@ def create_sandbox(path: str, max_body_bytes: int, public_url: str) -> Flask:
     Api(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(desk.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
+    cors.open_to_all(sandbox)
     return sandbox

@@ -28,8 +28,15 @@ class Refused(Exception):
 
 
 class Receipt(NamedTuple):
+    """What became of a transaction.
+
+    ``result`` is a code of HAPI's ResponseCodeEnum. Where consensus was not reached, it is what the node
+    answered at its precheck: nothing was recorded, and nothing charged.
+    """
+
     transaction_id: str
     result: str
+    reached_consensus: bool = True
 
 
 def submit(content: bytes, now: int) -> Receipt:
@@ -52,7 +59,7 @@ def submit(content: bytes, now: int) -> Receipt:
                     history.write_executed(db, signed, transaction_id, consensus_at + 1)
         return Receipt(str(transaction_id), result)
     except Refused as refusal:
-        return Receipt(str(transaction_id), str(refusal))
+        return Receipt(str(transaction_id), str(refusal), reached_consensus=False)
 
 
 def _require_another_node(first, signed: Signed) -> None:

@@ -189,7 +189,7 @@ def with_(transaction, **fields):
 )
 def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, result):
     receipt = ledger.submit(signed(with_(approval(), **fields), ALICE))
-    assert receipt.result == result
+    assert (receipt.result, receipt.reached_consensus) == (result, False)
     assert mirror(f"/transactions/{dashed(receipt)}").status_code == 404
 
 
@@ -207,7 +207,7 @@ def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, resul
 )
 def test_what_fails_at_consensus_is_recorded(ledger, nft, mirror, transaction, signers, result):
     receipt = ledger.submit(signed(transaction(), *signers))
-    assert receipt.result == result
+    assert (receipt.result, receipt.reached_consensus) == (result, True)
     [row] = mirror(f"/transactions/{dashed(receipt)}").json["transactions"]
     assert row["result"] == result
     assert on_ledger(mirror)["spender"] is None
