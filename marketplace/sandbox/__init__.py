@@ -63,7 +63,9 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
     return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
 
 
-def create_sandbox(path: str, max_body_bytes: int, public_url: str) -> Flask:
+def create_sandbox(
+    path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
+) -> Flask:
     sandbox = Flask("marketplace.sandbox")
     sandbox.url_map.merge_slashes = False
     sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)
