@@ -46,7 +46,7 @@ HELP = {
     "database_up": "1 where the database answers, else 0: then there is nothing else of it here",
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still tried for",
-    "preparations_open": "Prepared listings that may still be submitted",
+    "preparations_open": "Prepared transactions that may still be submitted",
     "database_bytes": "Size of the database",
     "last_round_age_seconds": "Time since the watcher was last through with everything",
     "processes": "Processes of this machine that count: workers and the watcher",

@@ -43,8 +43,10 @@ LOOKING_SECONDS = 60  # looking at NFTs that differ
 COMPLETING_SECONDS = 20
 STILL_SECONDS = 10  # between two signs of life while nothing is to be done
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
-KEPT_SECONDS = 3 * 3600  # past its end; until then, a prepared listing tells where to look
-FORGOTTEN_AT_ONCE = 10_000  # prepared listings, in one transaction, for which other writers wait
+KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
+FORGOTTEN_AT_ONCE = (
+    10_000  # prepared transactions, in one of the database's, for which other writers wait
+)
 
 
 class Done(enum.Enum):
@@ -172,9 +174,9 @@ def complete(nft) -> Done:
 
 def _forget_prepared(account_id: str, before: str) -> None:
     """Forget what has told for long enough where to look, once that account was looked at to the end."""
-    while queries.get_expired_listing(read(), account_id, before):
+    while queries.get_expired_preparation(read(), account_id, before):
         with write() as db:
-            queries.delete_expired_listings(db, account_id, before, FORGOTTEN_AT_ONCE)
+            queries.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(
