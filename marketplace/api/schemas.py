@@ -5,6 +5,7 @@ Inside names are the database's columns; wire names stand in data_key, in the co
 
 from marshmallow import EXCLUDE, Schema, fields
 
+from marketplace import __version__
 from marketplace.api.fields import (
     Digits,
     EntityId,
@@ -15,17 +16,19 @@ from marketplace.api.fields import (
     PagePosition,
     TransactionIdField,
     UserLimit,
+    WalletName,
     WholeNumber,
     described,
 )
 from marketplace.ids import MAX_HBAR, MAX_INT64
+from marketplace.settings import NETWORKS
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 
 
-def token_field():
-    return EntityId("Token id of the collection", "0.0.5005", data_key="tokenId")
+def token_field(example="0.0.5001"):
+    return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
 def serial_no_field(kind=WholeNumber):
@@ -67,10 +70,7 @@ class AccountPathSchema(RequestSchema):
 
 
 class WalletPathSchema(RequestSchema):
-    wallet = fields.String(
-        required=True,
-        metadata=described("Name of the wallet that is to sign", "extwallet"),
-    )
+    wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
 
 
 def offset_field():
@@ -100,7 +100,7 @@ class OrderbookQuerySchema(RequestSchema):
 
 class UserQuerySchema(RequestSchema):
     limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum (1000 by default)",
+        "Number of NFTs wanted at most; the operator sets the maximum",
         USER_LIMIT,
         low=1,
         high=MAX_INT64,
@@ -110,7 +110,7 @@ class UserQuerySchema(RequestSchema):
     page = page_field()
 
 
-class AddSchema(RequestSchema):
+class AddNftSchema(RequestSchema):
     account_id = account_id_field("Account that wants to list the NFT")
     token = token_field()
     serial_no = serial_no_field()
@@ -172,7 +172,7 @@ class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
     token = fields.String(
-        required=True, metadata=described("Token id of the collection", "0.0.5005")
+        required=True, metadata=described("Token id of the collection", "0.0.5001")
     )
     serial_no = fields.Integer(
         data_key="serialNo",
@@ -306,13 +306,21 @@ class StatusQuery(Schema):
     )
 
 
-class StatusSchema(Schema):
-    version = fields.String(required=True, metadata=described("Version of this service", "0.1.0"))
-    network = fields.String(required=True, metadata=described("Hedera network", "sandbox"))
+class ServiceStatusSchema(Schema):
+    """How the service is."""
+
+    version = fields.String(
+        required=True, metadata=described("Version of this service", __version__)
+    )
+    network = fields.String(
+        required=True, metadata=described("Hedera network", "sandbox", enum=[*NETWORKS])
+    )
     database = fields.String(
         required=True,
         metadata=described(
-            "reachable, or not asked; a 503 says that it does not answer", "reachable"
+            "reachable, or not asked; a 503 says that it does not answer",
+            "reachable",
+            enum=["reachable", "not asked"],
         ),
     )
     mirror_node_rate = fields.Integer(
@@ -335,7 +343,7 @@ class StatusSchema(Schema):
     )
 
 
-class ErrorSchema(Schema):
+class ApiErrorSchema(Schema):
     """The one shape of every error."""
 
     code = fields.Integer(required=True, metadata=described("HTTP status code", 404))
@@ -343,7 +351,7 @@ class ErrorSchema(Schema):
     message = fields.String(
         required=True,
         metadata=described(
-            "What is wrong, and the way out", "0.0.5005 #7 is not stored: POST /v1/add it first"
+            "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
         ),
     )
     errors = fields.Dict(

@@ -12,6 +12,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
+from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+from hiero_sdk_python.hbar import Hbar
+from hiero_sdk_python.tokens.token_associate_transaction import TokenAssociateTransaction
+from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
+from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
@@ -21,11 +27,13 @@ from marketplace.store import faults
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox import hapi
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, RECEIPTS
-from tests.sandbox.test_sandbox_ledger import MARKET, approval, signed, transfer
+from tests.sandbox.test_sandbox_ledger import MARKET, account, approval, signed, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
+TRANSFER = "/proto.CryptoService/cryptoTransfer"
+TREASURY = "0.0.1000"
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 
 
@@ -96,6 +104,42 @@ def test_what_a_node_refuses_has_none(nft, submit, receipt_of):
     assert submit(content) == "INVALID_SIGNATURE"
     _, code = receipt_of(content)
     assert code == "RECEIPT_NOT_FOUND"
+
+
+def test_a_fee_that_is_too_low_is_answered_with_what_it_costs(nft, call):
+    cheap = approval()
+    cheap.transaction_fee = 1
+    content = hapi.transaction(signed(cheap, ALICE))
+    told = TransactionResponse.FromString(call(APPROVE, content))
+    assert told.cost == 50_000_000
+    assert hapi.precheck(told.SerializeToString()) == "INSUFFICIENT_TX_FEE"
+
+
+def test_who_can_not_pay_is_refused_before_consensus(submit, receipt_of):
+    everything = TransferTransaction()
+    everything.add_hbar_transfer(account(ALICE), Hbar(-10_000))
+    everything.add_hbar_transfer(account(BOB), Hbar(10_000))
+    content = signed(everything, ALICE)
+    assert submit(content, TRANSFER) == "INSUFFICIENT_PAYER_BALANCE"
+    assert receipt_of(content)[1] == "RECEIPT_NOT_FOUND"
+
+
+def test_a_mint_tells_its_serial_numbers(submit, receipt_of):
+    mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7300"))
+    content = signed(mint.set_metadata([b"one", b"two"]), TREASURY, payer=TREASURY)
+    assert submit(content, "/proto.TokenService/mintToken") == "OK"
+    told, _ = receipt_of(content)
+    assert status(told.receipt) == "SUCCESS"
+    assert list(told.receipt.serialNumbers) == [1, 2]
+    assert told.receipt.newTotalSupply == 2
+
+
+def test_an_association(submit, receipt_of):
+    for expected in ("SUCCESS", "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"):
+        associate = TokenAssociateTransaction(account(BOB), [TokenId.from_string("0.0.7300")])
+        content = signed(associate, BOB, payer=BOB)
+        assert submit(content, "/proto.TokenService/associateTokens") == "OK"
+        assert status(receipt_of(content)[0].receipt) == expected
 
 
 def test_a_repetition_is_refused_and_its_receipt_stays(nft, submit, receipt_of):
@@ -202,7 +246,7 @@ def test_a_record_is_paid_for(nft, submit, ask):
     amounts = {
         amount.accountID.accountNum: amount.amount for amount in record.transferList.accountAmounts
     }
-    assert amounts == {1001: -50_000_000, 3: 50_000_000}
+    assert amounts == {1001: -50_000_000, 802: 50_000_000}
 
     _, code = ask("transactionGetRecord", RECORDS, payment=paid, **asked)
     assert code == "DUPLICATE_TRANSACTION"  # what paid once
@@ -210,7 +254,7 @@ def test_a_record_is_paid_for(nft, submit, ask):
 
 def test_a_record_shows_the_nfts_that_moved(nft, submit, ask):
     content = signed(transfer(ALICE, BOB), ALICE)
-    assert submit(content, "/proto.CryptoService/cryptoTransfer") == "OK"
+    assert submit(content, TRANSFER) == "OK"
     asked = hapi.transaction_id(hapi.id_of(content))
     told, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), transactionID=asked)
     [moved] = told.transactionRecord.tokenTransferLists
@@ -328,9 +372,21 @@ def test_an_nft_that_is_none(ask):
 def test_a_token(nft, ask):
     token = hapi.nft_id(*nft).token_ID
     told, code = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    assert list(told.tokenInfo.custom_fees) == []
     assert code == "OK"
     assert (told.tokenInfo.name, told.tokenInfo.symbol) == ("Sandbox 0.0.7001", "SAND")
     assert told.tokenInfo.totalSupply == 1
+
+
+def test_a_token_with_royalties(ask):
+    token = hapi.nft_id("0.0.5002", 1).token_ID
+    told, _ = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    first, second = told.tokenInfo.custom_fees
+    assert first.fee_collector_account_id == hapi.account_id("0.0.2002")
+    fraction = first.royalty_fee.exchange_value_fraction
+    assert (fraction.numerator, fraction.denominator) == (5, 100)
+    assert first.royalty_fee.fallback_fee.amount == 1_000_000_000
+    assert not second.royalty_fee.HasField("fallback_fee")
 
 
 def test_the_address_book(app, call, ask):

@@ -14,13 +14,13 @@ from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, Excha
 from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
 
 from marketplace import __version__, times
+from marketplace.sandbox import fees
+from marketplace.sandbox.accounts import Refused
 from marketplace.sandbox.hapi.messages import account
-from marketplace.sandbox.hapi.refusal import Refused
 
 NODE = "0.0.3"  # what it calls itself; it takes what was signed for any other, too
 ADDRESS = (127, 0, 0, 1)
 ADDRESS_BOOKS = (101, 102)  # 0.0.101 of nodes, 0.0.102 of their addresses
-CENTS = 10  # an HBAR's price, by which all fees here are reckoned
 RATE_SECONDS = 3600
 # The SDK's descriptors do not say their version; what they know came with about this one.
 HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
@@ -69,7 +69,9 @@ def exchange_rate(moment: int) -> ExchangeRateSet:
     """The price of an HBAR, the same at all times."""
     ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
     rates = (
-        ExchangeRate(hbarEquiv=1, centEquiv=CENTS, expirationTime=TimestampSeconds(seconds=end))
+        ExchangeRate(
+            hbarEquiv=1, centEquiv=fees.CENTS_PER_HBAR, expirationTime=TimestampSeconds(seconds=end)
+        )
         for end in (ends_at, ends_at + RATE_SECONDS)
     )
     return ExchangeRateSet(currentRate=next(rates), nextRate=next(rates))

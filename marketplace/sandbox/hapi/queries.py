@@ -14,13 +14,15 @@ from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
 from marketplace.sandbox import consensus
+from marketplace.sandbox.accounts import Refused
 from marketplace.sandbox.envelopes import Unreadable, open_transaction
+from marketplace.sandbox.fees import TINYBARS_PER_DOLLAR
 from marketplace.sandbox.hapi import entities, network, receipts
 from marketplace.sandbox.hapi.codes import code, of_faults
-from marketplace.sandbox.hapi.refusal import Refused
 
-FEE_TINYBARS = 100_000  # $0.0001, at ten cents an HBAR
-VERSION_FEE_TINYBARS = 1_000_000  # $0.001
+# $0.0001, and what a version costs: https://docs.hedera.com/networks/fees
+FEE = TINYBARS_PER_DOLLAR // 10_000
+VERSION_FEE = TINYBARS_PER_DOLLAR // 1_000
 
 
 class Malformed(ValueError):
@@ -39,13 +41,13 @@ class Kind(NamedTuple):
 
 KINDS = {
     "transactionGetReceipt": Kind(0, receipts.find_receipt),
-    "transactionGetRecord": Kind(FEE_TINYBARS, receipts.find_record),
+    "transactionGetRecord": Kind(FEE, receipts.find_record),
     "cryptogetAccountBalance": Kind(0, entities.find_balance),
-    "cryptoGetInfo": Kind(FEE_TINYBARS, entities.find_account),
-    "tokenGetInfo": Kind(FEE_TINYBARS, entities.find_token),
-    "tokenGetNftInfo": Kind(FEE_TINYBARS, entities.find_nft),
-    "fileGetContents": Kind(FEE_TINYBARS, network.find_file),
-    "networkGetVersionInfo": Kind(VERSION_FEE_TINYBARS, network.find_version),
+    "cryptoGetInfo": Kind(FEE, entities.find_account),
+    "tokenGetInfo": Kind(FEE, entities.find_token),
+    "tokenGetNftInfo": Kind(FEE, entities.find_nft),
+    "fileGetContents": Kind(FEE, network.find_file),
+    "networkGetVersionInfo": Kind(VERSION_FEE, network.find_version),
 }
 # The two whose answers are named otherwise.
 ANSWERED_AS = {
