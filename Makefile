@@ -53,7 +53,7 @@ bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modul
 
 # The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
 wallets:
-	@npm ci --prefix tests/javascript --loglevel=error
+	@npm ci --prefix tests/wallets --loglevel=error
 
 # Debian's chromium, for tests/demo/browser; without it, make test skips these.
 browser:

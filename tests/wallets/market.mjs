@@ -1,91 +1,123 @@
-// The service that is tried, and who trades there: each row has a seller, a buyer and an NFT of its own.
-import { PrivateKey, Transaction } from "@hashgraph/sdk";
+// The service that is tried, and who trades there. What a row did not use up, the next one is given.
+import { AccountId, Hbar, PrivateKey, Transaction, TransactionId, TransferTransaction } from "@hashgraph/sdk";
 
-export const KINDS = ["list", "withdraw", "buy"];
+const SECOND = 1000;
 
-/** A service with the sandbox, that this page's rows are about. */
+/** A service with the sandbox: {url, token}. */
 export class Market {
   constructor({ url, token }) {
     this.url = url;
     this.token = token;
-    this.results = new Map(); // the ledger's, by what was submitted
+    this.last = undefined; // the ledger's answer to what was submitted last
   }
 
-  async post(path, body) {
+  async call(path, body) {
     const response = await fetch(this.url + path, {
-      method: "POST",
+      method: body ? "POST" : "GET",
       headers: { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` },
-      body: JSON.stringify(body),
+      body: body && JSON.stringify(body),
     });
     const answer = await response.json();
     if (!response.ok) throw new Error(`${path}: ${answer.message}`);
     return answer;
   }
 
-  async get(path) {
-    const headers = { Authorization: `Bearer ${this.token}` };
-    return (await fetch(this.url + path, { headers })).json();
-  }
-
-  /** Submit what a wallet has signed: {transactionId, result}, as the ledger says it. */
+  /** Submit what a wallet has signed. Returns {transactionId, result}, as the ledger says it. */
   async submit(bytes) {
     const transaction = Buffer.from(bytes).toString("base64");
-    this.last = await this.post("/sandbox/transactions", { transaction });
+    this.last = await this.call("/sandbox/transactions", { transaction });
     return this.last;
   }
 }
 
-/** One row's trade: who owns what, and the three transactions of it. */
+/** One NFT, its seller and a buyer, whose keys are of one type; one kind of transaction is tried on it. */
 export class Trade {
-  constructor(market, number) {
+  static count = 0;
+
+  constructor(market, kind, keyType) {
     this.market = market;
-    this.seller = account(31_000 + number, number % 2 === 0);
-    this.buyer = account(32_000 + number, number % 2 === 1);
-    this.nft = { tokenId: "0.0.7207", serialNo: number + 1 };
+    this.kind = kind;
+    const number = (Trade.count += 1);
+    this.seller = makeAccount(`0.0.${31_000 + number}`, keyType);
+    this.buyer = makeAccount(`0.0.${32_000 + number}`, keyType);
+    this.nft = { tokenId: "0.0.7207", serialNo: number };
+    this.price = 1;
   }
 
+  get signer() {
+    return this.kind === "buy" ? this.buyer : this.seller;
+  }
+
+  /** Add the NFT, and let the ledger know both keys, unless they are to be unknown. */
   async begin() {
-    await this.market.post("/v1/add", { accountId: this.seller.id, ...this.nft });
+    this.hasBegun = true;
+    await this.market.call("/v1/add", { accountId: this.seller.id, ...this.nft });
+    if (this.isUnknown) return;
+    for (const { id, key } of [this.seller, this.buyer]) {
+      const transfer = new TransferTransaction()
+        .addHbarTransfer(id, new Hbar(-1))
+        .addHbarTransfer("0.0.98", new Hbar(1))
+        .setTransactionId(TransactionId.generate(id))
+        .setNodeAccountIds([new AccountId(3)])
+        .freeze();
+      await this.market.submit((await transfer.sign(key)).toBytes());
+    }
   }
 
-  async prepare(kind) {
-    if (kind !== "list") await this.#listed();
-    const signer = kind === "buy" ? this.buyer : this.seller;
-    const address = `/v1/${{ withdraw: "delist" }[kind] ?? kind}/extwallet`;
-    const price = kind === "list" ? { listingPrice: 2 } : {};
-    const prepared = await this.market.post(address, {
-      accountId: signer.id, ...this.nft, ...price,
-    });
+  /** A transaction to sign that nobody has submitted yet. */
+  async prepare() {
+    if (!this.prepared || Date.now() > this.prepared.until) {
+      if (this.kind !== "list") await this.#list();
+      this.prepared = await this.#ask(this.kind);
+    }
     this.market.last = undefined;
-    return { ...prepared, kind, signer, bytes: Buffer.from(prepared.byteArray, "base64") };
+    return this.prepared;
   }
 
-  async #listed() {
-    const record = await this.market.get(`/v1/nft/${this.nft.tokenId}/${this.nft.serialNo}`);
-    if (record.isForSale) return;
-    const { bytes, signer } = await this.prepare("list");
-    const transaction = await Transaction.fromBytes(bytes).sign(signer.key);
-    await this.market.submit(transaction.toBytes());
-    await this.report({ kind: "list", signer });
+  async #ask(kind) {
+    const { signer, nft } = this;
+    if (kind === "list") this.price += 1;
+    const path = { list: "/v1/list/extwallet", withdraw: "/v1/delist/extwallet", buy: "/v1/buy/extwallet" };
+    const accountId = kind === "list" ? this.seller.id : signer.id;
+    const price = kind === "list" ? { listingPrice: this.price } : {};
+    const answer = await this.market.call(path[kind], { accountId, ...nft, ...price });
+    const bytes = new Uint8Array(Buffer.from(answer.byteArray, "base64"));
+    this.lastId = Transaction.fromBytes(bytes).transactionId.toString();
+    return { ...answer, signer, bytes, until: Date.now() + 10 * SECOND };
   }
 
-  /** Report it, and say what the order book makes of it. */
-  async report({ kind, signer }) {
-    const reported = await this.market.post("/v1/comingsoon", {
-      accountId: signer.id, ...this.nft, transactionId: this.market.last.transactionId,
+  /** Have it listed: whoever bought it gives it back first. */
+  async #list() {
+    if (this.isListed) return;
+    await this.market.call("/sandbox/transfers", { accountId: this.seller.id, ...this.nft });
+    const { bytes } = await this.#ask("list");
+    await this.market.submit((await Transaction.fromBytes(bytes).sign(this.seller.key)).toBytes());
+    const accountId = this.seller.id;
+    await this.market.call("/v1/comingsoon", { accountId, ...this.nft });
+    this.isListed = true;
+  }
+
+  /** What became of what was submitted: the ledger's code, and whether the order book agrees with a SUCCESS. */
+  async settle() {
+    const { result, transactionId } = this.market.last;
+    this.prepared = undefined;
+    if (result !== "SUCCESS") return result;
+    this.isListed = this.kind === "list";
+    const { tokenId, serialNo } = this.nft;
+    const reported = await this.market.call("/v1/comingsoon", {
+      accountId: this.signer.id, ...this.nft, transactionId,
     });
-    const record = await this.market.get(`/v1/nft/${this.nft.tokenId}/${this.nft.serialNo}`);
-    const owner = kind === "buy" ? this.buyer : this.seller;
+    const nft = await this.market.call(`/v1/nft/${tokenId}/${serialNo}`);
+    const owner = this.kind === "buy" ? this.buyer : this.seller;
     const isAsWanted =
       reported.result === "OK" &&
-      record.isForSale === (kind === "list") &&
-      record.owner.accountId === owner.id;
-    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reported, record])}`;
+      nft.listingPrice === (this.isListed ? this.price : 0) &&
+      nft.owner.accountId === owner.id;
+    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reported, nft])}`;
   }
 }
 
-function account(number, isEcdsa) {
-  const id = `0.0.${number}`;
-  const key = isEcdsa ? PrivateKey.generateECDSA() : PrivateKey.generateED25519();
+function makeAccount(id, keyType) {
+  const key = keyType === "ECDSA" ? PrivateKey.generateECDSA() : PrivateKey.generateED25519();
   return { id, key };
 }

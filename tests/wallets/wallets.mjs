@@ -26,19 +26,21 @@ export class SandboxProvider extends Provider {
 }
 
 /** A wallet that speaks WalletConnect (HIP-820), for all accounts; hedera-wallet-connect's own. */
-export async function openWalletConnect(market, accounts) {
+export async function openWalletConnect(accounts) {
   const core = new Core({ projectId: "desk", customStoragePrefix: "wallet", logger: "silent" });
   const wallet = new HederaWallet({ core, metadata: METADATA });
   await wallet.engine.init();
-  const provider = new SandboxProvider(market);
+  // A second between two requests, for its user's eyes.
+  wallet.engine.signClient.engine.requestQueueDelay = 0;
   const ids = accounts.map(({ id }) => `hedera:testnet:${id}`);
   wallet.on("session_proposal", (proposal) => wallet.buildAndApproveSession(ids, proposal));
   wallet.on("session_request", async (event) => {
     try {
       const { accountId } = wallet.parseSessionRequest(event);
-      const { key } = accounts.find(({ id }) => id === accountId.toString());
+      const { key, market } = accounts.find(({ id }) => id === accountId.toString());
       const signer = wallet.getHederaWallet(
-        "hedera:testnet", accountId, PrivateKey.fromStringDer(key.toStringDer()), provider);
+        "hedera:testnet", accountId, PrivateKey.fromStringDer(key.toStringDer()),
+        new SandboxProvider(market));
       await wallet.executeSessionRequest(event, signer);
     } catch (error) {
       await wallet.rejectSessionRequest(event, { code: 9000, message: error.message });
@@ -48,13 +50,13 @@ export async function openWalletConnect(market, accounts) {
 }
 
 /** A wallet that speaks HashConnect 0.x; hashconnect's own end for wallets. */
-export async function openHashConnect(market, accounts) {
+export async function openHashConnect(accounts) {
   const wallet = new HashConnect();
   await wallet.init({ ...METADATA }, "testnet");
   wallet.transactionEvent.on(async ({ topic, byteArray, metadata }) => {
     const answer = { topic };
     try {
-      const { key } = accounts.find(({ id }) => id === metadata.accountToSign);
+      const { key, market } = accounts.find(({ id }) => id === metadata.accountToSign);
       const signed = (await Transaction.fromBytes(byteArray).sign(key)).toBytes();
       if (metadata.returnTransaction) Object.assign(answer, { success: true, signedTransaction: signed });
       else {
