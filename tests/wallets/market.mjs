@@ -104,16 +104,19 @@ export class Trade {
     if (result !== "SUCCESS") return result;
     this.isListed = this.kind === "list";
     const { tokenId, serialNo } = this.nft;
-    const reported = await this.market.call("/v1/comingsoon", {
-      accountId: this.signer.id, ...this.nft, transactionId,
-    });
+    const report = (named) =>
+      this.market.call("/v1/comingsoon", { accountId: this.signer.id, ...this.nft, ...named });
+    const reports = [await report({ transactionId })];
+    // What an SDK has given another id is as well reported under ours, or under none.
+    if (transactionId !== this.lastId)
+      reports.push(await report({ transactionId: this.lastId }), await report({}));
     const nft = await this.market.call(`/v1/nft/${tokenId}/${serialNo}`);
     const owner = this.kind === "buy" ? this.buyer : this.seller;
     const isAsWanted =
-      reported.result === "OK" &&
+      reports.every(({ result }) => result === "OK") &&
       nft.listingPrice === (this.isListed ? this.price : 0) &&
       nft.owner.accountId === owner.id;
-    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reported, nft])}`;
+    return isAsWanted ? "SUCCESS" : `SUCCESS, but ${JSON.stringify([reports, nft])}`;
   }
 }
 

@@ -255,6 +255,7 @@ export const facts = {
       type: kinds.find((kind) => transaction instanceof hashgraph[kind]),
       name: transaction.constructor.name,
       isOfAnotherSdk: kinds.some((kind) => transaction instanceof hiero[kind]),
+      says: whatItSays(transaction),
       memo: transaction.transactionMemo,
       payer: transaction.transactionId.accountId.toString(),
       maxFee: transaction.maxTransactionFee.toString(),
@@ -277,6 +278,22 @@ export const facts = {
     return { presses };
   },
 };
+
+/** Who may do what with which NFT, as an SDK reads it. */
+function whatItSays(transaction) {
+  if (transaction instanceof hashgraph.AccountAllowanceApproveTransaction) {
+    const [{ tokenId, serialNumbers, ownerAccountId, spenderAccountId, allSerials }, ...others] =
+      transaction.tokenNftApprovals;
+    return `${ownerAccountId} lets ${spenderAccountId} spend ${tokenId} #${serialNumbers} ${allSerials} ${others}`;
+  }
+  if (transaction instanceof hashgraph.AccountAllowanceDeleteTransaction) {
+    const [{ tokenId, serialNumbers, ownerAccountId }, ...others] = transaction.tokenNftAllowanceDeletions;
+    return `${ownerAccountId} lets nobody spend ${tokenId} #${serialNumbers} ${others}`;
+  }
+  const [[tokenId, [{ sender, recipient, serial, isApproved }, ...others]]] = [...transaction.nftTransfers];
+  const paid = [...transaction.hbarTransfers].map(([account, amount]) => `${account} ${amount}`);
+  return `${sender} gives ${recipient} ${tokenId} #${serial} ${isApproved} ${others} for ${paid}`;
+}
 
 function countSignatures(bytes) {
   const [{ signedTransactionBytes }] = proto.TransactionList.decode(bytes).transactionList;
