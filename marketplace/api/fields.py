@@ -83,6 +83,19 @@ class UserLimit(Digits):
     def maximum(self):
         return current_app.config["USER_LIMIT_MAX"]
 
+    def by_settings(self, settings):
+        """What the document says of it."""
+        return {"maximum": settings["USER_LIMIT_MAX"]}
+
+
+class WalletName(fields.String):
+    """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
+
+    def by_settings(self, settings):
+        """What the document says of it."""
+        wallets = settings["WALLETS"]
+        return {"enum": [*wallets], "example": wallets[0]}
+
 
 class TransactionIdField(Strict, fields.String):
     """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""

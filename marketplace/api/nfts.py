@@ -6,14 +6,14 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import look
 from marketplace.api.schemas import (
-    AddSchema,
+    AddNftSchema,
     CollectionPathSchema,
     NftPathSchema,
     NftSchema,
     ResultSchema,
 )
 from marketplace.errors import NftNotStored
-from marketplace.market import sales
+from marketplace.market import nfts
 from marketplace.store import queries
 from marketplace.store.database import read
 
@@ -28,7 +28,11 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.rows(NftSchema(), description="The NFT record")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 def get_nft(token, serial_no):
-    """Get one NFT"""
+    """Get one NFT
+
+    As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
+    The ledger is not asked. One that is not stored is a 404: add it first.
+    """
     nft = look(queries.get_nft, token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
@@ -59,7 +63,7 @@ def _read_on(db, token: str, rows: list) -> Iterator[list]:
 
 @blp.post("/add")
 @require_scope("write")
-@blp.body(AddSchema)
+@blp.body(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
 @blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
 def add_nft(account_id, token, serial_no):
@@ -69,5 +73,5 @@ def add_nft(account_id, token, serial_no):
     One that is stored is left as it is. Its owner is the ledger's word, not the body's. Call this before
     preparing a listing.
     """
-    sales.add(account_id, token, serial_no)
+    nfts.add(account_id, token, serial_no)
     return {"result": "OK"}

@@ -5,6 +5,7 @@ Inside names are the database's columns; wire names stand in data_key, in the co
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 
+from marketplace import __version__
 from marketplace.api.fields import (
     Choice,
     Digits,
@@ -16,19 +17,21 @@ from marketplace.api.fields import (
     PagePosition,
     TransactionIdField,
     UserLimit,
+    WalletName,
     WholeNumber,
     described,
 )
 from marketplace.api.paging import NEWEST, ORDERS
 from marketplace.api.selection import Selection
 from marketplace.ids import MAX_HBAR, MAX_INT64
+from marketplace.settings import NETWORKS
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 
 
-def token_field():
-    return EntityId("Token id of the collection", "0.0.5005", data_key="tokenId")
+def token_field(example="0.0.5001"):
+    return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
 def serial_no_field(kind=WholeNumber):
@@ -70,10 +73,7 @@ class AccountPathSchema(RequestSchema):
 
 
 class WalletPathSchema(RequestSchema):
-    wallet = fields.String(
-        required=True,
-        metadata=described("Name of the wallet that is to sign", "extwallet"),
-    )
+    wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
 
 
 def offset_field():
@@ -149,7 +149,7 @@ class OrderbookQuerySchema(RequestSchema):
 
 class UserQuerySchema(RequestSchema):
     limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum (1000 by default)",
+        "Number of NFTs wanted at most; the operator sets the maximum",
         USER_LIMIT,
         low=1,
         high=MAX_INT64,
@@ -159,13 +159,13 @@ class UserQuerySchema(RequestSchema):
     page = page_field()
 
 
-class AddSchema(RequestSchema):
+class AddNftSchema(RequestSchema):
     account_id = account_id_field("Account that wants to list the NFT")
     token = token_field()
     serial_no = serial_no_field()
 
 
-class PrepareSchema(RequestSchema):
+class PrepareListingSchema(RequestSchema):
     account_id = account_id_field("Account that lists the NFT, and signs")
     token = token_field()
     serial_no = serial_no_field()
@@ -174,12 +174,32 @@ class PrepareSchema(RequestSchema):
     )
 
 
-class ReportSchema(RequestSchema):
-    account_id = account_id_field("Account that signed the listing")
+class PrepareWithdrawalSchema(RequestSchema):
+    account_id = account_id_field("Account that has listed the NFT, and signs")
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class PreparePurchaseSchema(RequestSchema):
+    account_id = EntityId("Account that buys the NFT, and signs", "0.0.1002", data_key="accountId")
+    token = token_field()
+    serial_no = serial_no_field()
+    expected_price = WholeNumber(
+        "The price in HBAR that the buyer was shown: a purchase for another one is refused",
+        250,
+        low=1,
+        high=MAX_HBAR,
+        load_default=None,
+        data_key="expectedPrice",
+    )
+
+
+class ReportTransactionSchema(RequestSchema):
+    account_id = account_id_field("Account that signed the transaction: the owner, or the buyer")
     token = token_field()
     serial_no = serial_no_field()
     transaction_id = TransactionIdField(
-        "The listing transaction; without it, the newest one prepared for this account and NFT",
+        "The transaction that was signed; without it, the newest one prepared for this account and NFT",
         "0.0.1001@1763640000.123456789",
         data_key="transactionId",
         load_default=None,
@@ -201,7 +221,7 @@ class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
     token = fields.String(
-        required=True, metadata=described("Token id of the collection", "0.0.5005")
+        required=True, metadata=described("Token id of the collection", "0.0.5001")
     )
     serial_no = fields.Integer(
         data_key="serialNo",
@@ -272,7 +292,7 @@ class NftSchema(Schema):
 
 
 class ResultSchema(Schema):
-    """The result of adding an NFT or of reporting a listing. Contract, section 2.3."""
+    """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 
     result = fields.String(
         required=True,
@@ -280,7 +300,9 @@ class ResultSchema(Schema):
     )
 
 
-class ListingMetadataSchema(Schema):
+class SigningMetadataSchema(Schema):
+    """What a wallet is told beside the transaction. Contract, section 2.4."""
+
     account_id = fields.String(
         data_key="accountToSign",
         required=True,
@@ -296,18 +318,19 @@ class ListingMetadataSchema(Schema):
     )
 
 
-class ListingTransactionSchema(Schema):
-    """A listing transaction to be signed. Contract, section 2.4."""
+class PreparedTransactionSchema(Schema):
+    """A transaction to be signed. Contract, section 2.4."""
 
     transaction = fields.String(
         data_key="byteArray",
         required=True,
         metadata=described(
-            "The unsigned transaction: base64 of the bytes of a HAPI TransactionList",
+            "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
+            " TransactionList",
             "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
         ),
     )
-    metadata = fields.Nested(ListingMetadataSchema, required=True)
+    metadata = fields.Nested(SigningMetadataSchema, required=True)
 
     def get_attribute(self, obj, attr, default):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
@@ -332,13 +355,21 @@ class StatusQuery(Schema):
     )
 
 
-class StatusSchema(Schema):
-    version = fields.String(required=True, metadata=described("Version of this service", "0.1.0"))
-    network = fields.String(required=True, metadata=described("Hedera network", "sandbox"))
+class ServiceStatusSchema(Schema):
+    """How the service is."""
+
+    version = fields.String(
+        required=True, metadata=described("Version of this service", __version__)
+    )
+    network = fields.String(
+        required=True, metadata=described("Hedera network", "sandbox", enum=[*NETWORKS])
+    )
     database = fields.String(
         required=True,
         metadata=described(
-            "reachable, or not asked; a 503 says that it does not answer", "reachable"
+            "reachable, or not asked; a 503 says that it does not answer",
+            "reachable",
+            enum=["reachable", "not asked"],
         ),
     )
     mirror_node_rate = fields.Integer(
@@ -361,7 +392,7 @@ class StatusSchema(Schema):
     )
 
 
-class ErrorSchema(Schema):
+class ApiErrorSchema(Schema):
     """The one shape of every error."""
 
     code = fields.Integer(required=True, metadata=described("HTTP status code", 404))
@@ -369,7 +400,7 @@ class ErrorSchema(Schema):
     message = fields.String(
         required=True,
         metadata=described(
-            "What is wrong, and the way out", "0.0.5005 #7 is not stored: POST /v1/add it first"
+            "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
         ),
     )
     errors = fields.Dict(

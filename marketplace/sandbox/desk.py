@@ -1,21 +1,23 @@
-"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, move an NFT."""
+"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, set the scene."""
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import ResultSchema
-from marketplace.sandbox import consensus, decoding, wallet
+from marketplace.sandbox import accounts, consensus, decoding, examples, wallet
 from marketplace.sandbox.schemas import (
-    DecodedSchema,
-    DecodeSchema,
-    OdditySchema,
-    ReceiptSchema,
-    SignatureSchema,
-    SignSchema,
-    SubmitSchema,
-    TokenDeletionSchema,
-    TransferSchema,
-    UpdateSchema,
+    ChangeAccountSchema,
+    DecodedTransactionSchema,
+    DecodeTransactionSchema,
+    DeleteTokenSchema,
+    MakeNftOddSchema,
+    SignedTransactionSchema,
+    SignTransactionSchema,
+    SubmitTransactionSchema,
+    TransactionReceiptSchema,
+    TransferNftSchema,
+    UpdateNftSchema,
 )
+from marketplace.store.database import write
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera for one's own desk; asks for no token"
@@ -23,8 +25,13 @@ blp = Blueprint(
 
 
 @blp.post("/decode")
-@blp.body(DecodeSchema)
-@blp.response(200, DecodedSchema, description="What the transaction says")
+@blp.body(DecodeTransactionSchema)
+@blp.response(
+    200,
+    DecodedTransactionSchema,
+    description="What the transaction says",
+    example=DecodedTransactionSchema().dump(decoding.decode(examples.PREPARED)),
+)
 def decode_transaction(transaction):
     """Look inside a transaction
 
@@ -34,20 +41,22 @@ def decode_transaction(transaction):
 
 
 @blp.post("/transactions")
-@blp.body(SubmitSchema)
-@blp.response(200, ReceiptSchema, description="What the ledger made of it")
+@blp.body(SubmitTransactionSchema)
+@blp.response(200, TransactionReceiptSchema, description="What the ledger made of it")
 def submit_transaction(transaction):
     """Submit a signed transaction
 
     The bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The first key
-    that signs for an account becomes its key.
+    that signs for an account becomes its key. The answer is 200 whatever the ledger made of it: read
+    `result`. A transaction is valid for minutes, so submit one that was prepared just now; the example is
+    an old one, and TRANSACTION_EXPIRED.
     """
     return consensus.submit(transaction, times.now())
 
 
 @blp.post("/sign")
-@blp.body(SignSchema)
-@blp.response(200, SignatureSchema, description="The signed transaction")
+@blp.body(SignTransactionSchema)
+@blp.response(200, SignedTransactionSchema, description="The signed transaction")
 def sign_transaction(account_id, transaction):
     """Sign with the demo wallet
 
@@ -57,19 +66,33 @@ def sign_transaction(account_id, transaction):
 
 
 @blp.post("/transfers")
-@blp.body(TransferSchema)
-@blp.response(200, ReceiptSchema, description="The NFT was moved")
+@blp.body(TransferNftSchema)
+@blp.response(200, TransactionReceiptSchema, description="The NFT was moved")
 def transfer_nft(token, serial_no, account_id):
     """Move an NFT to another account
 
-    As a sale elsewhere would: its owner is not asked, and the approval of the serial is gone.
+    As a sale elsewhere would: its owner is not asked, nothing is paid, and the approval of the serial is
+    gone.
     """
     return consensus.hand_over(token, serial_no, account_id, times.now())
 
 
+@blp.post("/accounts")
+@blp.body(ChangeAccountSchema)
+@blp.response(200, ResultSchema, description="It is so from now on")
+def change_account(account_id, automatic_associations):
+    """Change an account
+
+    How many tokens transfers may associate it with. Those that it is associated with stay.
+    """
+    with write() as db:
+        accounts.set_automatic_associations(db, account_id, automatic_associations, times.now())
+    return {"result": "OK"}
+
+
 @blp.post("/deletions")
-@blp.body(TokenDeletionSchema)
-@blp.response(200, ReceiptSchema, description="What the ledger made of it")
+@blp.body(DeleteTokenSchema)
+@blp.response(200, TransactionReceiptSchema, description="What the ledger made of it")
 def delete_token(token):
     """Delete a token
 
@@ -80,8 +103,8 @@ def delete_token(token):
 
 
 @blp.post("/updates")
-@blp.body(UpdateSchema)
-@blp.response(200, ReceiptSchema, description="It was updated")
+@blp.body(UpdateNftSchema)
+@blp.response(200, TransactionReceiptSchema, description="It was updated")
 def update_nft(token, serial_no):
     """Update an NFT's metadata
 
@@ -91,7 +114,7 @@ def update_nft(token, serial_no):
 
 
 @blp.post("/oddities")
-@blp.body(OdditySchema)
+@blp.body(MakeNftOddSchema)
 @blp.response(200, ResultSchema, description="The mirror node answers so from now on")
 def make_nft_odd(token, serial_no, kind):
     """Make an NFT odd

@@ -7,6 +7,7 @@ from marshmallow import Schema, fields
 
 from marketplace.api.fields import Strict
 from marketplace.api.schemas import RequestSchema, account_id_field, serial_no_field, token_field
+from marketplace.sandbox import examples
 from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
 
 
@@ -28,45 +29,74 @@ class SignedBytes(Strict, fields.String):
         return base64.b64encode(value).decode()
 
 
-def transaction_field():
+def transaction_field(example):
     return SignedBytes(
         required=True,
         metadata={
             "description": "Base64 of the transaction's bytes",
-            "example": "CldVCjcKFQoICJ...",
+            "example": base64.b64encode(example).decode(),
         },
     )
 
 
-class DecodeSchema(RequestSchema):
-    transaction = transaction_field()
+class DecodeTransactionSchema(RequestSchema):
+    transaction = transaction_field(examples.PREPARED)
 
 
-class SubmitSchema(RequestSchema):
-    transaction = transaction_field()
+class SubmitTransactionSchema(RequestSchema):
+    transaction = transaction_field(examples.SIGNED)
 
 
-class SignSchema(RequestSchema):
+class SignTransactionSchema(RequestSchema):
     account_id = account_id_field("Account to sign for")
-    transaction = transaction_field()
+    transaction = transaction_field(examples.PREPARED)
 
 
-class SignatureSchema(Schema):
-    transaction = transaction_field()
+class SignedTransactionSchema(Schema):
+    """A transaction with one signature more."""
+
+    transaction = transaction_field(examples.SIGNED)
 
 
-class TransferSchema(RequestSchema):
-    token = token_field()
+class TransferNftSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
     account_id = account_id_field("Account that gets the NFT")
 
 
-class TokenDeletionSchema(RequestSchema):
-    token = token_field()
+class AutomaticAssociations(Strict, fields.Integer):
+    """How many tokens transfers may associate an account with, as the network counts them."""
+
+    most = 5000
+    expected = f"an integer from -1 to {most}"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if type(value) is not int or not -1 <= value <= self.most:
+            self.refuse(value)
+        return value
 
 
-class UpdateSchema(RequestSchema):
-    token = token_field()
+class ChangeAccountSchema(RequestSchema):
+    account_id = account_id_field("Account to change")
+    automatic_associations = AutomaticAssociations(
+        data_key="maxAutomaticTokenAssociations",
+        required=True,
+        metadata={
+            "description": "How many tokens a transfer may associate the account with: -1 any number,"
+            " 0 none, so that it must associate itself first",
+            "example": 0,
+            "minimum": -1,
+            "maximum": AutomaticAssociations.most,
+        },
+    )
+
+
+class DeleteTokenSchema(RequestSchema):
+    token = token_field(examples.DELETED_TOKEN)
+
+
+class UpdateNftSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
 
 
@@ -82,8 +112,8 @@ class Oddity(Strict, fields.String):
         return value
 
 
-class OdditySchema(RequestSchema):
-    token = token_field()
+class MakeNftOddSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
     kind = Oddity(
         data_key="oddity",
@@ -92,6 +122,7 @@ class OdditySchema(RequestSchema):
             "description": "PARTIAL_HISTORY: it was minted before the mirror node began, so that its"
             " history is a 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one"
             " that no network can have, a 400",
+            "enum": [*Oddity.kinds],
             "example": "PARTIAL_HISTORY",
         },
     )
@@ -106,7 +137,7 @@ def _answered(kind, description, example, data_key=None, allow_none=False):
     )
 
 
-class ApprovalSchema(Schema):
+class NftAllowanceSchema(Schema):
     """One NFT allowance of a transaction."""
 
     token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
@@ -127,7 +158,42 @@ class ApprovalSchema(Schema):
     )
 
 
-class DecodedSchema(Schema):
+class DeletedApprovalSchema(Schema):
+    """One NFT allowance that a transaction deletes."""
+
+    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_nos = fields.List(
+        fields.Integer,
+        data_key="serialNumbers",
+        required=True,
+        metadata={"description": "Serial numbers that nobody may spend any more", "example": [7]},
+    )
+    owner = _answered(fields.String, "Account that owns the NFT", "0.0.1001")
+
+
+class HbarTransferSchema(Schema):
+    """What a transaction gives to an account, or takes from it."""
+
+    account_id = _answered(fields.String, "Account", "0.0.1001", "accountId")
+    amount = _answered(fields.Integer, "Tinybars; below zero where they are taken", 25_000_000_000)
+
+
+class NftTransferSchema(Schema):
+    """An NFT that a transaction moves."""
+
+    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_no = _answered(fields.Integer, "Serial number", 7, "serialNumber")
+    sender = _answered(fields.String, "Account that gives it", "0.0.1001")
+    receiver = _answered(fields.String, "Account that gets it", "0.0.1002")
+    is_approval = _answered(
+        fields.Boolean,
+        "Whether the payer moves it, by the owner's allowance, and not its owner",
+        True,
+        "isApproval",
+    )
+
+
+class DecodedTransactionSchema(Schema):
     """What a wallet is asked to sign."""
 
     type = _answered(
@@ -139,6 +205,7 @@ class DecodedSchema(Schema):
     transaction_id = _answered(
         fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
     )
+    payer = _answered(fields.String, "Account that pays the fee", "0.0.1001")
     valid_from = _answered(
         fields.String,
         "When it may be submitted first; null when that is no date",
@@ -176,13 +243,33 @@ class DecodedSchema(Schema):
         metadata={"description": "Public keys that have signed, hexadecimal", "example": []},
     )
     approvals = fields.List(
-        fields.Nested(ApprovalSchema),
+        fields.Nested(NftAllowanceSchema),
         required=True,
         metadata={"description": "The NFT allowances it gives"},
     )
+    deleted_approvals = fields.List(
+        fields.Nested(DeletedApprovalSchema),
+        data_key="deletedApprovals",
+        required=True,
+        metadata={"description": "The NFT allowances it deletes"},
+    )
+    hbar_transfers = fields.List(
+        fields.Nested(HbarTransferSchema),
+        data_key="hbarTransfers",
+        required=True,
+        metadata={"description": "The HBAR it moves, without the fee, and without royalties"},
+    )
+    nft_transfers = fields.List(
+        fields.Nested(NftTransferSchema),
+        data_key="nftTransfers",
+        required=True,
+        metadata={"description": "The NFTs it moves"},
+    )
 
 
-class ReceiptSchema(Schema):
+class TransactionReceiptSchema(Schema):
+    """What the ledger made of a transaction."""
+
     transaction_id = fields.String(
         data_key="transactionId",
         required=True,

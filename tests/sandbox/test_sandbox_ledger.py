@@ -189,8 +189,16 @@ def with_(transaction, **fields):
 )
 def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, result):
     receipt = ledger.submit(signed(with_(approval(), **fields), ALICE))
-    assert receipt.result == result
+    assert (receipt.result, receipt.reached_consensus) == (result, False)
     assert mirror(f"/transactions/{dashed(receipt)}").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "transaction", [AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction]
+)
+def test_a_node_refuses_what_approves_nothing(ledger, transaction):
+    receipt = ledger.submit(signed(transaction(), ALICE))
+    assert (receipt.result, receipt.reached_consensus) == ("EMPTY_ALLOWANCES", False)
 
 
 @pytest.mark.parametrize(
@@ -201,13 +209,12 @@ def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, resul
         (lambda: approval(serial_no=0), [ALICE], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
         (lambda: approval(owner=BOB), [ALICE], "INVALID_SIGNATURE"),
         (lambda: approval(owner=BOB), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
-        (AccountAllowanceApproveTransaction, [ALICE], "EMPTY_ALLOWANCES"),
         (lambda: transfer(BOB, ALICE), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
     ],
 )
 def test_what_fails_at_consensus_is_recorded(ledger, nft, mirror, transaction, signers, result):
     receipt = ledger.submit(signed(transaction(), *signers))
-    assert receipt.result == result
+    assert (receipt.result, receipt.reached_consensus) == (result, True)
     [row] = mirror(f"/transactions/{dashed(receipt)}").json["transactions"]
     assert row["result"] == result
     assert on_ledger(mirror)["spender"] is None
