@@ -95,6 +95,10 @@ def _tinybars(value: str) -> int:
     return int(tinybars)
 
 
+def _tinybars_or_none(value: str) -> int:
+    return 0 if re.fullmatch(r"0+(\.0*)?( *HBAR)?", value) else _tinybars(value)
+
+
 def _url(value: str) -> str:
     try:
         parts = urlsplit(value)
@@ -219,6 +223,12 @@ def _path(value: str) -> str:
     return value
 
 
+def _key_file(value: str) -> str | None:
+    if not value.isprintable():
+        raise ValueError("is not a path")
+    return value.strip() or None
+
+
 def _beside_database(settings: dict[str, Any], suffix: str) -> str:
     """A file of this machine: beside an SQLite database, or in the usual folder."""
     is_file = not settings["DATABASE_URL"].startswith("postgresql://")
@@ -256,6 +266,10 @@ SETTINGS = {
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
+    "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
+    "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
+    "SALE_MAX_FEE": Setting(_tinybars, "0.5"),
+    "SALE_FEE_BUDGET": Setting(_tinybars_or_none, "20"),
     "MIRROR_NODE_URL": Setting(
         _mirror_node_url,
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
@@ -294,6 +308,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_known_nodes(settings)
+    _require_room_for_a_fee(settings)
     _require_free_prefix(settings)
     databases = {
         os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
@@ -311,6 +326,15 @@ def _require_known_nodes(settings: dict[str, Any]) -> None:
                 f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
                 f" {settings['NETWORK']} ({', '.join(known)})"
             )
+
+
+def _require_room_for_a_fee(settings: dict[str, Any]) -> None:
+    budget, fee = settings["SALE_FEE_BUDGET"], settings["SALE_MAX_FEE"]
+    if 0 < budget < fee:
+        raise SettingError(
+            f"{PREFIX}SALE_FEE_BUDGET is less than one {PREFIX}SALE_MAX_FEE: nothing could be bought. Raise"
+            " it, or set it to 0, which turns buying off"
+        )
 
 
 def _require_free_prefix(settings: dict[str, Any]) -> None:

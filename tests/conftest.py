@@ -27,7 +27,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace import create_app, times
 from marketplace.ledger import decoder as decoding
 from marketplace.ledger.decoder import Decoder
-from marketplace.market import reconciler, records, sales
+from marketplace.market import nfts, reconciler, records
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens, uses
 from tests.engines import ENGINES, database_url, databases, running_on
@@ -110,8 +110,8 @@ def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
-    monkeypatch.setattr(sales, "METADATA_SECONDS", 60)
-    monkeypatch.setattr(sales, "ADD_SECONDS", 180)
+    monkeypatch.setattr(nfts, "METADATA_SECONDS", 60)
+    monkeypatch.setattr(nfts, "ADD_SECONDS", 180)
     monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
     monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
@@ -149,7 +149,7 @@ def client(app):
 def nft(app):
     """An NFT of Alice's, stored and not listed."""
     with app.app_context():
-        sales.add(ALICE, TOKEN, 7)
+        nfts.add(ALICE, TOKEN, 7)
     return TOKEN, 7
 
 

@@ -34,8 +34,8 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.errors import MarketplaceError
 from marketplace.ledger import mirror
-from marketplace.market import sales
-from marketplace.market.transactions import listing_memo
+from marketplace.market import listings
+from marketplace.market.memos import listing_memo
 from marketplace.operator import importer, watcher
 from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
 from marketplace.sandbox import queries as ledger_queries
@@ -171,7 +171,7 @@ class World:
         World.weather = clear_sky()
         for app in (self.app, self.rebuilt):
             with app.app_context(), write() as db:
-                for table in ("prepared_listing", "nft"):
+                for table in ("prepared_transaction", "nft"):
                     db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context(), write() as db:
             for table in LEDGER_TABLES:
@@ -453,7 +453,7 @@ class Story:
         with self.world.app.app_context():
             if queries.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    sales.prepare(self.lives[nft].owner, *nft, step.price, "extwallet", now=then)
+                    listings.prepare(self.lives[nft].owner, *nft, step.price, "extwallet", now=then)
 
     def report(self, step: Step) -> None:
         nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]

@@ -116,7 +116,7 @@ class AddSchema(RequestSchema):
     serial_no = serial_no_field()
 
 
-class PrepareSchema(RequestSchema):
+class PrepareListingSchema(RequestSchema):
     account_id = account_id_field("Account that lists the NFT, and signs")
     token = token_field()
     serial_no = serial_no_field()
@@ -125,12 +125,32 @@ class PrepareSchema(RequestSchema):
     )
 
 
-class ReportSchema(RequestSchema):
-    account_id = account_id_field("Account that signed the listing")
+class PrepareWithdrawalSchema(RequestSchema):
+    account_id = account_id_field("Account that has listed the NFT, and signs")
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class PreparePurchaseSchema(RequestSchema):
+    account_id = EntityId("Account that buys the NFT, and signs", "0.0.1002", data_key="accountId")
+    token = token_field()
+    serial_no = serial_no_field()
+    expected_price = WholeNumber(
+        "The price in HBAR that the buyer was shown: a purchase for another one is refused",
+        250,
+        low=1,
+        high=MAX_HBAR,
+        load_default=None,
+        data_key="expectedPrice",
+    )
+
+
+class ReportTransactionSchema(RequestSchema):
+    account_id = account_id_field("Account that signed the transaction: the owner, or the buyer")
     token = token_field()
     serial_no = serial_no_field()
     transaction_id = TransactionIdField(
-        "The listing transaction; without it, the newest one prepared for this account and NFT",
+        "The transaction that was signed; without it, the newest one prepared for this account and NFT",
         "0.0.1001@1763640000.123456789",
         data_key="transactionId",
         load_default=None,
@@ -223,7 +243,7 @@ class NftSchema(Schema):
 
 
 class ResultSchema(Schema):
-    """The result of adding an NFT or of reporting a listing. Contract, section 2.3."""
+    """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 
     result = fields.String(
         required=True,
@@ -231,7 +251,9 @@ class ResultSchema(Schema):
     )
 
 
-class ListingMetadataSchema(Schema):
+class SigningMetadataSchema(Schema):
+    """What a wallet is told beside the transaction. Contract, section 2.4."""
+
     account_id = fields.String(
         data_key="accountToSign",
         required=True,
@@ -247,18 +269,19 @@ class ListingMetadataSchema(Schema):
     )
 
 
-class ListingTransactionSchema(Schema):
-    """A listing transaction to be signed. Contract, section 2.4."""
+class PreparedTransactionSchema(Schema):
+    """A transaction to be signed. Contract, section 2.4."""
 
     transaction = fields.String(
         data_key="byteArray",
         required=True,
         metadata=described(
-            "The unsigned transaction: base64 of the bytes of a HAPI TransactionList",
+            "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
+            " TransactionList",
             "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
         ),
     )
-    metadata = fields.Nested(ListingMetadataSchema, required=True)
+    metadata = fields.Nested(SigningMetadataSchema, required=True)
 
     def get_attribute(self, obj, attr, default):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)

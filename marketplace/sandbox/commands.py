@@ -8,7 +8,7 @@ from flask import Flask, current_app
 
 from marketplace import times
 from marketplace.ids import is_entity_id
-from marketplace.market import reports, sales
+from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
 from marketplace.operator.watcher import complete
 from marketplace.sandbox import access, catalogue, consensus, wallet
@@ -92,7 +92,7 @@ def _add(app: Flask, token: str, serial_no: int) -> None:
     with app.extensions["sandbox"].app_context():
         consensus.mint(token, serial_no, owner, catalogue.GENESIS)
     with app.app_context():
-        sales.add(owner, token, serial_no)
+        nfts.add(owner, token, serial_no)
         nft = queries.get_nft(read(), token, serial_no)
         if nft["missing"]:  # on a busy machine: nobody watches the sandbox, who would complete it
             complete(nft)
@@ -112,7 +112,7 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
         then = times.now() - int(days_ago * DAY)
-        prepared = sales.prepare(owner, token, serial_no, price, "extwallet", now=then)
+        prepared = listings.prepare(owner, token, serial_no, price, "extwallet", now=then)
         signed = wallet.sign(owner, prepared.transaction)
         with sandbox.app_context():
             receipt = consensus.submit(signed, then)

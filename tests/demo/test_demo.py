@@ -188,7 +188,7 @@ def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     withdrawn = first[0]["token"], first[0]["serialNo"]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
     with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_listing")  # as the watcher does, hours later
+        db.execute("DELETE FROM prepared_transaction")  # as the watcher does, hours later
     app.test_cli_runner().invoke(args=["sync"])
 
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0

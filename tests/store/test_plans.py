@@ -20,7 +20,8 @@ STATE = {
 }  # fmt: skip
 PREPARED = {
     "transaction_id": "x", "token": "0.0.7001", "serial_no": 1, "account_id": "0.0.1001",
-    "listing_price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
+    "price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
+    "kind": "purchase", "seller": "x", "caller": "x", "fee_tinybars": 5, "is_settled": 0,
 }  # fmt: skip
 TOKEN = {
     "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
@@ -31,7 +32,7 @@ ARGUMENTS = {
     "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x", "account_id": "0.0.1001",
     "result": "OK", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE,
-    "finished_at": DATE, "value": b"x",
+    "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
