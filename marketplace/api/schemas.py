@@ -3,10 +3,11 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
-from marshmallow import EXCLUDE, Schema, fields
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 
 from marketplace import __version__
 from marketplace.api.fields import (
+    Choice,
     Digits,
     EntityId,
     Flag,
@@ -20,6 +21,8 @@ from marketplace.api.fields import (
     WholeNumber,
     described,
 )
+from marketplace.api.paging import NEWEST, ORDERS
+from marketplace.api.selection import Selection
 from marketplace.ids import MAX_HBAR, MAX_INT64
 from marketplace.settings import NETWORKS
 
@@ -77,12 +80,24 @@ def offset_field():
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
-def page_field():
+def page_field(orders=(NEWEST,)):
     return PagePosition(
+        orders=orders,
         load_default=None,
         metadata={
             "description": "Where a page begins, from the Link header of the page before; beats offset",
         },
+    )
+
+
+def price_bound_field(description, data_key, example):
+    return Digits(
+        description,
+        example,
+        low=0,
+        high=MAX_HBAR,
+        data_key=data_key,
+        load_default=None,
     )
 
 
@@ -95,7 +110,41 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=ORDERBOOK_LIMIT,
     )
     offset = offset_field()
-    page = page_field()
+    page = page_field(ORDERS)
+    sort = Choice(
+        "In which order: newest listing first, lowest price first, or highest price first; ties by token and"
+        " serial number",
+        ORDERS,
+        load_default=NEWEST,
+    )
+    token = EntityId(
+        "Token id of a collection: only its NFTs",
+        "0.0.5005",
+        data_key="tokenId",
+        required=False,
+        load_default=None,
+    )
+    min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
+    max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+
+    @validates_schema
+    def require_agreement(self, query, **kwargs):
+        """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
+        low, high, page = query["min_price"], query["max_price"], query["page"]
+        if None not in (low, high) and low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+        if page and not Selection.of(query).leads_to(page):
+            expected = self.fields["page"].expected
+            raise ValidationError(
+                f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
+                "page",
+            )
+
+    @post_load
+    def gather(self, query, **kwargs):
+        """Put together what says which listings are wanted, in which order."""
+        others = {name: query[name] for name in query if name not in Selection._fields}
+        return others | {"selection": Selection.of(query)}
 
 
 class UserQuerySchema(RequestSchema):
