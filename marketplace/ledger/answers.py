@@ -2,6 +2,7 @@
 
 import base64
 import string
+from fractions import Fraction
 from typing import NamedTuple
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
@@ -61,6 +62,17 @@ class Relationship(NamedTuple):
     is_automatic: bool
     is_frozen: bool
     lacks_kyc: bool
+
+
+class ExchangeRate(NamedTuple):
+    """So many HBAR are so many US cents."""
+
+    cents: int
+    hbar: int
+
+    @property
+    def tinybars_per_cent(self) -> Fraction:
+        return Fraction(self.hbar * 100_000_000, self.cents)
 
 
 class NftTransfer(NamedTuple):
@@ -348,6 +360,24 @@ class BlocksAnswer(_Shape):
     blocks = fields.List(fields.Nested(_Block), required=True)
 
 
+class _ExchangeRate(_Shape):
+    cents = fields.Integer(
+        required=True, validate=validate.Range(1, 2**31), data_key="cent_equivalent"
+    )
+    hbar = fields.Integer(
+        required=True, validate=validate.Range(1, 2**31), data_key="hbar_equivalent"
+    )
+
+    @post_load
+    def make(self, values, **kwargs):
+        return ExchangeRate(**values)
+
+
+class ExchangeRatesAnswer(_Shape):
+    current_rate = fields.Nested(_ExchangeRate, required=True)
+    next_rate = fields.Nested(_ExchangeRate, required=True)
+
+
 class TopicAnswer(_Shape):
     memo = fields.String(required=True)
 
@@ -368,5 +398,5 @@ class MessagesAnswer(_Shape):
 NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
 TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
 ACCOUNT, RELATIONSHIPS = AccountAnswer(), RelationshipsAnswer()
-BLOCKS = BlocksAnswer()
+BLOCKS, EXCHANGE_RATES = BlocksAnswer(), ExchangeRatesAnswer()
 TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
+from math import ceil
 from typing import Any
 
 from marshmallow import Schema, ValidationError
@@ -146,6 +147,14 @@ class MirrorNode:
         if not answer or not answer["blocks"]:
             raise _nonsense("/blocks", "it has no blocks")
         return answer["blocks"][0]["timestamp"]["to"]
+
+    def find_price(self, cents: int, deadline: Deadline) -> int:
+        """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
+        path = "/network/exchangerate"
+        answer = self._get(path, answers.EXCHANGE_RATES, deadline)
+        if not answer:
+            raise _nonsense(path, "it tells no exchange rate")
+        return max(ceil(cents * rate.tinybars_per_cent) for rate in answer.values())
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         answer = self._get(f"/topics/{topic}", answers.TOPIC, deadline)

@@ -28,8 +28,18 @@ from marketplace.store.database import read, write
 OPEN_FOR_EACH_NFT = 3
 OPEN_FOR_EACH_BUYER = 5
 OPEN_FOR_EACH_CALLER = 50
+ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 HOUR = 3600 * times.SECOND
 LOOKED_AT = 1000  # fees, to tell when there is room again
+
+
+def find_most(is_associated: bool, deadline: Deadline) -> int:
+    """The most that a purchase can cost, in tinybars: its own cap, and what the network charges beyond it.
+
+    That is an association, where the transfer has to make one: HIP-904, whatever the transaction's cap is.
+    """
+    most = current_app.config["SALE_MAX_FEE"]
+    return most if is_associated else most + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
 
 
 def require_room(db: Any, row: dict, now: int) -> None:

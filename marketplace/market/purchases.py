@@ -70,7 +70,8 @@ def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> Pr
     present = _find_present(deadline)
     nft = _find_offer(account_id, token, serial_no, expected_price, deadline)
     price, seller = nft["listing_price"], nft["owner"]
-    buyers.require_able(account_id, seller, token, price, deadline)
+    is_associated = buyers.require_able(account_id, seller, token, price, deadline)
+    fee = fees.find_most(is_associated, deadline)
     fees.settle(fees.list_unsettled(SETTLED_AT_ONCE), present, deadline)
     settings = current_app.config
     columns = {
@@ -82,7 +83,7 @@ def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> Pr
         "wallet": wallet,
         "seller": seller,
         "caller": caller,
-        "fee_tinybars": settings["SALE_MAX_FEE"],
+        "fee_tinybars": fee,
         "is_settled": 0,
     }
     row = _reserve(account_id, columns, present)
@@ -160,7 +161,7 @@ def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
         node_account_id=settings["NODE_ACCOUNT_IDS"][0],
         transaction_id=transaction_id,
         memo=row["memo"],
-        max_fee_tinybars=row["fee_tinybars"],
+        max_fee_tinybars=settings["SALE_MAX_FEE"],
         valid_seconds=VALID_SECONDS,
     )
     signed = write_signed(body, *signer.sign(body))

@@ -399,6 +399,15 @@ def delete_purchase(db, transaction_id):
     db.execute(sql, {"transaction_id": transaction_id})
 
 
+def get_expired_purchase(db, before):
+    sql = """
+        SELECT transaction_id FROM prepared_transaction
+        WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
+        LIMIT 1
+    """
+    return db.execute(sql, {"before": before}).fetchone()
+
+
 def delete_expired_purchases(db, before, limit):
     sql = """
         DELETE FROM prepared_transaction
