@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak lives attack failover wheel bench bench-check wallets clients browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test soak lives attack failover wheel bench bench-check wallets clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -93,6 +93,11 @@ container: .venv/installed-dev
 clients: .venv/installed-dev
 	@$(PIP_INSTALL) -r tests/clients/requirements.txt
 	@npm ci --prefix tests/clients/typescript --loglevel=error
+
+# The linters of OpenAPI documents, Spectral and Redocly, for tests/api/test_openapi_lint.py; without them, make test
+# skips these.
+openapi:
+	@npm ci --prefix tests/openapi --loglevel=error
 
 # dist/nft_marketplace_service-*.whl, to install elsewhere.
 wheel: .venv/installed-dev

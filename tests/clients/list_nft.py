@@ -10,32 +10,37 @@ from market.api.order_book import list_orderbook
 from market.api.status import show_status
 from market.api.users import list_user_listings
 from market.models import (
-    AddRequest,
-    Error,
+    AddNftRequest,
+    ApiError,
     ListingTransaction,
     Nft,
     PrepareRequest,
     ReportRequest,
     Result,
-    Status,
+    ServiceStatus,
 )
 from sandbox import Client
 from sandbox.api.sandbox import sign_transaction, submit_transaction
-from sandbox.models import Receipt, Signature, SignRequest, SubmitRequest
+from sandbox.models import (
+    SignedTransaction,
+    SignTransactionRequest,
+    SubmitTransactionRequest,
+    TransactionReceipt,
+)
 
 url, token = sys.argv[1:]
 ACCOUNT_ID, TOKEN_ID, SERIAL_NO = "0.0.2002", "0.0.7007", 7
 
 with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sandbox:
     status = show_status.sync(client=market)
-    assert isinstance(status, Status)
+    assert isinstance(status, ServiceStatus)
 
     missing = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
-    assert isinstance(missing, Error)
+    assert isinstance(missing, ApiError)
     assert missing.code == 404
 
     nft = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
-    added = add_nft.sync(client=market, body=AddRequest(**nft))
+    added = add_nft.sync(client=market, body=AddNftRequest(**nft))
     assert added == Result("OK")
 
     prepared = prepare_listing.sync(
@@ -43,11 +48,14 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     )
     assert isinstance(prepared, ListingTransaction)
     signed = sign_transaction.sync(
-        client=sandbox, body=SignRequest(prepared.metadata.account_to_sign, prepared.byte_array)
+        client=sandbox,
+        body=SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array),
     )
-    assert isinstance(signed, Signature)
-    receipt = submit_transaction.sync(client=sandbox, body=SubmitRequest(signed.transaction))
-    assert isinstance(receipt, Receipt)
+    assert isinstance(signed, SignedTransaction)
+    receipt = submit_transaction.sync(
+        client=sandbox, body=SubmitTransactionRequest(signed.transaction)
+    )
+    assert isinstance(receipt, TransactionReceipt)
     reported = report_listing.sync(
         client=market, body=ReportRequest(transaction_id=receipt.transaction_id, **nft)
     )

@@ -269,7 +269,12 @@ REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://n
         ({}, "/run/market.sock", []),
         ({}, ("0.0.0.0", 8000), ["the sandbox listens on 0.0.0.0:8000"]),
         ({}, ("::", 8000, 0, 0), ["the sandbox listens on [::]:8000"]),
-        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), ["MARKETPLACE_CORS_ORIGINS is *"]),
+        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), []),
+        (
+            REAL | {"CORS_ORIGINS": "*"},
+            "/run/market.sock",
+            ["TRUSTED_PROXIES", "CORS_ORIGINS is *"],
+        ),
         (REAL, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
         (REAL, "/run/market.sock", ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
         (REAL | {"WRITE_LIMIT": "off"}, ("127.0.0.1", 8000), ["for MARKETPLACE_FAILED_LIMIT"]),

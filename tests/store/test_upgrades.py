@@ -253,7 +253,7 @@ def set_version(path, value):
     [
         (
             b"9",
-            "is of a newer version (its schema is 9, this version's is 6): install that version",
+            f"is of a newer version (its schema is 9, this version's is {SCHEMA.version}): install that",
         ),
         (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
         (b"", "which is no number"),
