@@ -53,7 +53,7 @@ bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modul
 
 # The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
 wallets:
-	@npm ci --prefix tests/javascript --loglevel=error
+	@npm ci --prefix tests/wallets --loglevel=error
 
 # The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/sandbox/test_sdks.py; without
 # them, make test skips these.
