@@ -114,6 +114,7 @@ FAILURES = {
     "SPENDER_DOES_NOT_HAVE_ALLOWANCE": lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE, True)]),
     "SPENDER_ACCOUNT_SAME_AS_OWNER": lambda: approval(ALICE, spender=ALICE),
     "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON": lambda: fungible(ALICE),
+    "TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED": lambda: transfer(ALICE, {ALICE: -1, FEES: 1}),
     "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED": lambda: transfer(
         ALICE, {ALICE: -10} | {f"0.0.{number}": 1 for number in range(3000, 3010)}
     ),
