@@ -31,9 +31,7 @@ class Follower:
         self._app = app
         self._sandbox = sandbox
         self._stamp = None
-        self._seen_at = (
-            0  # the newest moment on the ledger that was looked at; all of it at the beginning
-        )
+        self._seen_at = 0  # the newest moment on the ledger that was looked at
         self._synced, self._synced_at, self._changed_at = None, -math.inf, -math.inf
         self._waiting: dict[tuple[str, int], int] = {}  # and how often that is tried
 
