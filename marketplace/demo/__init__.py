@@ -25,6 +25,9 @@ SELLER, BUYER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.1004", "0.0.7007", ra
 # What the scripts replace in the address of an NFT's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 
+# What the API reference leads back to: endpoints, and their names.
+PAGES = (("demo.show_gallery", "For sale"), ("demo.show_listing", "List an NFT"))
+
 blp = Blueprint(
     "demo",
     __name__,
