@@ -94,4 +94,4 @@ def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
 
 def _count_prepared(database: Path) -> int:
     with closing(sqlite3.connect(database)) as db:
-        return db.execute("SELECT COUNT(*) FROM prepared_listing").fetchone()[0]
+        return db.execute("SELECT COUNT(*) FROM prepared_transaction").fetchone()[0]

@@ -28,14 +28,15 @@ from marketplace.api import (
     wire,
 )
 from marketplace.api.document import Api
+from marketplace.market import signer
 from marketplace.operator import command
-from marketplace.sandbox import access
+from marketplace.sandbox import access, wallet
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
-Hedera NFTs, an order book, and the transaction that lists one. To list an NFT: `POST /v1/add`, then
-`POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given; `POST /v1/comingsoon`
-reports it.
+Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
+`POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given;
+`POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` likewise.
 
 Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
 """
@@ -44,6 +45,7 @@ Every call under `/v1` asks for an access token: `read` for GET, `write` for POS
 def create_app(
     *,
     authenticate: Callable[[Request, str], bool] = authentication.authenticate,
+    sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
     **overrides,
 ) -> Flask:
     """Make the service as a WSGI application that shares nothing with another one.
@@ -51,8 +53,10 @@ def create_app(
     Settings are named as in docs/operating.md without their prefix, and beat the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
     call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
-    werkzeug. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a database
-    that is another's, or of another version.
+    werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of ACCOUNT_KEY_FILE: it is given the
+    bytes of a TransactionBody, and returns the raw public key and the signature. Raises
+    marketplace.errors.StartRefused for a setting that makes no sense, and for a database that is
+    another's, or of another version.
     """
     with command.telling_refusals():
         app = Flask("marketplace")
@@ -67,6 +71,9 @@ def create_app(
         adapters = sandbox.init_app(app) if is_sandbox else {}
         operators.init_app(app)
         ledger.init_app(app, adapters)
+        if not command.is_looked_for():  # a command of an operator's buys nothing
+            demo_wallet = wallet.signer(app.config["ACCOUNT_ID"]) if is_sandbox else None
+            signer.init_app(app, sign, demo_wallet)
         wire.init_app(app)
         limits.init_app(app)
         authentication.init_app(app, authenticate)

@@ -3,11 +3,15 @@
 MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
-├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, ListingNotPrepared
-├── Conflict 409: NotTheOwner, OwnerIsMarketplace, ListingRefused, ListingAltered, ListingEnded
+├── TooManyPurchases 429
+├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
+├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
+│   PurchaseImpossible, TransactionRefused, TransactionAltered, ListingEnded, WithdrawalEnded
+├── BuyingOff 501
 ├── LedgerAnswerInvalid 502
-└── LedgerUnreachable 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
-    DatabaseUnreachable 503, TooBusy 503, NotReady 503
+└── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
+    MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503,
+    NotReady 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
@@ -130,13 +134,13 @@ class WalletUnknown(NotFound):
         super().__init__(f"{shown(wallet)} is not a wallet known here: {', '.join(wallets)}")
 
 
-class ListingNotPrepared(NotFound):
+class NotPrepared(NotFound):
     def __init__(self, account_id: str, token: str, serial_no: int, transaction_id: str | None):
-        what = transaction_id or "No listing"
+        what = transaction_id or "Nothing"
         negation = "was not prepared" if transaction_id else "was prepared"
         super().__init__(
-            f"{what} {negation} here for {account_id} and {token} #{serial_no}:"
-            " POST /v1/list/<wallet> prepares one"
+            f"{what} {negation} here for {account_id} and {token} #{serial_no}: POST /v1/list/<wallet>,"
+            " /v1/delist/<wallet> and /v1/buy/<wallet> prepare a transaction"
         )
 
 
@@ -157,30 +161,124 @@ class OwnerIsMarketplace(Conflict):
         )
 
 
-class ListingRefused(Conflict):
-    """The ledger's own result code says why a listing did not happen."""
+class NotListed(Conflict):
+    def __init__(self, token: str, serial_no: int) -> None:
+        super().__init__(
+            f"{token} #{serial_no} is not for sale here: GET /v1/orderbook shows what is"
+        )
 
-    def __init__(self, transaction_id: str, result: str) -> None:
+
+class BuyerIsOwner(Conflict):
+    def __init__(self, account_id: str, token: str, serial_no: int) -> None:
+        super().__init__(
+            f"{token} #{serial_no} belongs to {account_id} already; POST /v1/delist/<wallet> takes it off"
+        )
+
+
+class BuyerIsMarketplace(Conflict):
+    def __init__(self, account_id: str) -> None:
+        super().__init__(
+            f"{account_id} is the marketplace's own account, which sells and does not buy: name another"
+            " account"
+        )
+
+
+class PriceChanged(Conflict):
+    def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
+        super().__init__(
+            f"{token} #{serial_no} costs {price} HBAR now, not {expected}: send expectedPrice {price} to buy"
+            " it for that",
+            errors={"json": {"expectedPrice": [f"is {price} by now"]}},
+        )
+
+
+class PurchaseImpossible(Conflict):
+    """What the ledger would refuse, with its own result code: found before the marketplace pays for it."""
+
+    def __init__(self, reason: str, result: str) -> None:
+        super().__init__(
+            f"{reason}. The ledger would say {result}", errors={"ledger": {"result": [result]}}
+        )
+
+
+class TransactionRefused(Conflict):
+    """The ledger's own result code says why what was signed did not come about."""
+
+    def __init__(self, transaction_id: str, kind: str, result: str) -> None:
         reason = f"the ledger says {result}"
         if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and can have none
             reason = f"it was not submitted in time ({result})"
+        did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
         super().__init__(
-            f"{transaction_id} did not list the NFT: {reason}. Prepare a new listing",
+            f"{transaction_id} did not {did} the NFT: {reason}. Prepare a new {kind}",
             errors={"ledger": {"result": [result]}},
         )
 
 
-class ListingAltered(Conflict):
-    def __init__(self, transaction_id: str, name: str) -> None:
+class TransactionAltered(Conflict):
+    def __init__(self, transaction_id: str, kind: str, name: str) -> None:
         super().__init__(
             f"{transaction_id} is a {name} on the ledger, but not the transaction prepared here:"
-            " its kind or its memo is another. Prepare a new listing"
+            f" its kind or its memo is another. Prepare a new {kind}"
         )
 
 
 class ListingEnded(Conflict):
     def __init__(self, token: str, serial_no: int, reason: str) -> None:
         super().__init__(f"{token} #{serial_no} is no longer listed: {reason}")
+
+
+class WithdrawalEnded(Conflict):
+    def __init__(self, token: str, serial_no: int, listed_at: str) -> None:
+        super().__init__(
+            f"{token} #{serial_no} was withdrawn, and listed again since, at {listed_at}"
+        )
+
+
+class TooManyPurchases(LimitExceeded):
+    """Purchases that are signed and may still be submitted are few: each may cost the marketplace a fee."""
+
+    def __init__(self, whose: str, count: int, retry_after: int) -> None:
+        super().__init__(
+            f"{whose} has {count} purchases that may still be submitted, and no more are signed meanwhile",
+            retry_after,
+        )
+
+
+class BuyingOff(MarketplaceError):
+    status = HTTPStatus.NOT_IMPLEMENTED
+
+    def __init__(self, has_signer: bool) -> None:
+        reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
+        if not has_signer:
+            reason = (
+                "it has no signer. Its operator may give it one: MARKETPLACE_ACCOUNT_KEY_FILE, or"
+                " create_app(sign=...)"
+            )
+        super().__init__(f"Nothing can be bought from this service: {reason}")
+
+
+class SignerFailed(MarketplaceError):
+    """Its operator is told the reason; a caller is not."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(
+            "The marketplace's signer did not sign. Nothing was done; try again",
+            headers={"Retry-After": "10"},
+        )
+        self.reason = reason
+
+
+class FeesSpent(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__(
+            f"What the marketplace pays for purchases in an hour is spent: try again in {retry_after} s",
+            headers={"Retry-After": str(retry_after)},
+        )
 
 
 class LedgerAnswerInvalid(MarketplaceError):
@@ -197,6 +295,28 @@ class LedgerUnreachable(MarketplaceError):
         super().__init__(
             f"The ledger's mirror node did not answer: {reason}. Try again: nothing is done twice",
             headers={"Retry-After": str(retry_after)},
+        )
+
+
+class LedgerUndecided(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, token: str, serial_no: int, reason: str) -> None:
+        super().__init__(
+            f"What the ledger's mirror node answers of {token} #{serial_no} contradicts itself just now"
+            f" ({reason}). Nothing was done; try again",
+            headers={"Retry-After": "3"},
+        )
+
+
+class LedgerBehind(MarketplaceError):
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            f"The ledger's mirror node is {seconds} s behind: what it shows may be sold by now. Nothing was"
+            " done; try again",
+            headers={"Retry-After": "10"},
         )
 
 

@@ -95,6 +95,10 @@ def _tinybars(value: str) -> int:
     return int(tinybars)
 
 
+def _tinybars_or_none(value: str) -> int:
+    return 0 if re.fullmatch(r"0+(\.0*)?( *HBAR)?", value) else _tinybars(value)
+
+
 def _url(value: str) -> str:
     try:
         parts = urlsplit(value)
@@ -181,6 +185,15 @@ def parse_rate(value: str) -> str:
     return value
 
 
+def _port(value: str) -> int | None:
+    """A port, 0 for any that is free, or None for none."""
+    if value == "off":
+        return None
+    if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
+        raise ValueError("is not a port (50211), 0 for any free one, or off")
+    return int(value)
+
+
 def _counters(value: str) -> str:
     try:
         parts = urlsplit(value)
@@ -219,6 +232,12 @@ def _path(value: str) -> str:
     return value
 
 
+def _key_file(value: str) -> str | None:
+    if not value.isprintable():
+        raise ValueError("is not a path")
+    return value.strip() or None
+
+
 def _beside_database(settings: dict[str, Any], suffix: str) -> str:
     """A file of this machine: beside an SQLite database, or in the usual folder."""
     is_file = not settings["DATABASE_URL"].startswith("postgresql://")
@@ -235,6 +254,7 @@ SETTINGS = {
     "API_PREFIX": Setting(_prefix, ""),
     "DATABASE_URL": Setting(_database, "sqlite:///instance/marketplace.db"),
     "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
+    "GRPC_PORT": Setting(_port, lambda s: "50211" if s["NETWORK"] == "sandbox" else "off"),
     "MEDIA_URL": Setting(_store, "file:instance/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
@@ -257,6 +277,10 @@ SETTINGS = {
     "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
+    "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
+    "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
+    "SALE_MAX_FEE": Setting(_tinybars, "0.5"),
+    "SALE_FEE_BUDGET": Setting(_tinybars_or_none, "20"),
     "MIRROR_NODE_URL": Setting(
         _mirror_node_url,
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
@@ -295,6 +319,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_known_nodes(settings)
+    _require_room_for_a_fee(settings)
     _require_free_prefix(settings)
     databases = {
         os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
@@ -312,6 +337,15 @@ def _require_known_nodes(settings: dict[str, Any]) -> None:
                 f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
                 f" {settings['NETWORK']} ({', '.join(known)})"
             )
+
+
+def _require_room_for_a_fee(settings: dict[str, Any]) -> None:
+    budget, fee = settings["SALE_FEE_BUDGET"], settings["SALE_MAX_FEE"]
+    if 0 < budget < fee:
+        raise SettingError(
+            f"{PREFIX}SALE_FEE_BUDGET is less than one {PREFIX}SALE_MAX_FEE: nothing could be bought. Raise"
+            " it, or set it to 0, which turns buying off"
+        )
 
 
 def _require_free_prefix(settings: dict[str, Any]) -> None:

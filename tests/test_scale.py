@@ -19,8 +19,8 @@ from benchmarks.model import (
 )
 from marketplace import times
 from marketplace.ledger import mirror
+from marketplace.market.memos import listing_memo
 from marketplace.market.shares import Share
-from marketplace.market.transactions import listing_memo
 from marketplace.operator import watcher
 from marketplace.store import queries
 from marketplace.store.database import write

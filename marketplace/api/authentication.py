@@ -53,6 +53,11 @@ def authenticate(request: Request, scope: str) -> bool:
     return True
 
 
+def caller() -> str:
+    """The name of the access token that was shown; empty where a host lets callers in."""
+    return request.environ.get(TOKEN, "")
+
+
 def require_scope(scope: str) -> Callable:
     """Let a view be called only by who may, and who writes not too often.
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from flask import Flask, current_app
 from marshmallow import fields
 
-from marketplace.api.paging import Position
+from marketplace.api.paging import NEWEST, Position
 from marketplace.errors import shown
 from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
 
@@ -38,7 +38,7 @@ class EntityId(Strict, fields.String):
 
     def __init__(self, description, example, **kwargs):
         metadata = described(description, example, pattern=f"^{ENTITY_ID}$")
-        super().__init__(required=True, metadata=metadata, **kwargs)
+        super().__init__(metadata=metadata, **{"required": True} | kwargs)
 
     def _deserialize(self, value, attr, data, **kwargs):
         if not isinstance(value, str) or not is_entity_id(value):
@@ -116,14 +116,34 @@ class TransactionIdField(Strict, fields.String):
         return str(parsed)
 
 
+class Choice(Strict, fields.String):
+    """One of a few words."""
+
+    def __init__(self, description, choices, **kwargs):
+        *others, last = self.choices = choices
+        self.expected = f"{', '.join(others)} or {last}"
+        metadata = described(description, choices[0], enum=list(choices))
+        super().__init__(metadata=metadata, **kwargs)
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if value not in self.choices:
+            self.refuse(value)
+        return value
+
+
 class PagePosition(Strict, fields.String):
     """Where a page begins: what a Link header said."""
 
     expected = "a page token from this list's own Link header"
 
+    def __init__(self, *, orders=(NEWEST,), **kwargs):
+        """``orders``: in which the list can be."""
+        self.orders = orders
+        super().__init__(**kwargs)
+
     def _deserialize(self, value, attr, data, **kwargs):
         position = Position.parse(value)
-        if position is None:
+        if position is None or position.order not in self.orders:
             self.refuse(value)
         return position
 

@@ -1,32 +1,35 @@
-"""Listing an NFT: the transaction to sign, and the report that it was signed."""
+"""Listing, withdrawing and buying an NFT: the transaction to sign, and the report that it was signed."""
 
 import base64
 
 from flask import current_app
 
-from marketplace.api.authentication import require_scope
+from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import (
-    ListingTransactionSchema,
-    PrepareSchema,
-    ReportSchema,
+    PreparedTransactionSchema,
+    PrepareListingSchema,
+    PreparePurchaseSchema,
+    PrepareWithdrawalSchema,
+    ReportTransactionSchema,
     ResultSchema,
     WalletPathSchema,
 )
 from marketplace.errors import WalletUnknown
-from marketplace.market import reports, sales
+from marketplace.market import listings, purchases, reports, withdrawals
+from marketplace.market.prepared import PreparedTransaction
 
 RETRY_AFTER_SECONDS = 3  # about what mirror nodes lag behind
 RETRY_AFTER_HEADER = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
 
-blp = Blueprint("Listings", __name__, description="Listing an NFT")
+blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buying an NFT")
 
 
 @blp.post("/list/<wallet>")
 @require_scope("write")
 @blp.path(WalletPathSchema)
-@blp.body(PrepareSchema)
-@blp.response(200, ListingTransactionSchema, description="The transaction to sign")
+@blp.body(PrepareListingSchema)
+@blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 @blp.refuses(409, "0.0.5001 #7 belongs to 0.0.1002, not to 0.0.1001")
 def prepare_listing(wallet, **listing):
@@ -37,18 +40,54 @@ def prepare_listing(wallet, **listing):
     Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes (unless the
     operator set another time), and may be asked for again at any time, for another price too.
     """
-    if wallet not in current_app.config["WALLETS"]:
-        raise WalletUnknown(wallet, current_app.config["WALLETS"])
-    prepared = sales.prepare(wallet=wallet, **listing)
-    return prepared._asdict() | {"transaction": base64.b64encode(prepared.transaction).decode()}
+    _require_wallet(wallet)
+    return _hand_over(listings.prepare(wallet=wallet, **listing))
+
+
+@blp.post("/delist/<wallet>")
+@require_scope("write")
+@blp.path(WalletPathSchema)
+@blp.body(PrepareWithdrawalSchema)
+@blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+@blp.refuses(409, "0.0.5001 #7 is not for sale here: GET /v1/orderbook shows what is")
+def prepare_withdrawal(wallet, **withdrawal):
+    """Prepare a transaction that withdraws a listing
+
+    Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
+    listing is. The NFT leaves the order book once the ledger shows it, reported or not.
+    """
+    _require_wallet(wallet)
+    return _hand_over(withdrawals.prepare(wallet=wallet, **withdrawal))
+
+
+@blp.post("/buy/<wallet>")
+@require_scope("write")
+@blp.path(WalletPathSchema)
+@blp.body(PreparePurchaseSchema)
+@blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+@blp.refuses(
+    409, "0.0.5001 #7 costs 300 HBAR now, not 250: send expectedPrice 300 to buy it for that"
+)
+@blp.refuses(501, "Nothing can be bought from this service: it has no signer")
+def prepare_purchase(wallet, **purchase):
+    """Prepare a purchase
+
+    One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
+    the marketplace's part. The marketplace has signed it, and pays for it; the buyer's wallet adds its
+    signature (it must not freeze it anew) and submits it within a minute. What would fail is looked up
+    before: the price (send expectedPrice, the one that was shown), the buyer's balance and association.
+    Few purchases are open at a time for an NFT, a buyer and an access token (429).
+    """
+    _require_wallet(wallet)
+    return _hand_over(purchases.prepare(wallet=wallet, caller=caller(), **purchase))
 
 
 @blp.post("/comingsoon")
 @require_scope("write")
-@blp.body(ReportSchema)
-@blp.response(
-    200, ResultSchema, description="The ledger shows the listing: it is in the order book"
-)
+@blp.body(ReportTransactionSchema)
+@blp.response(200, ResultSchema, description="The ledger shows it: the order book has followed")
 @blp.alt_response(
     202,
     schema=ResultSchema,
@@ -57,18 +96,29 @@ def prepare_listing(wallet, **listing):
     description="The ledger does not show it yet: report again",
     success=True,
 )
-@blp.refuses(404, "No listing was prepared here for 0.0.1001 and 0.0.5001 #7")
+@blp.refuses(404, "Nothing was prepared here for 0.0.1001 and 0.0.5001 #7")
 @blp.refuses(
     409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says INVALID_TOKEN_ID"
 )
-def report_listing(**report):
-    """Report that a listing was signed
+def report_transaction(**report):
+    """Report that a listing, a withdrawal or a purchase was signed
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
-    owner signed, whichever id the wallet gave the transaction. May be repeated. A refusal carries the
-    ledger's own result code. Without transactionId, 200 says that the NFT is listed: name the transaction to
-    report a new price.
+    owner signed, whichever id the wallet gave the transaction; it leaves the order book when its owner has
+    withdrawn it, or somebody bought it. May be repeated. A refusal carries the ledger's own result code.
+    Without transactionId it is about what was prepared last for this account and NFT: of a listing, 200 then
+    says that the NFT is listed; name the transaction to report a new price.
     """
     if reports.answer(**report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
+
+
+def _require_wallet(wallet: str) -> None:
+    if wallet not in current_app.config["WALLETS"]:
+        raise WalletUnknown(wallet, current_app.config["WALLETS"])
+
+
+def _hand_over(prepared: PreparedTransaction) -> dict:
+    """What the schema writes: bytes as base64."""
+    return prepared._asdict() | {"transaction": base64.b64encode(prepared.transaction).decode()}

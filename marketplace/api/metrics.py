@@ -28,6 +28,7 @@ from marketplace.errors import (
     DatabaseUnusable,
     StartRefused,
 )
+from marketplace.market.fees import find_fees
 from marketplace.market.shares import find_last_sync
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -46,7 +47,11 @@ HELP = {
     "database_up": "1 where the database answers, else 0: then there is nothing else of it here",
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still tried for",
-    "preparations_open": "Prepared listings that may still be submitted",
+    "preparations_open": "Prepared listings and withdrawals that may still be submitted",
+    "purchases_open": "Purchases that are signed, and may still be submitted",
+    "sale_fees_charged_tinybars": "Fees of the last hour's purchases that the ledger told",
+    "sale_fees_reserved_tinybars": "The most that the last hour's other purchases may cost",
+    "sale_fee_budget_tinybars": "Fees that purchases may cost in an hour",
     "database_bytes": "Size of the database",
     "last_round_age_seconds": "Time since the watcher was last through with everything",
     "processes": "Processes of this machine that count: workers and the watcher",
@@ -83,11 +88,15 @@ class Facts:
             db, now = read(), times.to_iso(times.now())
             last_sync = find_last_sync()
             self._last_sync = times.from_iso(last_sync) if last_sync else None
+            charged, reserved = find_fees(times.now())
             return {
                 "database_up": 1,
                 "listings": queries.count_listed(db),
                 "nfts_incomplete": queries.count_incomplete(db),
                 "preparations_open": queries.count_open_preparations(db, now),
+                "purchases_open": queries.count_open_purchases(db, now),
+                "sale_fees_charged_tinybars": charged,
+                "sale_fees_reserved_tinybars": reserved,
                 "database_bytes": current_app.extensions["database"].size(),
             }
 
@@ -163,7 +172,11 @@ class _Found:
     def collect(self) -> Iterator[Metric]:
         numbers, processes = current_app.extensions["counts"].read()
         config = current_app.config
-        facts = {"processes": processes, "mirror_node_rate": config["MIRROR_NODE_RATE"]}
+        facts = {
+            "processes": processes,
+            "mirror_node_rate": config["MIRROR_NODE_RATE"],
+            "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
+        }
         facts |= current_app.extensions["facts"].find()
         info = {"version": __version__, "network": config["NETWORK"]}
         about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=info.keys())

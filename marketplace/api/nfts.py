@@ -13,7 +13,7 @@ from marketplace.api.schemas import (
     ResultSchema,
 )
 from marketplace.errors import NftNotStored
-from marketplace.market import sales
+from marketplace.market import nfts
 from marketplace.store import queries
 from marketplace.store.database import read
 
@@ -73,5 +73,5 @@ def add_nft(account_id, token, serial_no):
     One that is stored is left as it is. Its owner is the ledger's word, not the body's. Call this before
     preparing a listing.
     """
-    sales.add(account_id, token, serial_no)
+    nfts.add(account_id, token, serial_no)
     return {"result": "OK"}

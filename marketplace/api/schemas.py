@@ -3,10 +3,11 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
-from marshmallow import EXCLUDE, Schema, fields
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 
 from marketplace import __version__
 from marketplace.api.fields import (
+    Choice,
     Digits,
     EntityId,
     Flag,
@@ -20,6 +21,8 @@ from marketplace.api.fields import (
     WholeNumber,
     described,
 )
+from marketplace.api.paging import NEWEST, ORDERS
+from marketplace.api.selection import Selection
 from marketplace.ids import MAX_HBAR, MAX_INT64
 from marketplace.settings import NETWORKS
 
@@ -77,12 +80,24 @@ def offset_field():
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
-def page_field():
+def page_field(orders=(NEWEST,)):
     return PagePosition(
+        orders=orders,
         load_default=None,
         metadata={
             "description": "Where a page begins, from the Link header of the page before; beats offset",
         },
+    )
+
+
+def price_bound_field(description, data_key, example):
+    return Digits(
+        description,
+        example,
+        low=0,
+        high=MAX_HBAR,
+        data_key=data_key,
+        load_default=None,
     )
 
 
@@ -95,7 +110,41 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=ORDERBOOK_LIMIT,
     )
     offset = offset_field()
-    page = page_field()
+    page = page_field(ORDERS)
+    sort = Choice(
+        "In which order: newest listing first, lowest price first, or highest price first; ties by token and"
+        " serial number",
+        ORDERS,
+        load_default=NEWEST,
+    )
+    token = EntityId(
+        "Token id of a collection: only its NFTs",
+        "0.0.5005",
+        data_key="tokenId",
+        required=False,
+        load_default=None,
+    )
+    min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
+    max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+
+    @validates_schema
+    def require_agreement(self, query, **kwargs):
+        """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
+        low, high, page = query["min_price"], query["max_price"], query["page"]
+        if None not in (low, high) and low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+        if page and not Selection.of(query).leads_to(page):
+            expected = self.fields["page"].expected
+            raise ValidationError(
+                f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
+                "page",
+            )
+
+    @post_load
+    def gather(self, query, **kwargs):
+        """Put together what says which listings are wanted, in which order."""
+        others = {name: query[name] for name in query if name not in Selection._fields}
+        return others | {"selection": Selection.of(query)}
 
 
 class UserQuerySchema(RequestSchema):
@@ -116,7 +165,7 @@ class AddNftSchema(RequestSchema):
     serial_no = serial_no_field()
 
 
-class PrepareSchema(RequestSchema):
+class PrepareListingSchema(RequestSchema):
     account_id = account_id_field("Account that lists the NFT, and signs")
     token = token_field()
     serial_no = serial_no_field()
@@ -125,12 +174,32 @@ class PrepareSchema(RequestSchema):
     )
 
 
-class ReportSchema(RequestSchema):
-    account_id = account_id_field("Account that signed the listing")
+class PrepareWithdrawalSchema(RequestSchema):
+    account_id = account_id_field("Account that has listed the NFT, and signs")
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class PreparePurchaseSchema(RequestSchema):
+    account_id = EntityId("Account that buys the NFT, and signs", "0.0.1002", data_key="accountId")
+    token = token_field()
+    serial_no = serial_no_field()
+    expected_price = WholeNumber(
+        "The price in HBAR that the buyer was shown: a purchase for another one is refused",
+        250,
+        low=1,
+        high=MAX_HBAR,
+        load_default=None,
+        data_key="expectedPrice",
+    )
+
+
+class ReportTransactionSchema(RequestSchema):
+    account_id = account_id_field("Account that signed the transaction: the owner, or the buyer")
     token = token_field()
     serial_no = serial_no_field()
     transaction_id = TransactionIdField(
-        "The listing transaction; without it, the newest one prepared for this account and NFT",
+        "The transaction that was signed; without it, the newest one prepared for this account and NFT",
         "0.0.1001@1763640000.123456789",
         data_key="transactionId",
         load_default=None,
@@ -223,7 +292,7 @@ class NftSchema(Schema):
 
 
 class ResultSchema(Schema):
-    """The result of adding an NFT or of reporting a listing. Contract, section 2.3."""
+    """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 
     result = fields.String(
         required=True,
@@ -231,7 +300,9 @@ class ResultSchema(Schema):
     )
 
 
-class ListingMetadataSchema(Schema):
+class SigningMetadataSchema(Schema):
+    """What a wallet is told beside the transaction. Contract, section 2.4."""
+
     account_id = fields.String(
         data_key="accountToSign",
         required=True,
@@ -247,18 +318,19 @@ class ListingMetadataSchema(Schema):
     )
 
 
-class ListingTransactionSchema(Schema):
-    """A listing transaction to be signed. Contract, section 2.4."""
+class PreparedTransactionSchema(Schema):
+    """A transaction to be signed. Contract, section 2.4."""
 
     transaction = fields.String(
         data_key="byteArray",
         required=True,
         metadata=described(
-            "The unsigned transaction: base64 of the bytes of a HAPI TransactionList",
+            "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
+            " TransactionList",
             "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
         ),
     )
-    metadata = fields.Nested(ListingMetadataSchema, required=True)
+    metadata = fields.Nested(SigningMetadataSchema, required=True)
 
     def get_attribute(self, obj, attr, default):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)

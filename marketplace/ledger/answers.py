@@ -2,6 +2,7 @@
 
 import base64
 import string
+from fractions import Fraction
 from typing import NamedTuple
 
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
@@ -30,10 +31,57 @@ class Token(NamedTuple):
     name: str
     type: str
     total_supply: int
+    is_deleted: bool = False
+    is_paused: bool = False
 
     @property
     def is_nft(self) -> bool:
         return self.type == "NON_FUNGIBLE_UNIQUE"
+
+
+class Key(NamedTuple):
+    """Who signs for an account: ED25519, ECDSA_SECP256K1, or ProtobufEncoded, as lists of keys are."""
+
+    type: str
+    hex: str
+
+
+class Account(NamedTuple):
+    """An account as the ledger has it."""
+
+    is_deleted: bool
+    key: Key | None
+    balance: int | None  # tinybars; None where it is not told
+    max_automatic_associations: int  # -1: any number
+    must_sign_to_receive: bool
+
+
+class Relationship(NamedTuple):
+    """What an account has to do with a token that it is associated with."""
+
+    is_automatic: bool
+    is_frozen: bool
+    lacks_kyc: bool
+
+
+class ExchangeRate(NamedTuple):
+    """So many HBAR are so many US cents."""
+
+    cents: int
+    hbar: int
+
+    @property
+    def tinybars_per_cent(self) -> Fraction:
+        return Fraction(self.hbar * 100_000_000, self.cents)
+
+
+class NftTransfer(NamedTuple):
+    """What a transaction did with one NFT."""
+
+    token: str
+    serial_no: int
+    sender: str | None  # None where it was minted
+    receiver: str | None  # None where it was burned
 
 
 class Transaction(NamedTuple):
@@ -46,6 +94,15 @@ class Transaction(NamedTuple):
     consensus_at: int  # nanoseconds
     nonce: int
     scheduled: bool
+    fee_tinybars: int = 0  # that its payer was charged
+    nft_transfers: tuple[NftTransfer, ...] = ()
+
+    def moves(self, token: str, serial_no: int, receiver: str) -> bool:
+        """Tell whether it gave an NFT to an account."""
+        return any(
+            (moved.token, moved.serial_no, moved.receiver) == (token, serial_no, receiver)
+            for moved in self.nft_transfers
+        )
 
     @property
     def is_original(self) -> bool:
@@ -173,10 +230,81 @@ class TokenAnswer(_Shape):
     name = fields.String(required=True)
     type = fields.String(load_default="")
     total_supply = fields.Integer(load_default=0)  # written as a string
+    is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
+    pause_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
 
     @post_load
     def make(self, values, **kwargs):
-        return Token(**values)
+        is_paused = values.pop("pause_status") == "PAUSED"
+        is_deleted = bool(values["is_deleted"])
+        return Token(**values | {"is_deleted": is_deleted, "is_paused": is_paused})
+
+
+class _Key(_Shape):
+    type = fields.String(required=True, data_key="_type")
+    hex = fields.String(required=True, data_key="key")
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Key(**values)
+
+
+class _Balance(_Shape):
+    balance = fields.Integer(
+        required=True, allow_none=True, strict=True, validate=validate.Range(0, MAX_INT64)
+    )
+
+
+class AccountAnswer(_Shape):
+    is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
+    key = fields.Nested(_Key, load_default=None, allow_none=True)
+    balance = fields.Nested(_Balance, load_default=None, allow_none=True)
+    max_automatic_associations = fields.Integer(
+        load_default=0, allow_none=True, data_key="max_automatic_token_associations"
+    )
+    must_sign_to_receive = fields.Boolean(
+        load_default=False, allow_none=True, data_key="receiver_sig_required"
+    )
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Account(
+            is_deleted=bool(values["is_deleted"]),
+            key=values["key"],
+            balance=values["balance"] and values["balance"]["balance"],
+            max_automatic_associations=values["max_automatic_associations"] or 0,
+            must_sign_to_receive=bool(values["must_sign_to_receive"]),
+        )
+
+
+class RelationshipAnswer(_Shape):
+    is_automatic = fields.Boolean(load_default=False, data_key="automatic_association")
+    freeze_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
+    kyc_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
+
+    @post_load
+    def make(self, values, **kwargs):
+        return Relationship(
+            values["is_automatic"],
+            is_frozen=values["freeze_status"] == "FROZEN",
+            lacks_kyc=values["kyc_status"] == "REVOKED",
+        )
+
+
+class RelationshipsAnswer(_Shape):
+    items = fields.List(fields.Nested(RelationshipAnswer), required=True, data_key="tokens")
+    links = fields.Nested(_Links, required=True)
+
+
+class NftTransferAnswer(_Shape):
+    token = _EntityId(required=True, data_key="token_id")
+    serial_no = fields.Integer(required=True, strict=True, data_key="serial_number")
+    sender = _EntityId(allow_none=True, load_default=None, data_key="sender_account_id")
+    receiver = _EntityId(allow_none=True, load_default=None, data_key="receiver_account_id")
+
+    @post_load
+    def make(self, values, **kwargs):
+        return NftTransfer(**values)
 
 
 class TransactionAnswer(_Shape):
@@ -187,10 +315,18 @@ class TransactionAnswer(_Shape):
     consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
     nonce = fields.Integer(load_default=0)
     scheduled = fields.Boolean(load_default=False)
+    fee_tinybars = fields.Integer(
+        load_default=0,
+        strict=True,
+        validate=validate.Range(0, MAX_INT64),
+        data_key="charged_tx_fee",
+    )
+    nft_transfers = fields.List(fields.Nested(NftTransferAnswer), load_default=(), allow_none=True)
 
     @post_load
     def make(self, values, **kwargs):
-        return Transaction(**values | {"memo": values["memo"] or b""})
+        moved = tuple(values["nft_transfers"] or ())
+        return Transaction(**values | {"memo": values["memo"] or b"", "nft_transfers": moved})
 
 
 class TransactionsAnswer(_Shape):
@@ -224,6 +360,24 @@ class BlocksAnswer(_Shape):
     blocks = fields.List(fields.Nested(_Block), required=True)
 
 
+class _ExchangeRate(_Shape):
+    cents = fields.Integer(
+        required=True, validate=validate.Range(1, 2**31), data_key="cent_equivalent"
+    )
+    hbar = fields.Integer(
+        required=True, validate=validate.Range(1, 2**31), data_key="hbar_equivalent"
+    )
+
+    @post_load
+    def make(self, values, **kwargs):
+        return ExchangeRate(**values)
+
+
+class ExchangeRatesAnswer(_Shape):
+    current_rate = fields.Nested(_ExchangeRate, required=True)
+    next_rate = fields.Nested(_ExchangeRate, required=True)
+
+
 class TopicAnswer(_Shape):
     memo = fields.String(required=True)
 
@@ -243,5 +397,6 @@ class MessagesAnswer(_Shape):
 
 NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
 TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
-BLOCKS = BlocksAnswer()
+ACCOUNT, RELATIONSHIPS = AccountAnswer(), RelationshipsAnswer()
+BLOCKS, EXCHANGE_RATES = BlocksAnswer(), ExchangeRatesAnswer()
 TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()

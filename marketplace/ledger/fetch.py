@@ -79,6 +79,11 @@ class Fetcher:
             address = _follow(address, answer.headers["Location"])
         raise Unfetchable("it redirects too often")
 
+    def close(self) -> None:
+        """End the connections that are kept open; new ones are made when they are needed."""
+        self._ours.close()
+        self._strangers.close()
+
     def _get_once(self, address: Address, max_bytes: int, deadline: Deadline) -> Fetched:
         try:
             if not address.is_ours:

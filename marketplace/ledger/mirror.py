@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
+from math import ceil
 from typing import Any
 
 from marshmallow import Schema, ValidationError
@@ -20,7 +21,15 @@ from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
 from marketplace.ledger import answers
-from marketplace.ledger.answers import History, Message, Nft, Token, Transaction
+from marketplace.ledger.answers import (
+    Account,
+    History,
+    Message,
+    Nft,
+    Relationship,
+    Token,
+    Transaction,
+)
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.fetch import Address, Fetched, Fetcher, FetchError, Unfetchable
 from marketplace.ledger.pace import Pace
@@ -45,7 +54,13 @@ class MirrorNode:
         self._fetcher = fetcher
         self._pace = pace
         self._base_url = f"{base_url}/api/v1"
-        self._pool = ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="mirror")
+        self._pool = _new_pool()
+
+    def rest(self) -> None:
+        """End threads and connections: a fork would leave the child what works no more. New ones follow."""
+        pool, self._pool = self._pool, _new_pool()
+        pool.shutdown()
+        self._fetcher.close()
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
@@ -99,6 +114,22 @@ class MirrorNode:
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", answers.TOKEN, deadline)
 
+    def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
+        return self._get(f"/accounts/{account_id}?transactions=false", answers.ACCOUNT, deadline)
+
+    def find_relationship(
+        self, account_id: str, token: str, deadline: Deadline
+    ) -> Relationship | None:
+        """What an account has to do with a token; None where it is not associated with it."""
+        path = f"/accounts/{account_id}/tokens?token.id={token}"
+        answer = self._get(path, answers.RELATIONSHIPS, deadline)
+        return next(iter(answer["items"]), None) if answer else None
+
+    def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
+        """What an account has to do with each token that it is associated with."""
+        path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
+        return self._pages(path, answers.RELATIONSHIPS, deadline)
+
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
     ) -> list[Transaction]:
@@ -116,6 +147,14 @@ class MirrorNode:
         if not answer or not answer["blocks"]:
             raise _nonsense("/blocks", "it has no blocks")
         return answer["blocks"][0]["timestamp"]["to"]
+
+    def find_price(self, cents: int, deadline: Deadline) -> int:
+        """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
+        path = "/network/exchangerate"
+        answer = self._get(path, answers.EXCHANGE_RATES, deadline)
+        if not answer:
+            raise _nonsense(path, "it tells no exchange rate")
+        return max(ceil(cents * rate.tinybars_per_cent) for rate in answer.values())
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         answer = self._get(f"/topics/{topic}", answers.TOPIC, deadline)
@@ -191,6 +230,10 @@ class MirrorNode:
             count("mirror_node_retries")
             time.sleep(pause)
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
+
+
+def _new_pool() -> ThreadPoolExecutor:
+    return ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="mirror")
 
 
 def _says_not_there(answer: Fetched) -> bool:

@@ -37,14 +37,19 @@ class InLine(NamedTuple):
         return not isinstance(self.verdict, Undecided)
 
 
-def refresh(token: str, serial_no: int, deadline: Deadline | None = None) -> InLine:
-    """Ask the ledger about a stored NFT, and bring it in line. Raises the ledger's own errors."""
+def refresh(
+    token: str, serial_no: int, deadline: Deadline | None = None, *, anew: bool = False
+) -> InLine:
+    """Ask the ledger about a stored NFT, and bring it in line. Raises the ledger's own errors.
+
+    ``anew``: as bring_in_line() takes it.
+    """
     deadline = deadline or Deadline(LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
         nft = queries.get_nft(read(), token, serial_no)
         return InLine(nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish"))
-    return bring_in_line(on_ledger, deadline)
+    return bring_in_line(on_ledger, deadline, anew=anew)
 
 
 def is_news(on_ledger: Nft, stored: Any) -> bool:

@@ -7,7 +7,7 @@ under which transaction id, who reported it, and in which order we heard of it m
 from typing import NamedTuple
 
 from marketplace.ledger.answers import History, Nft, Transaction
-from marketplace.market.transactions import read_listing_memo
+from marketplace.market.memos import read_listing_memo
 
 APPROVAL = "CRYPTOAPPROVEALLOWANCE"
 GONE = "it was burned, or its token was deleted"

@@ -1,145 +1,163 @@
-"""Values in, bytes out: the listing transaction. No key, no client, no clock, no I/O.
+"""Values in, bytes out: the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
 
 hiero-sdk-python is imported here, once, before gunicorn forks.
 """
 
-import re
+from typing import Any
 
-from google.protobuf.message import Message
-from hiero_sdk_python.account.account_allowance_approve_transaction import (
-    AccountAllowanceApproveTransaction,
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountAmount,
+    AccountID,
+    NftTransfer,
+    SignatureMap,
+    SignaturePair,
+    TokenID,
+    TokenTransferList,
+    TransactionID,
+    TransferList,
 )
-from hiero_sdk_python.account.account_id import AccountId
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
+    CryptoApproveAllowanceTransactionBody,
+    NftAllowance,
+)
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
+    CryptoDeleteAllowanceTransactionBody,
+    NftRemoveAllowance,
+)
+from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
+from hiero_sdk_python.hapi.services.duration_pb2 import Duration
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
-from hiero_sdk_python.tokens.token_id import TokenId
-from hiero_sdk_python.tokens.token_nft_allowance import TokenNftAllowance
-from hiero_sdk_python.transaction.transaction_id import TransactionId as HieroTransactionId
 
-from marketplace.ids import MAX_HBAR, TransactionId
+from marketplace.ids import TransactionId
+from marketplace.market.encoding import encode, write_list
 
-MEMO_BYTES = 100  # HAPI TransactionBody.memo
-START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not refuse the start
+TINYBARS = 100_000_000  # in one HBAR
+ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
 
 
-def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> str:
-    """Write the memo of a listing: at most 100 bytes, the price always whole.
+def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
+    """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
 
-    Price trackers read ``for (\\d+) HBAR``, so what does not fit is cut from the marketplace's name; ids
-    too long for any name (the network has none) leave the token out, which the transaction names anyway.
+    The transaction id's account is owner and payer, and must sign. ``envelope``: as _bodies() takes it.
+    Returns the bytes of a HAPI TransactionList with one transaction per node: what an SDK's
+    Transaction.fromBytes() reads.
     """
-    memo = f"Listing NFT with {token} and Serial Number {serial_no} for {listing_price} HBAR"
-    if len(memo) > MEMO_BYTES:
-        return f"Listing NFT with Serial Number {serial_no} for {listing_price} HBAR"
-    named = f"{memo} on {name}".encode()[:MEMO_BYTES].decode(errors="ignore")
-    return named if len(named) > len(f"{memo} on ") else memo
+    allowance = NftAllowance(
+        tokenId=_token(token),
+        owner=_account(envelope["transaction_id"].account_id),
+        spender=_account(spender),
+        serial_numbers=[serial_no],
+        # approved_for_all is absent. The SDK's own helper sends False, which at consensus revokes an
+        # approve-for-all that the owner had given.
+    )
+    data = CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
+    return _write_unsigned(_bodies(cryptoApproveAllowance=data, **envelope))
 
 
-def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
-    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT.
+def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
+    """Build the unsigned withdrawal: it deletes the allowance of exactly one serial.
 
-    It is one that listing_memo() writes, with the name of any marketplace or none.
+    The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
     """
-    match = re.search(rb" for ([1-9][0-9]{0,10}) HBAR", memo)
-    if not match or int(match[1]) > MAX_HBAR:
-        return None
-    price = int(match[1])
-    unnamed = listing_memo(token, serial_no, price, name="").encode()
-    is_listing = memo == unnamed or memo.startswith(unnamed + b" on ")
-    return price if is_listing else None
+    removed = NftRemoveAllowance(
+        token_id=_token(token),
+        owner=_account(envelope["transaction_id"].account_id),
+        serial_numbers=[serial_no],
+    )
+    data = CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
+    return _write_unsigned(_bodies(cryptoDeleteAllowance=data, **envelope))
 
 
-def build_listing(
+def build_purchase(
     *,
-    transaction_id: TransactionId,
     token: str,
     serial_no: int,
-    spender: str,
+    seller: str,
+    buyer: str,
+    price: int,
+    fee_basis_points: int,
+    node_account_id: str,
+    **envelope: Any,
+) -> bytes:
+    """Build the body of a purchase for one node: NFT and price change hands together, or neither does.
+
+    The NFT goes from its owner to the buyer by approval; the price, in HBAR, from the buyer to the owner,
+    less the marketplace's part of it, which goes to the transaction id's account. That is the spender and
+    the payer, and must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
+    """
+    market, tinybars = envelope["transaction_id"].account_id, price * TINYBARS
+    part = tinybars * fee_basis_points // 10_000
+    payments = {buyer: -tinybars, seller: tinybars - part}
+    if part:
+        payments[market] = part
+    moved = NftTransfer(
+        senderAccountID=_account(seller),
+        receiverAccountID=_account(buyer),
+        serialNumber=serial_no,
+        is_approval=True,
+    )
+    amounts = [
+        AccountAmount(accountID=_account(account_id), amount=payments[account_id])
+        for account_id in sorted(payments, key=_numbers)  # as JavaScript sorts them
+    ]
+    data = CryptoTransferTransactionBody(
+        transfers=TransferList(accountAmounts=amounts),
+        tokenTransfers=[TokenTransferList(token=_token(token), nftTransfers=[moved])],
+    )
+    [body] = _bodies(cryptoTransfer=data, node_account_ids=(node_account_id,), **envelope)
+    return body
+
+
+def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
+    """Write what has one signature already: the bytes of a HAPI TransactionList, as build_listing() does."""
+    kind = "ed25519" if len(public_key) == ED25519_BYTES else "ECDSA_secp256k1"
+    pair = SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
+    return write_list(
+        [SignedTransaction(bodyBytes=body_bytes, sigMap=SignatureMap(sigPair=[pair]))]
+    )
+
+
+def _bodies(
+    *,
+    transaction_id: TransactionId,
     memo: str,
     max_fee_tinybars: int,
     valid_seconds: int,
     node_account_ids: tuple[str, ...],
-) -> bytes:
-    """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
-
-    The transaction id's account is owner and payer, and must sign. Returns the bytes of a HAPI
-    TransactionList with one transaction per node: what an SDK's Transaction.fromBytes() reads.
-    """
-    owner = AccountId(*_numbers(transaction_id.account_id))
-    allowance = TokenNftAllowance(
-        token_id=TokenId(*_numbers(token)),
-        owner_account_id=owner,
-        spender_account_id=AccountId(*_numbers(spender)),
-        serial_numbers=[serial_no],
-        # Absent on the wire. The SDK's own helper sends False, which at consensus revokes an
-        # approve-for-all that the owner had given.
-        approved_for_all=None,
+    **data: Any,
+) -> list[bytes]:
+    """The body of a transaction, once for each node it may be submitted to; ``data``: what it does."""
+    start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
+    payer = _account(transaction_id.account_id)
+    body = TransactionBody(
+        transactionID=TransactionID(accountID=payer, transactionValidStart=start),
+        transactionFee=max_fee_tinybars,
+        transactionValidDuration=Duration(seconds=valid_seconds),
+        memo=memo,
+        **data,
     )
-    transaction = AccountAllowanceApproveTransaction(nft_allowances=[allowance])
-    valid_start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
-    transaction.set_transaction_id(HieroTransactionId(owner, valid_start))
-    transaction.set_node_account_ids([AccountId(*_numbers(node)) for node in node_account_ids])
-    transaction.set_transaction_memo(memo)
-    transaction.transaction_fee = max_fee_tinybars
-    transaction.transaction_valid_duration = valid_seconds
-    return _write_zeros(transaction.freeze().to_bytes())
+    bodies = []
+    for node in node_account_ids:
+        body.nodeAccountID.CopyFrom(_account(node))
+        bodies.append(encode(body))
+    return bodies
 
 
-def _numbers(entity_id: str) -> map:
-    return map(int, entity_id.split("."))
+def _write_unsigned(bodies: list[bytes]) -> bytes:
+    return write_list([SignedTransaction(bodyBytes=body) for body in bodies])
 
 
-# Python leaves zero numbers out of the bytes, the JavaScript SDK writes these. A wallet that encodes the
-# body anew before it signs (hedera_signTransaction in hedera-wallet-connect) then signs other bytes than
-# ours, and the ledger says INVALID_SIGNATURE. So the bodies are written as JavaScript would.
-ZEROS_WRITTEN = {
-    "AccountID": ("shardNum", "realmNum"),
-    "TokenID": ("shardNum", "realmNum"),
-    "TransactionID": ("scheduled",),
-}
-VARINT, LENGTH_DELIMITED = 0, 2
+def _account(account_id: str) -> AccountID:
+    shard, realm, number = _numbers(account_id)
+    return AccountID(shardNum=shard, realmNum=realm, accountNum=number)
 
 
-def _write_zeros(transaction_list: bytes) -> bytes:
-    transactions = TransactionList.FromString(transaction_list)
-    for transaction in transactions.transaction_list:
-        signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
-        signed.bodyBytes = _encode(TransactionBody.FromString(signed.bodyBytes))
-        transaction.signedTransactionBytes = signed.SerializeToString()
-    return transactions.SerializeToString()
+def _token(token: str) -> TokenID:
+    shard, realm, number = _numbers(token)
+    return TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
 
 
-def _encode(message: Message) -> bytes:
-    """Serialize as protobuf does, field by field in the order of their numbers, plus ZEROS_WRITTEN."""
-    written = {field.name: (field, value) for field, value in message.ListFields()}
-    for name in ZEROS_WRITTEN.get(message.DESCRIPTOR.name, ()):
-        written.setdefault(name, (message.DESCRIPTOR.fields_by_name[name], 0))
-    return b"".join(
-        _encode_field(field.number, value)
-        for field, value in sorted(written.values(), key=lambda pair: pair[0].number)
-    )
-
-
-def _encode_field(number: int, value: object) -> bytes:
-    if isinstance(value, int):
-        return _varint(number << 3 | VARINT) + _varint(value)
-    if isinstance(value, Message):
-        content = _encode(value)
-    elif isinstance(value, str):
-        content = value.encode()
-    elif isinstance(value[0], Message):
-        return b"".join(_encode_field(number, item) for item in value)
-    else:
-        content = b"".join(map(_varint, value))  # packed
-    return _varint(number << 3 | LENGTH_DELIMITED) + _varint(len(content)) + content
-
-
-def _varint(number: int) -> bytes:
-    encoded = bytearray()
-    while number > 0x7F:
-        encoded.append(number & 0x7F | 0x80)
-        number >>= 7
-    encoded.append(number)
-    return bytes(encoded)
+def _numbers(entity_id: str) -> list[int]:
+    return [int(number) for number in entity_id.split(".")]

@@ -23,3 +23,5 @@ def make_printable(record: logging.LogRecord) -> bool:
 
 def init_app(app: Flask) -> None:
     app.logger.addFilter(make_printable)
+    if app.logger.level == logging.NOTSET:
+        app.logger.setLevel(logging.INFO)  # what was signed is told, too, unless a host wants less

@@ -26,9 +26,9 @@ from marketplace.errors import (
     LedgerUnreachable,
     MarketplaceError,
 )
-from marketplace.ledger import mirror_node
+from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft
-from marketplace.market import reconciler, records
+from marketplace.market import fees, reconciler, records
 from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.operator.notify import tell, tell_alive
@@ -41,10 +41,14 @@ AT_ONCE = 8  # requests under way
 PREPARERS_SECONDS = 20  # asking about accounts that have prepared something, and list nothing
 LOOKING_SECONDS = 60  # looking at NFTs that differ
 COMPLETING_SECONDS = 20
+SETTLING_SECONDS = 10
+SETTLED_AT_ONCE = 200  # purchases asked about
 STILL_SECONDS = 10  # between two signs of life while nothing is to be done
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
-KEPT_SECONDS = 3 * 3600  # past its end; until then, a prepared listing tells where to look
-FORGOTTEN_AT_ONCE = 10_000  # prepared listings, in one transaction, for which other writers wait
+KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
+FORGOTTEN_AT_ONCE = (
+    10_000  # prepared transactions, in one of the database's, for which other writers wait
+)
 
 
 class Done(enum.Enum):
@@ -82,6 +86,7 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
     for account in checked.keys() - unfinished:
         tell_alive()
         _forget_prepared(account, times.to_iso(now - KEPT_SECONDS * times.SECOND))
+    settle_purchases(share, times.to_iso(now - KEPT_SECONDS * times.SECOND))
     incomplete = next_to_complete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
     counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
@@ -172,9 +177,30 @@ def complete(nft) -> Done:
 
 def _forget_prepared(account_id: str, before: str) -> None:
     """Forget what has told for long enough where to look, once that account was looked at to the end."""
-    while queries.get_expired_listing(read(), account_id, before):
+    while queries.get_expired_preparation(read(), account_id, before):
         with write() as db:
-            queries.delete_expired_listings(db, account_id, before, FORGOTTEN_AT_ONCE)
+            queries.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
+
+
+def settle_purchases(share: Share, before: str) -> None:
+    """Find out what purchases have cost whose time is over, and forget those of before a date.
+
+    While the mirror node does not say, they are asked about again in the next round.
+    """
+    purchases = [
+        row
+        for row in fees.list_unsettled(SETTLED_AT_ONCE)
+        if share.has(row["token"], row["serial_no"])
+    ]
+    if purchases:
+        try:
+            deadline = Deadline(SETTLING_SECONDS)
+            fees.settle(purchases, mirror_node().find_present(deadline), deadline)
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            current_app.logger.warning("No purchase was settled: %s", error)
+    if queries.get_expired_purchase(read(), before):
+        with write() as db:
+            queries.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(

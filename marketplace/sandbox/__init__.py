@@ -16,6 +16,8 @@ from marketplace.api.document import Api
 from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
+from marketplace.sandbox.hapi.node import Node
+from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.store.files import look
 from marketplace.store.schema import Schema
@@ -53,14 +55,17 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
     )
     name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
-    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    app.extensions["node"] = sandbox.extensions["node"] = Node(app, sandbox)
+    app.wsgi_app = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     app.cli.add_command(commands.cli)
     app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH
     return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
 
 
-def create_sandbox(path: str, max_body_bytes: int, public_url: str) -> Flask:
+def create_sandbox(
+    path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
+) -> Flask:
     sandbox = Flask("marketplace.sandbox")
     sandbox.url_map.merge_slashes = False
     sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)

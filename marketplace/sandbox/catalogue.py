@@ -6,12 +6,24 @@ import json
 from functools import lru_cache
 from typing import NamedTuple
 
+from marketplace import times
 from marketplace.ids import is_entity_id
 from marketplace.sandbox import artwork
 
 CREATOR = "The sandbox"
+GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
+TINYBARS = 100_000_000  # in one HBAR
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
+
+
+class Royalty(NamedTuple):
+    """A custom fee of a collection: a fraction of what its NFTs are sold for, or a fallback in tinybars."""
+
+    collector: str
+    numerator: int
+    denominator: int
+    fallback: int | None = None
 
 
 class Collection(NamedTuple):
@@ -20,11 +32,26 @@ class Collection(NamedTuple):
     symbol: str
     style: str
     story: str
+    royalties: tuple[Royalty, ...] = ()
 
 
 SAMPLE = (
-    Collection("0.0.5001", "Tides", "TIDE", "tides", "Water that never stands still."),
-    Collection("0.0.5002", "Orbits", "ORBIT", "orbits", "Small systems, far from here."),
+    Collection(
+        "0.0.5001",
+        "Tides",
+        "TIDE",
+        "tides",
+        "Water that never stands still.",
+        (Royalty("0.0.2001", 5, 100),),
+    ),
+    Collection(
+        "0.0.5002",
+        "Orbits",
+        "ORBIT",
+        "orbits",
+        "Small systems, far from here.",
+        (Royalty("0.0.2002", 5, 100, 10 * TINYBARS), Royalty("0.0.2003", 1, 40)),
+    ),
     Collection("0.0.5003", "Truchet", "TRUCH", "truchet", "Two tiles and a handful of colours."),
     Collection("0.0.5004", "Peaks", "PEAK", "peaks", "Mornings in the mountains."),
 )

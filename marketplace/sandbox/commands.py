@@ -7,11 +7,11 @@ import click
 from flask import Flask, current_app
 
 from marketplace import times
-from marketplace.market import reports, sales
+from marketplace.ids import is_entity_id
+from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
 from marketplace.operator.watcher import complete
 from marketplace.sandbox import access, catalogue, consensus, wallet
-from marketplace.sandbox.mirror import GENESIS
 from marketplace.store import queries
 from marketplace.store.database import read
 
@@ -55,6 +55,15 @@ def hello_command():
     say(hello(current_app))
 
 
+@cli.command("key")
+@click.argument("account_id", metavar="ACCOUNT")
+def key_command(account_id):
+    """Print the demo wallet's private key of ACCOUNT, which SDKs read (DER). It is worth nothing."""
+    if not is_entity_id(account_id):
+        raise click.BadParameter(f"{account_id} is no account id, such as 0.0.1001")
+    say(wallet.private_key(account_id).to_string_der())
+
+
 def hello(app: Flask) -> str:
     """Where the sandbox is, a token, and a request to try."""
     with app.app_context():
@@ -67,11 +76,23 @@ The NFT marketplace serves the sandbox: no network, no account and no key is nee
   Demo           {url}/
   API reference  {api_url}/reference
   Access token   {token}
-
+{_node(app)}
 Try it, in another terminal:
 
   curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
 """
+
+
+def _node(app: Flask) -> str:
+    """Where a Hedera SDK finds the consensus node, as a line; nothing where there is none."""
+    node = app.extensions["node"]
+    if not node.is_wanted:
+        return ""
+    if not node.port:
+        return "  Hedera SDKs    not served: see the log\n"
+    address = f"127.0.0.1:{node.port}"
+    taken = node.is_another and f" ({app.config['GRPC_PORT']} is taken)"
+    return f'  Hedera SDKs    Client.forNetwork({{"{address}": "0.0.3"}}){taken or ""}\n'
 
 
 def _owner(token: str, serial_no: int) -> str:
@@ -81,9 +102,9 @@ def _owner(token: str, serial_no: int) -> str:
 def _add(app: Flask, token: str, serial_no: int) -> None:
     owner = _owner(token, serial_no)
     with app.extensions["sandbox"].app_context():
-        consensus.mint(token, serial_no, owner, GENESIS)
+        consensus.mint(token, serial_no, owner, catalogue.GENESIS)
     with app.app_context():
-        sales.add(owner, token, serial_no)
+        nfts.add(owner, token, serial_no)
         nft = queries.get_nft(read(), token, serial_no)
         if nft["missing"]:  # on a busy machine: nobody watches the sandbox, who would complete it
             complete(nft)
@@ -103,7 +124,7 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
         then = times.now() - int(days_ago * DAY)
-        prepared = sales.prepare(owner, token, serial_no, price, "extwallet", now=then)
+        prepared = listings.prepare(owner, token, serial_no, price, "extwallet", now=then)
         signed = wallet.sign(owner, prepared.transaction)
         with sandbox.app_context():
             receipt = consensus.submit(signed, then)

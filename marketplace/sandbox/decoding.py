@@ -21,6 +21,7 @@ def decode(content: bytes) -> dict:
     valid_seconds = body.transactionValidDuration.seconds
     return {
         "type": NAMES.get(kind, kind),
+        "payer": signed.id.account_id,
         "transaction_id": str(signed.id),
         "valid_from": _date(starts_at),
         "valid_until": _date(starts_at + valid_seconds * times.SECOND),
@@ -31,6 +32,12 @@ def decode(content: bytes) -> dict:
         "size_bytes": len(content),
         "signed_by": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
         "approvals": _approvals(body, signed.id.account_id),
+        "deleted_approvals": _deleted_approvals(body, signed.id.account_id),
+        "hbar_transfers": [
+            {"account_id": _account(transfer.accountID), "amount": transfer.amount}
+            for transfer in body.cryptoTransfer.transfers.accountAmounts
+        ],
+        "nft_transfers": _nft_transfers(body),
     }
 
 
@@ -47,6 +54,31 @@ def _approvals(body: TransactionBody, payer: str) -> list[dict]:
             ),
         }
         for approval in body.cryptoApproveAllowance.nftAllowances
+    ]
+
+
+def _deleted_approvals(body: TransactionBody, payer: str) -> list[dict]:
+    return [
+        {
+            "token": _id(approval.token_id, approval.token_id.tokenNum),
+            "serial_nos": list(approval.serial_numbers),
+            "owner": _account(approval.owner) if approval.HasField("owner") else payer,
+        }
+        for approval in body.cryptoDeleteAllowance.nftAllowances
+    ]
+
+
+def _nft_transfers(body: TransactionBody) -> list[dict]:
+    return [
+        {
+            "token": _id(transfers.token, transfers.token.tokenNum),
+            "serial_no": transfer.serialNumber,
+            "sender": _account(transfer.senderAccountID),
+            "receiver": _account(transfer.receiverAccountID),
+            "is_approval": transfer.is_approval,
+        }
+        for transfers in body.cryptoTransfer.tokenTransfers
+        for transfer in transfers.nftTransfers
     ]
 
 

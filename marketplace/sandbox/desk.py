@@ -1,10 +1,11 @@
-"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, move an NFT."""
+"""What a wallet developer does at the sandbox: look inside a transaction, sign, submit, set the scene."""
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import ResultSchema
-from marketplace.sandbox import consensus, decoding, examples, wallet
+from marketplace.sandbox import accounts, consensus, decoding, examples, wallet
 from marketplace.sandbox.schemas import (
+    ChangeAccountSchema,
     DecodedTransactionSchema,
     DecodeTransactionSchema,
     DeleteTokenSchema,
@@ -16,6 +17,7 @@ from marketplace.sandbox.schemas import (
     TransferNftSchema,
     UpdateNftSchema,
 )
+from marketplace.store.database import write
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera for one's own desk; asks for no token"
@@ -69,9 +71,23 @@ def sign_transaction(account_id, transaction):
 def transfer_nft(token, serial_no, account_id):
     """Move an NFT to another account
 
-    As a sale elsewhere would: its owner is not asked, and the approval of the serial is gone.
+    As a sale elsewhere would: its owner is not asked, nothing is paid, and the approval of the serial is
+    gone.
     """
     return consensus.hand_over(token, serial_no, account_id, times.now())
+
+
+@blp.post("/accounts")
+@blp.body(ChangeAccountSchema)
+@blp.response(200, ResultSchema, description="It is so from now on")
+def change_account(account_id, automatic_associations):
+    """Change an account
+
+    How many tokens transfers may associate it with. Those that it is associated with stay.
+    """
+    with write() as db:
+        accounts.set_automatic_associations(db, account_id, automatic_associations, times.now())
+    return {"result": "OK"}
 
 
 @blp.post("/deletions")

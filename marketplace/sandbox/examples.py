@@ -1,7 +1,8 @@
 """What the document shows of transactions: real bytes, of a listing that was prepared and signed once."""
 
 from marketplace.ids import TransactionId
-from marketplace.market.transactions import build_listing, listing_memo
+from marketplace.market.memos import listing_memo
+from marketplace.market.transactions import build_listing
 from marketplace.sandbox import wallet
 
 # The NFT is one that the sample lists. Long over: whoever submits it is told TRANSACTION_EXPIRED.

@@ -2,72 +2,75 @@
 
 import base64
 import json
+from collections import Counter
+from collections.abc import Mapping
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.sandbox import queries
-from marketplace.sandbox.envelopes import Signed, write_id
+from marketplace.sandbox import accounts, queries
+from marketplace.sandbox.envelopes import write_id
+from marketplace.sandbox.execution import AssessedFee, Execution, NftTransfer
 
-FEE_TINYBARS = 50_000_000  # $0.05, at ten cents an HBAR
 NAMES = {
     "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",
     "cryptoDeleteAllowance": "CRYPTODELETEALLOWANCE",
     "cryptoTransfer": "CRYPTOTRANSFER",
     "scheduleCreate": "SCHEDULECREATE",
+    "tokenAssociate": "TOKENASSOCIATE",
+    "tokenDissociate": "TOKENDISSOCIATE",
+    "tokenMint": "TOKENMINT",
 }
 
 
-def write_signed(db, signed: Signed, transaction_id: TransactionId, result: str, now: int) -> None:
+def write_signed(execution: Execution, result: str) -> None:
     """Write down a transaction that reached consensus, whatever its result; a repetition, too."""
-    body = signed.body
-    name = NAMES[body.WhichOneof("data")]
-    node = write_id(body.nodeAccountID)
-    moved = body.cryptoTransfer.tokenTransfers if result == "SUCCESS" else []
-    nft_transfers = [
-        nft_transfer(
-            write_id(transfers.token),
-            transfer.serialNumber,
-            write_id(transfer.senderAccountID),
-            write_id(transfer.receiverAccountID),
-            bool(transfer.is_approval),
-        )
-        for transfers in moved
-        for transfer in transfers.nftTransfers
-    ]
+    body = execution.signed.body
     fields = {
+        "entity_id": _entity_id(body),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
-        "nft_transfers": nft_transfers,
-        "node": node,
+        "node": write_id(body.nodeAccountID),
         "result": result,
-        "transaction_hash": base64.b64encode(signed.hash).decode(),
-        "transfers": [
-            {"account": transaction_id.account_id, "amount": -FEE_TINYBARS, "is_approval": False},
-            {"account": node, "amount": FEE_TINYBARS, "is_approval": False},
-        ],
+        "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
     }
-    write_transaction(db, transaction_id, name, now, fields)
+    _write_execution(execution, NAMES[body.WhichOneof("data")], fields)
 
 
-def write_executed(db, signed: Signed, transaction_id: TransactionId, now: int) -> None:
+def write_executed(execution: Execution) -> None:
     """Write down what a schedule executed: under the id of the transaction that made the schedule."""
-    scheduled = signed.body.scheduleCreate.scheduledTransactionBody
+    scheduled = execution.signed.body.scheduleCreate.scheduledTransactionBody
     fields = {
         "memo_base64": base64.b64encode(scheduled.memo.encode()).decode(),
         "scheduled": True,
     }
-    name = NAMES[scheduled.WhichOneof("data")]
-    write_transaction(db, transaction_id, name, now, fields)
+    _write_execution(execution, NAMES[scheduled.WhichOneof("data")], fields)
+
+
+def _write_execution(execution: Execution, name: str, fields: dict) -> None:
+    effects, fee = execution.effects, execution.fee + execution.effects.further_fee
+    hbar = Counter(effects.hbar)
+    hbar.update({execution.payer: -fee, accounts.FEE_COLLECTOR: fee})
+    moved = {
+        "assessed_custom_fees": [_assessed(assessed) for assessed in effects.assessed_fees],
+        "charged_tx_fee": fee,
+        "nft_transfers": [shown(transfer) for transfer in effects.nft_transfers],
+        "transfers": _transfers(hbar),
+    }
+    write_transaction(execution.db, execution.id, name, execution.now, moved | fields)
 
 
 def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
-    """Write down a transaction of which only some fields matter."""
+    """Write down a transaction of which only some fields matter. Without them, it cost nothing."""
     document = {
-        "charged_tx_fee": FEE_TINYBARS,
+        "assessed_custom_fees": [],
+        "batch_key": None,
+        "bytes": None,
+        "charged_tx_fee": 0,
         "consensus_timestamp": times.to_consensus(now),
         "entity_id": None,
-        "max_fee": str(FEE_TINYBARS),
+        "max_custom_fees": [],
+        "max_fee": "0",
         "memo_base64": "",
         "name": name,
         "nft_transfers": [],
@@ -76,6 +79,7 @@ def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fi
         "parent_consensus_timestamp": None,
         "result": "SUCCESS",
         "scheduled": False,
+        "staking_reward_transfers": [],
         "token_transfers": [],
         "transaction_hash": "",
         "transaction_id": transaction_id.dashed,
@@ -86,14 +90,63 @@ def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fi
     queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
 
 
-def nft_transfer(token: str, serial_no: int, sender: str, receiver: str, is_approval: bool) -> dict:
+def _entity_id(body) -> str | None:
+    """What a transaction is about, where mirror nodes say so: a token or an account."""
+    if body.HasField("tokenMint"):
+        return write_id(body.tokenMint.token)
+    for kind in ("tokenAssociate", "tokenDissociate"):
+        if body.HasField(kind):
+            return write_id(getattr(body, kind).account)
+    return None
+
+
+def _transfers(hbar: Mapping[str, int]) -> list[dict]:
+    """Each account whose balance was changed, by its number."""
+    return [
+        {"account": account_id, "amount": amount, "is_approval": False}
+        for account_id, amount in sorted(hbar.items(), key=lambda change: by_number(change[0]))
+        if amount
+    ]
+
+
+def by_number(entity_id: str) -> tuple[int, ...]:
+    """What sorts ids as mirror nodes do."""
+    return tuple(map(int, entity_id.split(".")))
+
+
+def _assessed(fee: AssessedFee) -> dict:
     return {
-        "is_approval": is_approval,
-        "receiver_account_id": receiver,
-        "sender_account_id": sender,
-        "serial_number": serial_no,
-        "token_id": token,
+        "amount": fee.amount,
+        "collector_account_id": fee.collector,
+        "effective_payer_account_ids": [fee.payer],
+        "token_id": None,
     }
+
+
+def shown(transfer: NftTransfer) -> dict:
+    """An NFT that changed hands, as a row of a transaction shows it."""
+    return {
+        "is_approval": transfer.is_approval,
+        "receiver_account_id": transfer.receiver,
+        "sender_account_id": transfer.sender,
+        "serial_number": transfer.serial_no,
+        "token_id": transfer.token,
+    }
+
+
+def write_moved(db, transaction_id: TransactionId, now: int, name: str, moved: NftTransfer) -> None:
+    """Write into an NFT's history that it changed hands, or that it was minted."""
+    write_nft_transaction(
+        db,
+        moved.token,
+        moved.serial_no,
+        transaction_id,
+        now,
+        name,
+        sender_account_id=moved.sender,
+        receiver_account_id=moved.receiver,
+        is_approval=moved.is_approval,
+    )
 
 
 def write_nft_transaction(

@@ -11,20 +11,93 @@ def get_account(db, account_id):
     return db.execute(sql, {"account_id": account_id}).fetchone()
 
 
-def insert_account(db, account_id, key_type, public_key, now):
+def insert_account(db, account_id, balance, now):
     sql = """
-        INSERT INTO account (account_id, key_type, public_key, created_at)
-        VALUES (:account_id, :key_type, :public_key, :now)
+        INSERT INTO account (account_id, balance, automatic_associations, created_at)
+        VALUES (:account_id, :balance, -1, :now)
         ON CONFLICT (account_id) DO NOTHING
+        RETURNING *
+    """
+    parameters = {"account_id": account_id, "balance": balance, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def list_accounts(db):
+    sql = "SELECT * FROM account ORDER BY account_id"
+    return db.execute(sql).fetchall()
+
+
+def mark_key(db, account_id, key_type, public_key):
+    sql = """
+        UPDATE account SET key_type = :key_type, public_key = :public_key
+        WHERE account_id = :account_id
+        RETURNING *
+    """
+    parameters = {"account_id": account_id, "key_type": key_type, "public_key": public_key}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_balance(db, account_id, balance):
+    sql = "UPDATE account SET balance = :balance WHERE account_id = :account_id RETURNING *"
+    return db.execute(sql, {"account_id": account_id, "balance": balance}).fetchone()
+
+
+def mark_automatic_associations(db, account_id, automatic_associations):
+    sql = """
+        UPDATE account SET automatic_associations = :automatic_associations
+        WHERE account_id = :account_id
+        RETURNING *
+    """
+    parameters = {"account_id": account_id, "automatic_associations": automatic_associations}
+    return db.execute(sql, parameters).fetchone()
+
+
+# Associations of accounts with tokens
+
+
+def insert_association(db, account_id, token, is_automatic, now):
+    sql = """
+        INSERT INTO association (account_id, token, is_automatic, created_at)
+        VALUES (:account_id, :token, :is_automatic, :now)
+        ON CONFLICT (account_id, token) DO NOTHING
         RETURNING *
     """
     parameters = {
         "account_id": account_id,
-        "key_type": key_type,
-        "public_key": public_key,
+        "token": token,
+        "is_automatic": is_automatic,
         "now": now,
     }
     return db.execute(sql, parameters).fetchone()
+
+
+def get_association(db, account_id, token):
+    sql = "SELECT * FROM association WHERE account_id = :account_id AND token = :token"
+    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+
+
+def delete_association(db, account_id, token):
+    sql = "DELETE FROM association WHERE account_id = :account_id AND token = :token RETURNING *"
+    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+
+
+def count_automatic_associations(db, account_id):
+    sql = "SELECT COUNT(*) FROM association WHERE account_id = :account_id AND is_automatic = 1"
+    return db.execute(sql, {"account_id": account_id}).fetchone()[0]
+
+
+def list_associations(db, account_id):
+    # Each with how many NFTs of the token the account has.
+    sql = """
+        SELECT association.*, (
+            SELECT COUNT(*) FROM nft
+            WHERE nft.owner = association.account_id AND nft.token = association.token
+        ) AS balance
+        FROM association
+        WHERE account_id = :account_id
+        ORDER BY token
+    """
+    return db.execute(sql, {"account_id": account_id}).fetchall()
 
 
 # NFTs
@@ -35,14 +108,20 @@ def get_nft(db, token, serial_no):
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def insert_nft(db, token, serial_no, owner, now):
+def insert_nft(db, token, serial_no, owner, now, metadata=None):
     sql = """
-        INSERT INTO nft (token, serial_no, owner, created_at, modified_at)
-        VALUES (:token, :serial_no, :owner, :now, :now)
+        INSERT INTO nft (token, serial_no, owner, metadata, created_at, modified_at)
+        VALUES (:token, :serial_no, :owner, :metadata, :now, :now)
         ON CONFLICT (token, serial_no) DO NOTHING
         RETURNING *
     """
-    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "now": now}
+    parameters = {
+        "token": token,
+        "serial_no": serial_no,
+        "owner": owner,
+        "metadata": metadata,
+        "now": now,
+    }
     return db.execute(sql, parameters).fetchone()
 
 
@@ -68,8 +147,24 @@ def list_nfts_in(db, token, low, high):
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
+def list_nfts_changed(db, after):
+    # All of the table is read, which takes a millisecond for some thousands.
+    sql = "SELECT * FROM nft WHERE modified_at > :after ORDER BY modified_at"
+    return db.execute(sql, {"after": after}).fetchall()
+
+
 def count_nfts_in(db, token):
     sql = "SELECT COUNT(*) FROM nft WHERE token = :token"
+    return db.execute(sql, {"token": token}).fetchone()[0]
+
+
+def count_nfts_of(db, owner, token):
+    sql = "SELECT COUNT(*) FROM nft WHERE owner = :owner AND token = :token"
+    return db.execute(sql, {"owner": owner, "token": token}).fetchone()[0]
+
+
+def get_highest_serial_no(db, token):
+    sql = "SELECT COALESCE(MAX(serial_no), 0) FROM nft WHERE token = :token"
     return db.execute(sql, {"token": token}).fetchone()[0]
 
 

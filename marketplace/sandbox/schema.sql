@@ -1,10 +1,22 @@
 -- The sandbox's own small ledger. Moments are nanoseconds since 1970, as consensus time is.
 
+-- An account to which something has happened. To every other id there is one, too, with what it begins with.
 CREATE TABLE account (
     account_id TEXT PRIMARY KEY,
-    key_type TEXT NOT NULL CHECK (key_type IN ('ED25519', 'ECDSA_SECP256K1')),
-    public_key TEXT NOT NULL, -- hexadecimal; the first key that signed for the account
+    key_type TEXT CHECK (key_type IN ('ED25519', 'ECDSA_SECP256K1')), -- null until it has signed
+    public_key TEXT, -- hexadecimal; the first key that signed for the account
+    balance INTEGER NOT NULL CHECK (balance >= 0), -- tinybars
+    automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- how many; -1: any number
     created_at INTEGER NOT NULL
+) STRICT;
+
+-- An account may hold a token. A token's treasury may, without being here.
+CREATE TABLE association (
+    account_id TEXT NOT NULL,
+    token TEXT NOT NULL,
+    is_automatic INTEGER NOT NULL CHECK (is_automatic IN (0, 1)), -- made by a transfer
+    created_at INTEGER NOT NULL,
+    PRIMARY KEY (account_id, token)
 ) STRICT;
 
 CREATE TABLE nft (
@@ -14,6 +26,7 @@ CREATE TABLE nft (
     spender TEXT,
     created_at INTEGER NOT NULL,
     modified_at INTEGER NOT NULL,
+    metadata TEXT, -- base64 of what it was minted with; null: the catalogue knows
     PRIMARY KEY (token, serial_no)
 ) STRICT;
 

@@ -64,6 +64,33 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
+class AutomaticAssociations(Strict, fields.Integer):
+    """How many tokens transfers may associate an account with, as the network counts them."""
+
+    most = 5000
+    expected = f"an integer from -1 to {most}"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if type(value) is not int or not -1 <= value <= self.most:
+            self.refuse(value)
+        return value
+
+
+class ChangeAccountSchema(RequestSchema):
+    account_id = account_id_field("Account to change")
+    automatic_associations = AutomaticAssociations(
+        data_key="maxAutomaticTokenAssociations",
+        required=True,
+        metadata={
+            "description": "How many tokens a transfer may associate the account with: -1 any number,"
+            " 0 none, so that it must associate itself first",
+            "example": 0,
+            "minimum": -1,
+            "maximum": AutomaticAssociations.most,
+        },
+    )
+
+
 class DeleteTokenSchema(RequestSchema):
     token = token_field(examples.DELETED_TOKEN)
 
@@ -131,6 +158,41 @@ class NftAllowanceSchema(Schema):
     )
 
 
+class DeletedApprovalSchema(Schema):
+    """One NFT allowance that a transaction deletes."""
+
+    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_nos = fields.List(
+        fields.Integer,
+        data_key="serialNumbers",
+        required=True,
+        metadata={"description": "Serial numbers that nobody may spend any more", "example": [7]},
+    )
+    owner = _answered(fields.String, "Account that owns the NFT", "0.0.1001")
+
+
+class HbarTransferSchema(Schema):
+    """What a transaction gives to an account, or takes from it."""
+
+    account_id = _answered(fields.String, "Account", "0.0.1001", "accountId")
+    amount = _answered(fields.Integer, "Tinybars; below zero where they are taken", 25_000_000_000)
+
+
+class NftTransferSchema(Schema):
+    """An NFT that a transaction moves."""
+
+    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
+    serial_no = _answered(fields.Integer, "Serial number", 7, "serialNumber")
+    sender = _answered(fields.String, "Account that gives it", "0.0.1001")
+    receiver = _answered(fields.String, "Account that gets it", "0.0.1002")
+    is_approval = _answered(
+        fields.Boolean,
+        "Whether the payer moves it, by the owner's allowance, and not its owner",
+        True,
+        "isApproval",
+    )
+
+
 class DecodedTransactionSchema(Schema):
     """What a wallet is asked to sign."""
 
@@ -143,6 +205,7 @@ class DecodedTransactionSchema(Schema):
     transaction_id = _answered(
         fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
     )
+    payer = _answered(fields.String, "Account that pays the fee", "0.0.1001")
     valid_from = _answered(
         fields.String,
         "When it may be submitted first; null when that is no date",
@@ -183,6 +246,24 @@ class DecodedTransactionSchema(Schema):
         fields.Nested(NftAllowanceSchema),
         required=True,
         metadata={"description": "The NFT allowances it gives"},
+    )
+    deleted_approvals = fields.List(
+        fields.Nested(DeletedApprovalSchema),
+        data_key="deletedApprovals",
+        required=True,
+        metadata={"description": "The NFT allowances it deletes"},
+    )
+    hbar_transfers = fields.List(
+        fields.Nested(HbarTransferSchema),
+        data_key="hbarTransfers",
+        required=True,
+        metadata={"description": "The HBAR it moves, without the fee, and without royalties"},
+    )
+    nft_transfers = fields.List(
+        fields.Nested(NftTransferSchema),
+        data_key="nftTransfers",
+        required=True,
+        metadata={"description": "The NFTs it moves"},
     )
 
 

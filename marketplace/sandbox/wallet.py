@@ -1,6 +1,7 @@
 """A demo wallet: signs for any account, with a key that is derived from the account id and worth nothing."""
 
 import hashlib
+from collections.abc import Callable
 
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
@@ -13,6 +14,12 @@ def private_key(account_id: str) -> PrivateKey:
     """The account's ED25519 key, the same on every machine."""
     seed = hashlib.sha256(f"nft-marketplace sandbox wallet {account_id}".encode()).digest()
     return PrivateKey.from_bytes_ed25519(seed)
+
+
+def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
+    """What signs a transaction's body for an account, as create_app(sign=...) takes it."""
+    key = private_key(account_id)
+    return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
 
 
 def sign(account_id: str, content: bytes) -> bytes:

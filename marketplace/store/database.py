@@ -11,7 +11,7 @@ from marketplace.store.engine import Engine
 from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.schema import Schema
 
-SCHEMA = Schema(Path(__file__).parent, tables={"nft", "prepared_listing", "access_token"})
+SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
 # What is listed was approved for one account of one network: for another, a sync would take all of it off.
 OWNERS = ("network", "account_id")
 

@@ -134,9 +134,9 @@ def list_sellers(db):
 
 
 def list_preparers(db):
-    # Who may have listed something that nobody has reported, or owns what could not be decided yet.
+    # Who may have listed or withdrawn what nobody has reported, or owns what could not be decided yet.
     sql = """
-        SELECT account_id FROM prepared_listing
+        SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
         UNION
         SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
     """
@@ -210,18 +210,18 @@ def mark_in_line(db, state):
     return db.execute(sql, state).fetchone()
 
 
-# Prepared listings
+# Prepared transactions
 
 
-def insert_prepared_listing(db, prepared):
+def insert_prepared_transaction(db, prepared):
     sql = """
-        INSERT INTO prepared_listing (
-            transaction_id, token, serial_no, account_id, listing_price, memo, wallet,
-            prepared_at, expires_at
+        INSERT INTO prepared_transaction (
+            transaction_id, kind, token, serial_no, account_id, price, memo, wallet,
+            prepared_at, expires_at, seller, caller, fee_tinybars, is_settled
         )
         VALUES (
-            :transaction_id, :token, :serial_no, :account_id, :listing_price, :memo, :wallet,
-            :prepared_at, :expires_at
+            :transaction_id, :kind, :token, :serial_no, :account_id, :price, :memo, :wallet,
+            :prepared_at, :expires_at, :seller, :caller, :fee_tinybars, :is_settled
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *
@@ -229,14 +229,14 @@ def insert_prepared_listing(db, prepared):
     return db.execute(sql, prepared).fetchone()
 
 
-def get_prepared_listing(db, transaction_id):
-    sql = "SELECT * FROM prepared_listing WHERE transaction_id = :transaction_id"
+def get_prepared_transaction(db, transaction_id):
+    sql = "SELECT * FROM prepared_transaction WHERE transaction_id = :transaction_id"
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
-def list_prepared_listings(db, token, serial_no, account_id, limit):
+def list_prepared_transactions(db, token, serial_no, account_id, limit):
     sql = """
-        SELECT * FROM prepared_listing
+        SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
         ORDER BY prepared_at DESC
         LIMIT :limit
@@ -251,27 +251,31 @@ def list_prepared_listings(db, token, serial_no, account_id, limit):
 
 
 def count_open_preparations(db, now):
-    # Read in an index alone; what has ended is forgotten after some hours.
-    sql = "SELECT COUNT(*) AS n FROM prepared_listing WHERE expires_at > :now"
+    # Listings and withdrawals. Read in an index alone; what has ended is forgotten after some hours.
+    sql = """
+        SELECT COUNT(*) AS n FROM prepared_transaction
+        WHERE is_settled IS NULL AND expires_at > :now
+    """
     return db.execute(sql, {"now": now}).fetchone()["n"]
 
 
 def mark_result(db, transaction_id, result):
     sql = """
-        UPDATE prepared_listing SET result = :result
+        UPDATE prepared_transaction SET result = :result
         WHERE transaction_id = :transaction_id AND result IS NULL
         RETURNING *
     """
     return db.execute(sql, {"transaction_id": transaction_id, "result": result}).fetchone()
 
 
-def delete_prepared_listings_beyond(db, token, serial_no, account_id, kept):
-    # Keeps the newest ones of an NFT and account.
+def delete_prepared_transactions_beyond(db, token, serial_no, account_id, kept):
+    # Keeps the newest ones of an NFT and account; a purchase until its fee has been counted for an hour.
     sql = """
-        DELETE FROM prepared_listing
+        DELETE FROM prepared_transaction
         WHERE transaction_id IN (
-            SELECT transaction_id FROM prepared_listing
+            SELECT transaction_id FROM prepared_transaction
             WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+              AND is_settled IS NULL
             ORDER BY prepared_at DESC
             LIMIT 100 OFFSET :kept
         )
@@ -285,12 +289,12 @@ def delete_prepared_listings_beyond(db, token, serial_no, account_id, kept):
     db.execute(sql, parameters)
 
 
-def delete_expired_listings(db, account_id, before, limit):
+def delete_expired_preparations(db, account_id, before, limit):
     sql = """
-        DELETE FROM prepared_listing
+        DELETE FROM prepared_transaction
         WHERE transaction_id IN (
-            SELECT transaction_id FROM prepared_listing
-            WHERE account_id = :account_id AND expires_at < :before
+            SELECT transaction_id FROM prepared_transaction
+            WHERE account_id = :account_id AND expires_at < :before AND is_settled IS NULL
             LIMIT :limit
         )
     """
@@ -298,13 +302,122 @@ def delete_expired_listings(db, account_id, before, limit):
     return db.execute(sql, parameters).rowcount
 
 
-def get_expired_listing(db, account_id, before):
+def get_expired_preparation(db, account_id, before):
     sql = """
-        SELECT transaction_id FROM prepared_listing
-        WHERE account_id = :account_id AND expires_at < :before
+        SELECT transaction_id FROM prepared_transaction
+        WHERE account_id = :account_id AND expires_at < :before AND is_settled IS NULL
         LIMIT 1
     """
     return db.execute(sql, {"account_id": account_id, "before": before}).fetchone()
+
+
+# Purchases, for which the marketplace pays
+
+
+def lock_purchases(db):
+    # Whoever reserves a fee waits for the others, on whatever machine: nobody counts without them.
+    mark_property(db, "purchases", b"one at a time")
+
+
+def get_open_purchases_of_nft(db, token, serial_no, now):
+    # How many are signed and may still be submitted, and when the first of them expires.
+    sql = """
+        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
+        WHERE is_settled = 0 AND expires_at > :now AND token = :token AND serial_no = :serial_no
+    """
+    return db.execute(sql, {"token": token, "serial_no": serial_no, "now": now}).fetchone()
+
+
+def get_open_purchases_of_buyer(db, account_id, now):
+    sql = """
+        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
+        WHERE is_settled = 0 AND expires_at > :now AND account_id = :account_id
+    """
+    return db.execute(sql, {"account_id": account_id, "now": now}).fetchone()
+
+
+def get_open_purchases_of_caller(db, caller, now):
+    sql = """
+        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
+        WHERE is_settled = 0 AND expires_at > :now AND caller = :caller
+    """
+    return db.execute(sql, {"caller": caller, "now": now}).fetchone()
+
+
+def count_open_purchases(db, now):
+    sql = """
+        SELECT COUNT(*) AS n FROM prepared_transaction
+        WHERE is_settled = 0 AND expires_at > :now
+    """
+    return db.execute(sql, {"now": now}).fetchone()["n"]
+
+
+def get_fees(db, since):
+    # What may have been charged since then: in tinybars, and how much of it is known.
+    sql = """
+        SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
+            COALESCE(SUM(CASE WHEN is_settled = 1 THEN fee_tinybars END), 0) AS charged
+        FROM prepared_transaction
+        WHERE is_settled IS NOT NULL AND expires_at > :since
+    """
+    return db.execute(sql, {"since": since}).fetchone()
+
+
+def list_fees(db, since, limit):
+    sql = """
+        SELECT fee_tinybars, expires_at, is_settled FROM prepared_transaction
+        WHERE is_settled IS NOT NULL AND expires_at > :since
+        ORDER BY expires_at
+        LIMIT :limit
+    """
+    return db.execute(sql, {"since": since, "limit": limit}).fetchall()
+
+
+def list_purchases_unsettled(db, before, limit):
+    sql = """
+        SELECT * FROM prepared_transaction
+        WHERE is_settled = 0 AND expires_at < :before
+        ORDER BY expires_at
+        LIMIT :limit
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).fetchall()
+
+
+def mark_settled(db, transaction_id, fee_tinybars):
+    sql = """
+        UPDATE prepared_transaction SET fee_tinybars = :fee_tinybars, is_settled = 1
+        WHERE transaction_id = :transaction_id AND is_settled = 0
+        RETURNING *
+    """
+    parameters = {"transaction_id": transaction_id, "fee_tinybars": fee_tinybars}
+    return db.execute(sql, parameters).fetchone()
+
+
+def delete_purchase(db, transaction_id):
+    # One that was never signed.
+    sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
+    db.execute(sql, {"transaction_id": transaction_id})
+
+
+def get_expired_purchase(db, before):
+    sql = """
+        SELECT transaction_id FROM prepared_transaction
+        WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
+        LIMIT 1
+    """
+    return db.execute(sql, {"before": before}).fetchone()
+
+
+def delete_expired_purchases(db, before, limit):
+    sql = """
+        DELETE FROM prepared_transaction
+        WHERE transaction_id IN (
+            SELECT transaction_id FROM prepared_transaction
+            WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
+            LIMIT :limit
+        )
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
 # Access tokens

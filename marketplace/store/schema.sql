@@ -29,15 +29,35 @@ CREATE TABLE nft (
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position.
+-- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position; with its prices
+-- orderbook.list_newest.
 CREATE INDEX nft_by_listing_date
-    ON nft (listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_newest_in_collection.
+CREATE INDEX nft_in_collection_by_listing_date
+    ON nft (token, listed_order DESC, serial_no, listing_price) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_cheapest.
+CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_dearest.
+CREATE INDEX nft_by_price_descending
+    ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_cheapest_in_collection.
+CREATE INDEX nft_in_collection_by_price
+    ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_dearest_in_collection.
+CREATE INDEX nft_in_collection_by_price_descending
+    ON nft (token, listing_price DESC, serial_no) WHERE is_for_sale = 1;
 
 -- Serves queries.list_listed_by_owner, list_listed_by_owner_after and get_position_by_owner.
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.iterate_listed_in_collection.
+-- Serves queries.list_listed_in_collection_after.
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
@@ -47,28 +67,47 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00
 -- Serves queries.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 
--- One listing transaction handed out to be signed. It decides nothing: it says where to look, and what to answer
--- to a report.
-CREATE TABLE prepared_listing (
+-- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
+-- of an NFT; of a purchase, for which the marketplace pays, it also says what that costs.
+CREATE TABLE prepared_transaction (
     transaction_id TEXT PRIMARY KEY, -- 0.0.x@seconds.nanoseconds, nine digits of them
+    kind TEXT NOT NULL CHECK (kind IN ('listing', 'withdrawal', 'purchase')),
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL,
-    account_id TEXT NOT NULL,
-    listing_price INTEGER NOT NULL CHECK (listing_price BETWEEN 1 AND 50000000000),
+    account_id TEXT NOT NULL, -- who is to sign: the owner, or the buyer
+    price INTEGER CHECK (price BETWEEN 1 AND 50000000000), -- null of a withdrawal
     memo TEXT NOT NULL,
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
-    result TEXT, -- the ledger's result code that a report was told, where it was no listing; else null
-    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no)
+    result TEXT, -- the ledger's result code that a report was told, where it did not come about; else null
+    -- Of a purchase; null of others
+    seller TEXT,
+    caller TEXT, -- name of the access token that asked for it; empty where a host lets callers in
+    fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- what was charged, and the most that may be until that is known
+    is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether it is known
+    FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no),
+    CHECK ((kind = 'withdrawal') = (price IS NULL)),
+    CHECK ((kind = 'purchase') = (seller IS NOT NULL)),
+    CHECK ((kind = 'purchase') = (caller IS NOT NULL)),
+    CHECK ((kind = 'purchase') = (fee_tinybars IS NOT NULL)),
+    CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
--- Serves queries.list_prepared_listings and delete_prepared_listings_beyond.
-CREATE INDEX prepared_listing_by_nft
-    ON prepared_listing (token, serial_no, account_id, prepared_at DESC);
+-- Serves queries.list_prepared_transactions and delete_prepared_transactions_beyond.
+CREATE INDEX prepared_transaction_by_nft
+    ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves queries.list_preparers and delete_expired_listings.
-CREATE INDEX prepared_listing_by_account ON prepared_listing (account_id, expires_at);
+-- Serves queries.list_preparers and delete_expired_preparations: of a buyer nothing is looked for.
+CREATE INDEX prepared_transaction_by_account
+    ON prepared_transaction (account_id, expires_at) WHERE is_settled IS NULL;
+
+-- Serves queries.sum_fees, list_fees and delete_expired_purchases.
+CREATE INDEX purchase_by_expiry
+    ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
+
+-- Serves queries.get_open_purchases_of_nft, _of_buyer and _of_caller, and list_purchases_unsettled.
+CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
 -- What holds for the whole database: the network and the account it is of, and the version of its schema.
 CREATE TABLE property (

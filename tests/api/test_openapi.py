@@ -42,7 +42,7 @@ def test_the_document_is_valid(app, path):
     validate(document(app, path))
 
 
-def test_it_holds_the_seven_endpoints(app):
+def test_it_holds_these_endpoints(app):
     assert {(method, path) for path, method, _ in operations(document(app)) if "/v1/" in path} == {
         ("get", "/v1/nft/{tokenId}/{serialNo}"),
         ("get", "/v1/nftslisted/{tokenId}"),
@@ -50,6 +50,8 @@ def test_it_holds_the_seven_endpoints(app):
         ("get", "/v1/orderbook"),
         ("post", "/v1/add"),
         ("post", "/v1/list/{wallet}"),
+        ("post", "/v1/delist/{wallet}"),
+        ("post", "/v1/buy/{wallet}"),
         ("post", "/v1/comingsoon"),
     }
 

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.market import sales
+from marketplace.market import listings, nfts
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
@@ -33,8 +33,8 @@ def long_ago(app, ledger):
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        sales.add(ALICE, TOKEN, 7)
-        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+        nfts.add(ALICE, TOKEN, 7)
+        prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     return base64.b64encode(prepared.transaction), then
 
 
@@ -131,7 +131,7 @@ def test_it_handles_a_foreign_transaction_id(client, nft, ledger, lister):
 
 
 def test_it_handles_a_listing_that_was_never_prepared(client, nft):
-    assert_error(report(client), 404, "No listing was prepared here", "POST /v1/list/<wallet>")
+    assert_error(report(client), 404, "Nothing was prepared here", "POST /v1/list/<wallet>")
     assert_error(report(client, accountId=CHARLIE), 404, CHARLIE)
 
 

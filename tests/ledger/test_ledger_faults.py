@@ -18,7 +18,7 @@ from marketplace.ledger import fetch, mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.pace import Pace
-from marketplace.market import reconciler, records, sales
+from marketplace.market import nfts, reconciler, records
 from marketplace.operator import watcher
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
@@ -32,7 +32,7 @@ HURRY_SECONDS = 1.5  # in place of the real budgets, where a fault lasts until t
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 # What an add may take, and no client waits for longer.
 BUDGET_SECONDS = 8
-BUDGETS = reconciler.LEDGER_SECONDS, sales.METADATA_SECONDS, sales.ADD_SECONDS
+BUDGETS = reconciler.LEDGER_SECONDS, nfts.METADATA_SECONDS, nfts.ADD_SECONDS
 AFTERWARDS = records.MEDIA_SECONDS + records.TOKEN_NAME_SECONDS
 ENDLESS = {"silence", "a body that drips", "headers that drip"}
 
@@ -81,7 +81,7 @@ def hurried(monkeypatch):
         monkeypatch.setattr(mirror, "FIRST_PAUSE_SECONDS", 0.01)
         if fault in ENDLESS:
             monkeypatch.setattr(reconciler, "LEDGER_SECONDS", HURRY_SECONDS)
-            monkeypatch.setattr(sales, "METADATA_SECONDS", HURRY_SECONDS)
+            monkeypatch.setattr(nfts, "METADATA_SECONDS", HURRY_SECONDS)
 
     return hurry
 
@@ -157,7 +157,7 @@ def test_the_budgets_of_an_add_are_eight_seconds_at_most():
     ledger, metadata, whole = BUDGETS
     assert whole < BUDGET_SECONDS
     # Where all are slow, each has still time for its part.
-    assert AFTERWARDS <= sales.STORING_SECONDS < whole - ledger < metadata
+    assert AFTERWARDS <= nfts.STORING_SECONDS < whole - ledger < metadata
 
 
 def test_a_slow_mirror_node_takes_no_time_from_the_metadata(connect, hurried, tmp_path):

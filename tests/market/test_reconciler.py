@@ -14,8 +14,8 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
-from marketplace.market import sales
-from marketplace.market.transactions import listing_memo
+from marketplace.market import listings, nfts
+from marketplace.market.memos import listing_memo
 from marketplace.operator import watcher
 from marketplace.sandbox import consensus, create_sandbox
 from marketplace.store.database import write
@@ -188,7 +188,7 @@ def test_what_a_wrong_answer_took_off_comes_back(app, client, nft, lister, mirro
     assert price(client) == 0
     mirror.heal()
     with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_listing")  # it was hours ago
+        db.execute("DELETE FROM prepared_transaction")  # it was hours ago
     assert "NFTs listed: 1" in sync(app).output
     assert price(client) == 250
 
@@ -199,8 +199,8 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        sales.add(ALICE, TOKEN, 7)
-        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+        nfts.add(ALICE, TOKEN, 7)
+        prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     mirror.lag("/")  # until it is asked how far it has come: then it has all that follows
     replica = mirror._alterations.pop()[1]
 
@@ -219,7 +219,7 @@ def make_old(app, hours=5):
     then = times.now() - hours * 3600 * times.SECOND
     with app.app_context(), write() as db:
         dates = {"then": times.to_iso(then), "end": times.to_iso(then + 180 * times.SECOND)}
-        db.execute("UPDATE prepared_listing SET prepared_at = :then, expires_at = :end", dates)
+        db.execute("UPDATE prepared_transaction SET prepared_at = :then, expires_at = :end", dates)
 
 
 @pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions/"])
@@ -443,8 +443,8 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(client, a
     for serial_no in (7, 8):
         ledger.mint((TOKEN, serial_no), ALICE, then - times.SECOND)
     with app.app_context():
-        sales.add(ALICE, TOKEN, 7)
-        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+        nfts.add(ALICE, TOKEN, 7)
+        prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     body = lives.body_of(prepared.transaction)
     body.memo = memo or body.memo
     body.cryptoApproveAllowance.nftAllowances[0].serial_numbers[0] = 8
@@ -640,8 +640,8 @@ def insert_prepared(app, accounts, each):
     insert_listed(app, Ledger(app), accounts, 1)
     with app.app_context(), write() as db:
         statement = (
-            "INSERT INTO prepared_listing"
-            " VALUES (:id, :token, 1, :account, 5, '', 'x', :now, :later, NULL)"
+            "INSERT INTO prepared_transaction VALUES (:id, 'listing', :token, 1, :account, 5, '', 'x',"
+            " :now, :later, NULL, NULL, NULL, NULL, NULL)"
         )
         for account in range(accounts):
             row = {"token": f"0.0.{8000 + account}", "account": f"0.0.{2000 + account}"}
@@ -707,8 +707,8 @@ def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirr
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        sales.add(ALICE, TOKEN, 7)
-        prepared = sales.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
+        nfts.add(ALICE, TOKEN, 7)
+        prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     ledger.submit(ledger.sign_bytes(prepared.transaction), then)
     transaction_id = str(prepared.transaction_id)
     if is_listed:

@@ -4,7 +4,8 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.ids import TransactionId
-from marketplace.market.transactions import build_listing, listing_memo
+from marketplace.market.memos import listing_memo
+from marketplace.market.transactions import build_listing
 
 pytestmark = pytest.mark.once("no statement is asked")
 

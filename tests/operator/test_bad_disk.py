@@ -139,7 +139,7 @@ def age(path):
 
 def held(path):
     with closing(sqlite3.connect(path)) as connection:
-        tables = ("nft", "prepared_listing", "access_token", "property")
+        tables = ("nft", "prepared_transaction", "access_token", "property")
         return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
 
 

@@ -52,7 +52,7 @@ def held(url):
     return {table: ask(url, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
 
 
-NOTHING = {"nft": 0, "prepared_listing": 0, "job": 0, "access_token": 0}
+NOTHING = {"nft": 0, "prepared_transaction": 0, "job": 0, "access_token": 0}
 
 
 def start(url, tmp_path):
@@ -105,7 +105,7 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
     assert "Copy nft: 31 ... " in told.output
-    assert "Compare prepared_listing: 31 ... " in told.output
+    assert "Compare prepared_transaction: 31 ... " in told.output
     assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told.output
     assert "never start the service on " in told.output
 
@@ -263,7 +263,8 @@ def spoil_its_text(path):
 def leave_a_listing_without_its_nft(path):
     with connect(path) as db:
         db.execute(
-            "INSERT INTO prepared_listing VALUES ('x', '0.0.1', 1, 'x', 1, 'x', 'x', 'x', 'x', NULL)"
+            "INSERT INTO prepared_transaction VALUES ('x', 'listing', '0.0.1', 1, 'x', 1, 'x', 'x', 'x',"
+            " 'x', NULL, NULL, NULL, NULL, NULL)"
         )
 
 

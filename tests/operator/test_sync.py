@@ -10,9 +10,9 @@ import pytest
 from marketplace import create_app, times
 from marketplace import ledger as outside
 from marketplace.ledger import mirror
-from marketplace.market import reports, sales
+from marketplace.market import listings, reports
+from marketplace.market.memos import listing_memo
 from marketplace.market.shares import ALL, Share
-from marketplace.market.transactions import listing_memo
 from marketplace.operator import watcher as watcher_module
 from marketplace.operator.watcher import COMPLETED_AT_ONCE, Done, next_to_complete
 from marketplace.operator.watcher import sync as sync_share
@@ -46,8 +46,7 @@ def shown(client):
 def prepared(app):
     with app.app_context():
         return [
-            row["listing_price"]
-            for row in queries.list_prepared_listings(read(), TOKEN, 7, ALICE, 10)
+            row["price"] for row in queries.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
         ]
 
 
@@ -73,7 +72,7 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            sales.prepare(ALICE, *nft, price, "extwallet", now=then)
+            listings.prepare(ALICE, *nft, price, "extwallet", now=then)
     sync()
     assert prepared(app) == [10]
 

@@ -6,16 +6,20 @@ import pytest
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
     AccountAllowanceApproveTransaction,
 )
+from hiero_sdk_python.account.account_allowance_delete_transaction import (
+    AccountAllowanceDeleteTransaction,
+)
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
 
 from marketplace.ids import TransactionId
 from marketplace.market.transactions import build_listing
 from marketplace.sandbox import wallet
-from tests.conftest import ALICE, TOKEN, assert_error
-from tests.sandbox.test_sandbox_ledger import account, approval, signed, transfer
+from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.sandbox.test_sandbox_ledger import account, approval, nft_id, signed, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -48,6 +52,7 @@ def test_it_works(decode):
     content = listing()
     assert decode(content).json == {
         "type": "CRYPTOAPPROVEALLOWANCE",
+        "payer": ALICE,
         "transactionId": str(START),
         "validFrom": "2025-11-20T12:00:00.123456789Z",
         "validUntil": "2025-11-20T12:03:00.123456789Z",
@@ -66,6 +71,9 @@ def test_it_works(decode):
                 "approvedForAll": None,
             }
         ],
+        "deletedApprovals": [],
+        "hbarTransfers": [],
+        "nftTransfers": [],
     }
 
 
@@ -85,9 +93,38 @@ def test_it_shows_the_trap_of_the_python_sdk(decode):
     assert (shown["approvedForAll"], shown["serialNumbers"]) == (True, [])
 
 
+def test_it_shows_a_purchase(decode):
+    purchase = transfer(ALICE, BOB, approved=True)
+    purchase.add_hbar_transfer(account(BOB), -25_000_000_000)
+    purchase.add_hbar_transfer(account(ALICE), 25_000_000_000)
+    doc = decode(signed(purchase, payer="0.0.9001")).json
+    assert (doc["type"], doc["payer"], doc["approvals"]) == ("CRYPTOTRANSFER", "0.0.9001", [])
+    assert doc["hbarTransfers"] == [
+        {"accountId": BOB, "amount": -25_000_000_000},
+        {"accountId": ALICE, "amount": 25_000_000_000},
+    ]
+    assert doc["nftTransfers"] == [
+        {
+            "tokenId": TOKEN,
+            "serialNumber": 7,
+            "sender": ALICE,
+            "receiver": BOB,
+            "isApproval": True,
+        }
+    ]
+
+
+def test_it_shows_a_withdrawal(decode):
+    withdrawal = AccountAllowanceDeleteTransaction()
+    withdrawal.delete_all_token_nft_allowances(nft_id(), account(ALICE))
+    doc = decode(signed(withdrawal)).json
+    assert doc["type"] == "CRYPTODELETEALLOWANCE"
+    assert doc["deletedApprovals"] == [{"tokenId": TOKEN, "serialNumbers": [7], "owner": ALICE}]
+
+
 def test_it_handles_another_kind(decode):
-    doc = decode(signed(transfer(ALICE, "0.0.1002"))).json
-    assert (doc["type"], doc["approvals"]) == ("CRYPTOTRANSFER", [])
+    doc = decode(signed(TokenMintTransaction(token_id=nft_id().token_id, metadata=[b"x"]))).json
+    assert (doc["type"], doc["hbarTransfers"], doc["nftTransfers"]) == ("TOKENMINT", [], [])
 
 
 def wrapped(*bodies):

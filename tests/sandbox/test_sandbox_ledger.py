@@ -194,6 +194,14 @@ def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, resul
 
 
 @pytest.mark.parametrize(
+    "transaction", [AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction]
+)
+def test_a_node_refuses_what_approves_nothing(ledger, transaction):
+    receipt = ledger.submit(signed(transaction(), ALICE))
+    assert (receipt.result, receipt.reached_consensus) == ("EMPTY_ALLOWANCES", False)
+
+
+@pytest.mark.parametrize(
     ("transaction", "signers", "result"),
     [
         (lambda: approval(spender=ALICE), [ALICE], "SPENDER_ACCOUNT_SAME_AS_OWNER"),
@@ -201,7 +209,6 @@ def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, resul
         (lambda: approval(serial_no=0), [ALICE], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
         (lambda: approval(owner=BOB), [ALICE], "INVALID_SIGNATURE"),
         (lambda: approval(owner=BOB), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
-        (AccountAllowanceApproveTransaction, [ALICE], "EMPTY_ALLOWANCES"),
         (lambda: transfer(BOB, ALICE), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
     ],
 )

@@ -5,7 +5,7 @@ import base64
 import pytest
 
 from marketplace import times
-from marketplace.market.transactions import listing_memo
+from marketplace.market.memos import listing_memo
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 

@@ -27,7 +27,7 @@ from PIL import Image
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
-from marketplace.market.transactions import listing_memo
+from marketplace.market.memos import listing_memo
 from marketplace.sandbox import catalogue, create_sandbox, wallet
 from tests import bombs, lives, network
 

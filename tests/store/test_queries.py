@@ -75,10 +75,11 @@ def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
 def prepared(db, nft, number):
     row = {
         "transaction_id": str(number), "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
-        "listing_price": 5, "memo": "", "wallet": "w", "prepared_at": at(number),
-        "expires_at": at(number + 9),
+        "price": 5, "memo": "", "wallet": "w", "prepared_at": at(number), "kind": "listing",
+        "expires_at": at(number + 9), "seller": None, "caller": None, "fee_tinybars": None,
+        "is_settled": None,
     }  # fmt: skip
-    return queries.insert_prepared_listing(db, row)
+    return queries.insert_prepared_transaction(db, row)
 
 
 def test_what_a_report_was_told_stays(db, nft):
@@ -87,21 +88,21 @@ def test_what_a_report_was_told_stays(db, nft):
     assert queries.mark_result(db, "1", "SUCCESS") is None
 
 
-def test_only_the_newest_prepared_listings_are_kept(db, nft):
+def test_only_the_newest_prepared_transactions_are_kept(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    queries.delete_prepared_listings_beyond(db, *nft, ALICE, 3)
-    kept = queries.list_prepared_listings(db, *nft, ALICE, 10)
+    queries.delete_prepared_transactions_beyond(db, *nft, ALICE, 3)
+    kept = queries.list_prepared_transactions(db, *nft, ALICE, 10)
     assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
 
 
 def test_expired_ones_go_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    assert queries.delete_expired_listings(db, ALICE, at(14), 3) == 3
-    assert queries.delete_expired_listings(db, ALICE, at(14), 3) == 1
-    assert queries.get_expired_listing(db, ALICE, at(14)) is None
-    kept = queries.list_prepared_listings(db, *nft, ALICE, 10)
+    assert queries.delete_expired_preparations(db, ALICE, at(14), 3) == 3
+    assert queries.delete_expired_preparations(db, ALICE, at(14), 3) == 1
+    assert queries.get_expired_preparation(db, ALICE, at(14)) is None
+    kept = queries.list_prepared_transactions(db, *nft, ALICE, 10)
     assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
 
 

@@ -28,7 +28,8 @@ pytestmark = pytest.mark.once("of these versions there is no other")
 
 OLD = ROOT / "tests/store/databases"
 COMMITS = sorted(path.name for path in OLD.iterdir() if path.is_dir())
-KEPT = ("nft", "prepared_listing", "access_token")  # tables that every version has had
+# Tables that every version has had, and what they are called now.
+KEPT = {"nft": "nft", "prepared_listing": "prepared_transaction", "access_token": "access_token"}
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
 TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
 
@@ -81,7 +82,7 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     before = {table: rows(path, table) for table in KEPT}
     app = create_app(**settings(tmp_path))
     for table in KEPT:
-        for was, now in zip(before[table], rows(path, table), strict=True):
+        for was, now in zip(before[table], rows(path, KEPT[table]), strict=True):
             for column in was.keys() & now.keys() - {"ledger_at", "original_image_url"}:
                 assert now[column] == was[column], (table, column)
     client = app.test_client()
@@ -104,6 +105,20 @@ def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
     create_app(**settings(tmp_path / "new"))
     for name in ("marketplace.db", "sandbox.db"):
         assert shape(tmp_path / name) == shape(tmp_path / "new" / name)
+
+
+def test_the_sandboxs_accounts_get_their_hbar_and_tokens(old, tmp_path):
+    path = tmp_path / "sandbox.db"
+    keys = {row["account_id"]: row["public_key"] for row in rows(path, "account")}
+    owners = {(row["owner"], row["token"]) for row in rows(path, "nft")}
+    app = create_app(**settings(tmp_path))
+    upgraded = rows(path, "account")
+    assert {row["account_id"]: row["public_key"] for row in upgraded} == keys
+    assert {(row["balance"], row["automatic_associations"]) for row in upgraded} == {(10**12, -1)}
+    associated = {(row["account_id"], row["token"]) for row in rows(path, "association")}
+    assert associated == owners != set()
+    mirror = app.test_client().get("/sandbox/api/v1/accounts/0.0.1001").json
+    assert mirror["balance"]["balance"] == 10**12
 
 
 def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
@@ -138,7 +153,7 @@ def test_it_works(outdated):
     assert re.search(r"\nLook again at every NFT that was decided .* \.\.\. \d+\.\d s\n", told)
     assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", told)
     assert version(outdated) == SCHEMA.version
-    assert [row["memo"] for row in rows(outdated, "prepared_listing")] == [
+    assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
         row["memo"] for row in before
     ]
     [aside] = outdated.parent.glob("*.before-*")
@@ -252,7 +267,7 @@ def set_version(path, value):
     [
         (
             b"9",
-            "is of a newer version (its schema is 9, this version's is 5): install that version",
+            f"is of a newer version (its schema is 9, this version's is {SCHEMA.version}): install that",
         ),
         (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
         (b"", "which is no number"),

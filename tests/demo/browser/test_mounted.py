@@ -43,7 +43,7 @@ class Host:
 
 
 @pytest.fixture
-def host(browser, tmp_path):
+def host(browsers, tmp_path):
     """A test names it before visit: pages are closed first, and what they still load is not cut off."""
     host = Host()
     host.mount(tmp_path)
@@ -66,10 +66,12 @@ def test_it_works_under_a_prefix(host, visit):
         "Report that it was signed",
     ):
         page.get_by_role("button", name=name, exact=True).click()
-    link = page.locator("#appear .card h3 a")
+    link = page.locator("[data-step=appear] .card h3 a")
     expect(link).to_have_attribute("href", re.compile(r"^/market/demo/nft/0\.0\.7007/\d+$"))
     link.click()
     expect(page.locator(".history li")).to_have_count(2)
+    page.locator("#collection").click()
+    expect(page.locator("#gallery h2")).to_have_count(1)
     page.get_by_role("link", name="For sale", exact=True).click()
     expect(page.locator("#gallery h2")).to_have_count(1)
 

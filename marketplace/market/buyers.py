@@ -1,0 +1,95 @@
+"""Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
+
+from itertools import islice
+
+from marketplace.errors import LedgerAnswerInvalid, PurchaseImpossible
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.answers import Account, Relationship
+from marketplace.market.transactions import TINYBARS
+
+UNLIMITED = -1
+COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
+
+
+def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> bool:
+    """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
+
+    ``price``: in HBAR. Raises the ledger's errors, too. Tells whether the buyer is associated with the token
+    already: if not, the transfer will do so, at its payer's cost.
+    """
+    _require_tradable(token, deadline)
+    _require_payable(seller, deadline)
+    buyer = mirror_node().find_account(account_id, deadline)
+    if buyer is None:
+        raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
+    if buyer.is_deleted:
+        raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
+    _require_balance(account_id, buyer, price)
+    relationship = mirror_node().find_relationship(account_id, token, deadline)
+    if relationship is None:
+        _require_free_association(account_id, buyer, token, deadline)
+        return False
+    _require_good_standing(account_id, relationship, token)
+    return True
+
+
+def _require_tradable(token: str, deadline: Deadline) -> None:
+    found = mirror_node().find_token(token, deadline)
+    if found is None or found.is_deleted:
+        raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
+    if found.is_paused:
+        raise PurchaseImpossible(f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
+
+
+def _require_payable(seller: str, deadline: Deadline) -> None:
+    found = mirror_node().find_account(seller, deadline)
+    if found is None or found.is_deleted:
+        raise PurchaseImpossible(f"{seller}, who sells it, was deleted", "ACCOUNT_DELETED")
+    if found.must_sign_to_receive:
+        raise PurchaseImpossible(
+            f"{seller}, who sells it, takes no payment without signing for it", "INVALID_SIGNATURE"
+        )
+
+
+def _require_balance(account_id: str, buyer: Account, price: int) -> None:
+    if buyer.balance is None:
+        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
+    if buyer.balance < price * TINYBARS:
+        has = f"{buyer.balance / TINYBARS:,.8f}".rstrip("0").rstrip(".")
+        raise PurchaseImpossible(
+            f"{account_id} has {has} HBAR, and the price is {price} HBAR",
+            "INSUFFICIENT_ACCOUNT_BALANCE",
+        )
+
+
+def _require_free_association(
+    account_id: str, buyer: Account, token: str, deadline: Deadline
+) -> None:
+    most = buyer.max_automatic_associations
+    if most == UNLIMITED:
+        return
+    if most == 0:
+        raise PurchaseImpossible(
+            f"{account_id} is not associated with {token}: associate it first",
+            "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
+        )
+    relationships = mirror_node().list_relationships(account_id, deadline)
+    counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
+    taken = sum(relationship.is_automatic for relationship in counted)
+    if taken >= most or len(counted) == COUNTED_ASSOCIATIONS:
+        raise PurchaseImpossible(
+            f"{account_id} is not associated with {token}, and may have no automatic association left:"
+            " associate it first",
+            "NO_REMAINING_AUTOMATIC_ASSOCIATIONS",
+        )
+
+
+def _require_good_standing(account_id: str, relationship: Relationship, token: str) -> None:
+    if relationship.is_frozen:
+        raise PurchaseImpossible(
+            f"{account_id} is frozen for {token} by its issuer", "ACCOUNT_FROZEN_FOR_TOKEN"
+        )
+    if relationship.lacks_kyc:
+        raise PurchaseImpossible(
+            f"{account_id} lacks the issuer's KYC for {token}", "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
+        )

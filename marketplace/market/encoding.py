@@ -1,0 +1,73 @@
+"""Writes transactions as the JavaScript SDK would, byte for byte. Messages in, bytes out: no I/O.
+
+Python leaves zero numbers out of the bytes, the JavaScript SDK writes these. A wallet that encodes the body
+anew before it signs (hedera_signTransaction in hedera-wallet-connect) then signs other bytes than ours, and
+the ledger says INVALID_SIGNATURE. So the bodies are written as JavaScript would.
+"""
+
+from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+
+ZEROS_WRITTEN = {
+    "AccountID": ("shardNum", "realmNum"),
+    "TokenID": ("shardNum", "realmNum"),
+    "TransactionID": ("scheduled",),
+    "AccountAmount": ("is_approval",),
+}
+VARINT, LENGTH_DELIMITED = 0, 2
+
+
+def encode(message: Message) -> bytes:
+    """Serialize as protobuf does, field by field in the order of their numbers, plus ZEROS_WRITTEN."""
+    written = {field.name: (field, value) for field, value in message.ListFields()}
+    for name in ZEROS_WRITTEN.get(message.DESCRIPTOR.name, ()):
+        written.setdefault(name, (message.DESCRIPTOR.fields_by_name[name], 0))
+    return b"".join(
+        _encode_field(field, value)
+        for field, value in sorted(written.values(), key=lambda pair: pair[0].number)
+    )
+
+
+def write_list(signed: list[SignedTransaction]) -> bytes:
+    """Write the bytes of a HAPI TransactionList: what an SDK's Transaction.fromBytes() reads."""
+    transactions = [
+        Transaction(signedTransactionBytes=_encode_signed(transaction)) for transaction in signed
+    ]
+    return TransactionList(transaction_list=transactions).SerializeToString()
+
+
+def _encode_signed(signed: SignedTransaction) -> bytes:
+    # With a map of signatures also where there is none yet.
+    signed.sigMap.SetInParent()
+    return signed.SerializeToString()
+
+
+def _encode_field(field: FieldDescriptor, value: object) -> bytes:
+    if isinstance(value, int):
+        number = _zigzag(value) if field.type == FieldDescriptor.TYPE_SINT64 else int(value)
+        return _varint(field.number << 3 | VARINT) + _varint(number)
+    if isinstance(value, Message):
+        content = encode(value)
+    elif isinstance(value, str):
+        content = value.encode()
+    elif isinstance(value[0], Message):
+        return b"".join(_encode_field(field, item) for item in value)
+    else:
+        content = b"".join(map(_varint, value))  # packed
+    return _varint(field.number << 3 | LENGTH_DELIMITED) + _varint(len(content)) + content
+
+
+def _zigzag(number: int) -> int:
+    return 2 * number if number >= 0 else -2 * number - 1
+
+
+def _varint(number: int) -> bytes:
+    encoded = bytearray()
+    while number > 0x7F:
+        encoded.append(number & 0x7F | 0x80)
+        number >>= 7
+    encoded.append(number)
+    return bytes(encoded)

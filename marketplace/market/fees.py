@@ -1,0 +1,138 @@
+"""What purchases cost the marketplace: few are open at a time, and a budget bounds the fees of an hour.
+
+The marketplace pays for a purchase, also for one that fails at consensus. So each reserves the most that it
+may cost before it is signed, in one transaction with what it is counted against, and the reservation becomes
+what was charged once the ledger tells: nothing, where it never came.
+"""
+
+import math
+from typing import Any
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import (
+    FeesSpent,
+    LedgerAnswerInvalid,
+    LedgerUnreachable,
+    TooManyPurchases,
+)
+from marketplace.ids import TransactionId
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.answers import Transaction
+from marketplace.market.prepared import MIRROR_LAG
+from marketplace.store import queries
+from marketplace.store.database import read, write
+
+# Purchases that are signed, may still be submitted, and of which nothing is known yet.
+OPEN_FOR_EACH_NFT = 3
+OPEN_FOR_EACH_BUYER = 5
+OPEN_FOR_EACH_CALLER = 50
+ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
+HOUR = 3600 * times.SECOND
+LOOKED_AT = 1000  # fees, to tell when there is room again
+
+
+def find_most(is_associated: bool, deadline: Deadline) -> int:
+    """The most that a purchase can cost, in tinybars: its own cap, and what the network charges beyond it.
+
+    That is an association, where the transfer has to make one: HIP-904, whatever the transaction's cap is.
+    """
+    most = current_app.config["SALE_MAX_FEE"]
+    return most if is_associated else most + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
+
+
+def require_room(db: Any, row: dict, now: int) -> None:
+    """Raise TooManyPurchases or FeesSpent where a purchase can not be reserved just now.
+
+    Nobody else reserves one until the transaction ends.
+    """
+    queries.lock_purchases(db)
+    present, nft = times.to_iso(now), (row["token"], row["serial_no"])
+    of_nft = queries.get_open_purchases_of_nft(db, *nft, present)
+    of_buyer = queries.get_open_purchases_of_buyer(db, row["account_id"], present)
+    of_caller = queries.get_open_purchases_of_caller(db, row["caller"], present)
+    for whose, found, most in (
+        (f"{nft[0]} #{nft[1]}", of_nft, OPEN_FOR_EACH_NFT),
+        (row["account_id"], of_buyer, OPEN_FOR_EACH_BUYER),
+        ("This access token", of_caller, OPEN_FOR_EACH_CALLER),
+    ):
+        if found["n"] >= most:
+            raise TooManyPurchases(whose, found["n"], _seconds_until(found["first_end"], now))
+    spent = int(queries.get_fees(db, _an_hour_before(now))["total"])
+    missing = spent + row["fee_tinybars"] - current_app.config["SALE_FEE_BUDGET"]
+    if missing > 0:
+        raise FeesSpent(_seconds_until_room(db, missing, now))
+
+
+def find_fees(now: int) -> tuple[int, int]:
+    """The fees of the last hour, in tinybars: those charged, and those reserved besides."""
+    found = queries.get_fees(read(), _an_hour_before(now))
+    charged = int(found["charged"])
+    return charged, int(found["total"]) - charged
+
+
+def _an_hour_before(now: int) -> str:
+    """What expired before then was charged more than an hour ago, if it ever was."""
+    return times.to_iso(now - HOUR)
+
+
+def _seconds_until(iso: str, now: int) -> int:
+    return max(1, math.ceil(times.from_iso(iso) - now / times.SECOND))
+
+
+def _seconds_until_room(db: Any, missing: int, now: int) -> int:
+    """When so many tinybars may be free: of what never came soon, of what was charged after an hour."""
+    ends = []
+    for row in queries.list_fees(db, _an_hour_before(now), LOOKED_AT):
+        lasts = HOUR if row["is_settled"] else MIRROR_LAG
+        ends.append((_seconds_until(row["expires_at"], now - lasts), row["fee_tinybars"]))
+    for seconds, fee in sorted(ends):
+        missing -= fee
+        if missing <= 0:
+            return seconds
+    return HOUR // times.SECOND
+
+
+def list_unsettled(limit: int) -> list:
+    """Purchases whose time is over, and of which it is not known what they cost: the oldest first."""
+    overdue = times.to_iso(times.now() - MIRROR_LAG)
+    return queries.list_purchases_unsettled(read(), overdue, limit)
+
+
+def settle(purchases: list, present: int, deadline: Deadline) -> None:
+    """Ask the ledger what became of purchases, as far as the mirror node has come (nanoseconds).
+
+    One that it can not tell about now is asked about again.
+    """
+    for purchase in purchases:
+        transaction_id = purchase["transaction_id"]
+        try:
+            parsed = TransactionId.parse(transaction_id)
+            rows = mirror_node().list_transactions(parsed, deadline)
+        except LedgerAnswerInvalid as error:
+            current_app.logger.warning("%s is not settled yet: %s", transaction_id, error)
+            continue
+        except LedgerUnreachable:
+            return
+        if not note_charged(transaction_id, rows) and _never_comes(purchase, present):
+            _note(transaction_id, 0)
+
+
+def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
+    """Note what a purchase was charged, where the ledger shows it. Tells whether it does."""
+    if not any(row.is_original for row in rows):
+        return False
+    purchase = queries.get_prepared_transaction(read(), transaction_id)
+    if purchase and purchase["is_settled"] == 0:
+        _note(transaction_id, sum(row.fee_tinybars for row in rows))
+    return True
+
+
+def _never_comes(purchase: Any, present: int) -> bool:
+    return purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
+
+
+def _note(transaction_id: str, fee_tinybars: int) -> None:
+    with write() as db:
+        queries.mark_settled(db, transaction_id, fee_tinybars)

@@ -1,0 +1,142 @@
+"""Reads the key of the marketplace's account from the file that ACCOUNT_KEY_FILE names, and signs with it.
+
+What is in the file is in no message, whatever is wrong with it.
+"""
+
+import errno
+import os
+import re
+import stat
+from pathlib import Path
+from typing import NoReturn
+
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+from cryptography.hazmat.primitives.serialization import (
+    load_der_private_key,
+    load_pem_private_key,
+)
+from hiero_sdk_python.crypto.private_key import PrivateKey
+
+from marketplace.errors import StartRefused
+
+MAX_BYTES = 16 * 1024
+# What the older of Hedera's SDKs write before an ECDSA key: DER, but no PKCS #8.
+HEDERAS_ECDSA = bytes.fromhex("3030020100300706052b8104000a04220420")
+RAW_BYTES = 32
+# openssl writes the curve's parameters before the key.
+PEM = re.compile(rb"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
+FORMS = (
+    "a private key of ED25519 or ECDSA secp256k1, as PEM, as DER (bytes or hexadecimal), or as 64"
+    " hexadecimal digits"
+)
+
+
+class Unusable(Exception):
+    """What is wrong with a file: a sentence's end."""
+
+
+class FileKey:
+    """A key of a file. Called with a transaction's body, it returns the public key and the signature."""
+
+    def __init__(self, key: PrivateKey) -> None:
+        self._key = key
+        self.public_key = key.public_key().to_bytes_raw()
+
+    def __call__(self, body: bytes) -> tuple[bytes, bytes]:
+        return self.public_key, self._key.sign(body)
+
+    def __repr__(self) -> str:
+        return f"<FileKey {self.public_key.hex()}>"  # the SDK's own shows the private one
+
+
+def read_keys(path: str) -> list[FileKey]:
+    """The key in a file. Of 64 hexadecimal digits nobody can tell which type they are: then there are two.
+
+    Raises StartRefused, in a sentence that names the file, what is wrong with it, and the way out.
+    """
+    try:
+        return [FileKey(key) for key in _parse(_read(Path(path)))]
+    except Unusable as error:
+        raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} {error}") from None
+
+
+def _read(path: Path) -> bytes:
+    """The content of a file that nobody else can read, nor put in another's place. Raises Unusable."""
+    try:
+        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as error:
+        if error.errno == errno.ELOOP:
+            raise Unusable("is a link: name the file itself") from None
+        raise Unusable(f"can not be read: {error.strerror}") from None
+    try:
+        status = os.fstat(file)
+        if not stat.S_ISREG(status.st_mode):
+            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no file"
+            raise Unusable(f"is {kind}: name a file that holds {FORMS}")
+        if status.st_mode & 0o077:
+            mode = f"{stat.S_IMODE(status.st_mode):o}"
+            raise Unusable(
+                f"may be read or written by others (its mode is {mode}): chmod 600 it, and if others could"
+                " read it until now, give the account a new key"
+            )
+        if status.st_uid not in (os.geteuid(), 0):
+            raise Unusable("belongs to another user, who can change it: chown it to the service's")
+        if status.st_size > MAX_BYTES:
+            raise Unusable(f"is larger than {MAX_BYTES} bytes: it must hold {FORMS}")
+        return os.read(file, MAX_BYTES)
+    except OSError as error:
+        raise Unusable(f"can not be read: {error.strerror}") from None
+    finally:
+        os.close(file)
+
+
+def _parse(content: bytes) -> list[PrivateKey]:
+    """The private key in a file's content, or the two that it may be. Raises Unusable."""
+    if not content.strip():
+        raise Unusable(f"is empty: it must hold {FORMS}")
+    if PEM.search(content):
+        return [_require_known(_load(load_pem_private_key, PEM.search(content)[0]))]
+    digits = re.sub(rb"\s", b"", content).removeprefix(b"0x")
+    is_hexadecimal = re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits)
+    if is_hexadecimal:
+        content = bytes.fromhex(digits.decode())
+    if is_hexadecimal and len(content) == RAW_BYTES:
+        return [PrivateKey.from_bytes_ed25519(content), *_ecdsa(content)]
+    if content.startswith(HEDERAS_ECDSA) and len(content) == len(HEDERAS_ECDSA) + RAW_BYTES:
+        return _ecdsa(content[-RAW_BYTES:]) or _refuse_content()
+    return [_require_known(_load(load_der_private_key, content))]
+
+
+def _load(load, content: bytes):
+    try:
+        return load(content, password=None)
+    except TypeError:
+        raise Unusable(
+            "is encrypted, and a service has nobody who types a password: take the encryption off"
+            " (openssl pkey), and keep others from reading the file"
+        ) from None
+    except (ValueError, UnsupportedAlgorithm):
+        _refuse_content()
+
+
+def _require_known(key) -> PrivateKey:
+    is_secp256k1 = isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(
+        key.curve, ec.SECP256K1
+    )
+    if not isinstance(key, Ed25519PrivateKey) and not is_secp256k1:
+        raise Unusable(f"holds a key of a kind that Hedera has not: it must hold {FORMS}")
+    return PrivateKey(key)
+
+
+def _ecdsa(scalar: bytes) -> list[PrivateKey]:
+    """The ECDSA key of 32 bytes; none where they are zero, or beyond the curve's order."""
+    try:
+        return [PrivateKey.from_bytes_ecdsa(scalar)]
+    except ValueError:
+        return []
+
+
+def _refuse_content() -> NoReturn:
+    raise Unusable(f"does not hold {FORMS}") from None

@@ -1,0 +1,55 @@
+"""The memos of our transactions: what whoever signs reads, and where the ledger keeps a listing's price."""
+
+import re
+
+from marketplace.ids import MAX_HBAR
+
+MEMO_BYTES = 100  # HAPI TransactionBody.memo
+
+
+def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> str:
+    """Write the memo of a listing: at most 100 bytes, the price always whole.
+
+    Price trackers read ``for (\\d+) HBAR``, so what does not fit is cut from the marketplace's name; ids
+    too long for any name (the network has none) leave the token out, which the transaction names anyway.
+    """
+    return _write("Listing", token, serial_no, f" for {listing_price} HBAR", name)
+
+
+def withdrawal_memo(token: str, serial_no: int, name: str) -> str:
+    """Write the memo of a withdrawal, cut as that of a listing."""
+    return _write("Delisting", token, serial_no, "", name)
+
+
+def purchase_memo(token: str, serial_no: int, price: int, name: str) -> str:
+    """Write the memo of a purchase, cut as that of a listing."""
+    return _write("Buying", token, serial_no, f" for {price} HBAR", name)
+
+
+def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str:
+    memo = f"{doing} NFT with {token} and Serial Number {serial_no}{price}"
+    if len(memo) > MEMO_BYTES:
+        return f"{doing} NFT with Serial Number {serial_no}{price}"
+    named = f"{memo} on {name}".encode()[:MEMO_BYTES].decode(errors="ignore")
+    return named if len(named) > len(f"{memo} on ") else memo
+
+
+def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
+    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT.
+
+    It is one that listing_memo() writes, with the name of any marketplace or none.
+    """
+    match = re.search(rb" for ([1-9][0-9]{0,10}) HBAR", memo)
+    if not match or int(match[1]) > MAX_HBAR:
+        return None
+    price = int(match[1])
+    return price if _is_ours(memo, listing_memo(token, serial_no, price, name="")) else None
+
+
+def is_withdrawal_memo(memo: bytes, token: str, serial_no: int) -> bool:
+    """Tell whether it is one that withdrawal_memo() writes for this NFT, with any name or none."""
+    return _is_ours(memo, withdrawal_memo(token, serial_no, name=""))
+
+
+def _is_ours(memo: bytes, unnamed: str) -> bool:
+    return memo == unnamed.encode() or memo.startswith(f"{unnamed} on ".encode())

@@ -1,0 +1,51 @@
+"""Whether a listing that was reported stands."""
+
+from marketplace import times
+from marketplace.errors import ListingEnded, TransactionAltered
+from marketplace.ledger.answers import Transaction
+from marketplace.market import reconciler, rule
+from marketplace.market.memos import read_listing_memo
+from marketplace.market.prepared import Kind
+from marketplace.market.reports.report import Report
+
+
+class ListingReport(Report):
+    kind = Kind.LISTING
+    name = rule.APPROVAL
+
+    def is_fulfilled(self) -> bool:
+        """Tell whether it is for sale as the report wants it, under whichever id the wallet submitted it."""
+        if self.transaction_id is None:
+            return self.stands
+        is_that_price = self.named and self.named["price"] == self.nft["listing_price"]
+        return self.stands and bool(is_that_price) and self.named["prepared_at"] <= self.listed_at
+
+    def judge(self, signed: Transaction) -> bool:
+        price = read_listing_memo(signed.memo, *self.keys)
+        is_listing = price is not None and signed.payer == self.account_id
+        if self.is_unnamed and not is_listing:
+            raise self.not_prepared()
+        if signed.result != "SUCCESS":
+            raise self.refused(signed)
+        is_listing = is_listing and signed.name == self.name
+        if self.stands and is_listing and times.to_iso(signed.consensus_at) <= self.listed_at:
+            return True  # by this one, or by one that came after it
+        if is_listing and self.line.is_decided and self.shows(signed) and not self.stands:
+            raise self._ended()
+        if is_listing and self.may_follow(signed):
+            return False
+        raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
+
+    def require_possible(self) -> None:
+        is_sold = self.line.is_decided and self.nft["owner"] != self.account_id
+        if is_sold and self.transaction_id is None:
+            raise self._ended()
+
+    def _ended(self) -> ListingEnded:
+        if self.nft["ledger_at"] == reconciler.GONE:
+            reason = rule.GONE
+        elif self.nft["owner"] != self.account_id:
+            reason = f"it belongs to {self.nft['owner']} now"
+        else:
+            reason = self.line.verdict.reason
+        return ListingEnded(*self.keys, reason)

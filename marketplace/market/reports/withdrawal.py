@@ -1,0 +1,32 @@
+"""Whether a withdrawal that was reported has come about."""
+
+from marketplace import times
+from marketplace.errors import TransactionAltered, WithdrawalEnded
+from marketplace.ledger.answers import Transaction
+from marketplace.market.memos import is_withdrawal_memo
+from marketplace.market.prepared import Kind
+from marketplace.market.reports.report import Report
+
+
+class WithdrawalReport(Report):
+    kind = Kind.WITHDRAWAL
+    name = "CRYPTODELETEALLOWANCE"
+
+    def is_fulfilled(self) -> bool:
+        """Tell whether that owner sells it no more, whatever took it off."""
+        return self.line.is_decided and not self.stands
+
+    def judge(self, signed: Transaction) -> bool:
+        is_ours = is_withdrawal_memo(signed.memo, *self.keys) and signed.payer == self.account_id
+        if self.is_unnamed and not is_ours:
+            raise self.not_prepared()
+        if signed.result != "SUCCESS":
+            raise self.refused(signed)
+        if is_ours and signed.name == self.name:
+            if self.is_fulfilled():
+                return True
+            if self.stands and times.to_iso(signed.consensus_at) < self.listed_at:
+                raise WithdrawalEnded(*self.keys, self.listed_at)
+            if self.may_follow(signed):
+                return False
+        raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)

@@ -1,0 +1,224 @@
+"""The door to whoever signs for the marketplace's account: what comes back is checked before it is handed on.
+
+Only this module calls a signer, and only with the body of a purchase that this service has built.
+"""
+
+import queue
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from flask import Flask, current_app
+from hiero_sdk_python.crypto.public_key import PublicKey
+
+from marketplace.errors import (
+    LedgerAnswerInvalid,
+    LedgerUnreachable,
+    SignerFailed,
+    StartRefused,
+)
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.answers import Account
+from marketplace.market import key_file
+from marketplace.market.key_file import FileKey
+from marketplace.market.transactions import ECDSA_BYTES, ED25519_BYTES
+
+# Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
+# ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.
+Sign = Callable[[bytes], tuple[bytes, bytes]]
+
+SIGNER_SECONDS = 5
+SIGNATURES_AT_ONCE = 8  # more wait; who hangs, hangs in one of as many threads
+KEY_SECONDS = 3  # for the mirror node to tell the account's key
+KEY_KEPT_SECONDS = 600
+SIGNATURE_BYTES = 64
+SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+KEY_BYTES = {"ED25519": ED25519_BYTES, "ECDSA_SECP256K1": ECDSA_BYTES}
+
+
+class KeyUnusable(Exception):
+    """Why the account's key on the ledger is none that one signature satisfies: a sentence's end."""
+
+
+def expect_key(account_id: str, account: Account | None) -> bytes | None:
+    """The public key that must sign for an account; None where it has none yet, as in the sandbox.
+
+    Raises KeyUnusable.
+    """
+    if account is None or account.is_deleted:
+        raise KeyUnusable(f"{account_id} is not an account on the ledger")
+    if account.key is None:
+        return None
+    if account.key.type not in KEY_BYTES:
+        raise KeyUnusable(
+            f"the key of {account_id} is a list of keys, or a contract ({account.key.type}): one signature"
+            " is not enough for it. Use an account with a single key"
+        )
+    try:
+        return bytes.fromhex(account.key.hex)
+    except ValueError:
+        raise KeyUnusable(f"the key of {account_id} is not hexadecimal") from None
+
+
+def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
+    """Tell whether a signature is that of a key, over some content."""
+    try:
+        if len(public_key) == ED25519_BYTES:
+            Ed25519PublicKey.from_public_bytes(public_key).verify(signature, content)
+        else:
+            PublicKey.from_bytes_ecdsa(public_key).verify(signature, content)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+class Signer:
+    """Has bodies signed, in threads of its own: whoever signs may hang for ever, and nobody waits as long."""
+
+    def __init__(self, account_id: str, signs: Sequence[Sign]) -> None:
+        """``signs``: alternatives, of which the first whose key is the account's signs."""
+        self._account_id = account_id
+        self._signs = tuple(signs)
+        self._places = threading.BoundedSemaphore(SIGNATURES_AT_ONCE)
+        self._begun: dict[object, float] = {}  # when each that is under way began
+        self._key: bytes | None = None
+        self._key_until = 0.0
+
+    def sign(self, body: bytes) -> tuple[bytes, bytes]:
+        """The account's public key, and its signature of the body of a transaction.
+
+        Raises SignerFailed, after its operator was told the reason.
+        """
+        try:
+            return self._sign(body)
+        except SignerFailed as error:
+            current_app.logger.error("The signer of %s: %s", self._account_id, error.reason)
+            raise
+
+    def _sign(self, body: bytes) -> tuple[bytes, bytes]:
+        until, reason = time.monotonic() + SIGNER_SECONDS, "there is none"
+        for sign in self._signs:
+            returned = self._call(sign, body, until)
+            public_key, signature = _require_signature(returned, body)
+            reason = self._find_wrong(public_key)
+            if reason is None:
+                self._signs = (sign, *(other for other in self._signs if other is not sign))
+                return public_key, signature
+        raise SignerFailed(reason)
+
+    def _find_wrong(self, public_key: bytes) -> str | None:
+        """Why a key is not the account's on the ledger, if it is not. The one that is known may be old."""
+        try:
+            if self._key is None or public_key != self._key or time.monotonic() > self._key_until:
+                account = mirror_node().find_account(self._account_id, Deadline(KEY_SECONDS))
+                self._key = expect_key(self._account_id, account)
+                self._key_until = time.monotonic() + KEY_KEPT_SECONDS
+        except KeyUnusable as error:
+            return str(error)
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            return f"the account's key can not be looked up: {error}"
+        if self._key in (None, public_key):
+            return None
+        return f"it signs with the key {public_key.hex()}, and the account's is {self._key.hex()}"
+
+    def _call(self, sign: Sign, body: bytes, until: float) -> Any:
+        """What a signer returns. Raises SignerFailed where it raises, or takes too long."""
+        if self._are_all_hanging() or not self._places.acquire(timeout=SIGNER_SECONDS):
+            raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
+        answers: queue.SimpleQueue = queue.SimpleQueue()
+        threading.Thread(target=self._work, args=(sign, body, answers), daemon=True).start()
+        try:
+            returned, error = answers.get(timeout=max(0.0, until - time.monotonic()))
+        except queue.Empty:
+            raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s") from None
+        if error is not None:
+            raise SignerFailed(f"it raised {type(error).__name__}: {error}") from error
+        return returned
+
+    def _are_all_hanging(self) -> bool:
+        late = time.monotonic() - SIGNER_SECONDS
+        begun = list(self._begun.values())
+        return len(begun) >= SIGNATURES_AT_ONCE and all(moment < late for moment in begun)
+
+    def _work(self, sign: Sign, body: bytes, answers: queue.SimpleQueue) -> None:
+        place = object()
+        self._begun[place] = time.monotonic()
+        try:
+            answers.put((sign(body), None))
+        except BaseException as error:  # whatever a host's own code raises
+            answers.put((None, error))
+        finally:
+            del self._begun[place]
+            self._places.release()
+
+
+def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
+    """The key and the signature, if that is what they are. Raises SignerFailed."""
+    is_pair = isinstance(returned, tuple | list) and len(returned) == 2
+    if not is_pair or not all(isinstance(part, bytes | bytearray) for part in returned):
+        raise SignerFailed("it returned no pair of bytes (public key, signature)")
+    public_key, signature = map(bytes, returned)
+    if len(public_key) not in KEY_BYTES.values() or len(signature) != SIGNATURE_BYTES:
+        raise SignerFailed(
+            f"it returned a key of {len(public_key)} bytes, not 32 or 33, and a signature of"
+            f" {len(signature)}, not 64"
+        )
+    if len(public_key) == ECDSA_BYTES:
+        signature = _lower(signature)
+    if not verifies(public_key, signature, body):
+        raise SignerFailed("its signature is not one of the transaction by the key it names")
+    return public_key, signature
+
+
+def _lower(signature: bytes) -> bytes:
+    """The same ECDSA signature with the lower of its two values of s: some verifiers take no other."""
+    r, s = signature[:32], int.from_bytes(signature[32:])
+    return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
+
+
+def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
+    """Have purchases signed by what a host brings, by the key in a file, or in the sandbox by its wallet.
+
+    Without any of them nothing is bought. Raises StartRefused for a file whose key is not the account's.
+    """
+    path, account_id = app.config["ACCOUNT_KEY_FILE"], app.config["ACCOUNT_ID"]
+    if path and sign:
+        raise StartRefused(
+            "MARKETPLACE_ACCOUNT_KEY_FILE is set, and create_app(sign=...) is, too: only one can sign"
+        )
+    if path:
+        keys = key_file.read_keys(path)
+        with app.app_context():
+            signs = _require_key_of(account_id, keys, path)
+    else:
+        signs = [each for each in (sign or demo,) if each]
+    if signs:
+        app.extensions["signer"] = Signer(account_id, signs)
+
+
+def _require_key_of(account_id: str, keys: list[FileKey], path: str) -> list[FileKey]:
+    """The one of the keys that is the account's on the ledger; all of them while the ledger can not say."""
+    try:
+        account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
+        expected = expect_key(account_id, account)
+    except KeyUnusable as error:
+        raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} is of no use: {error}") from None
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning(
+            "MARKETPLACE_ACCOUNT_KEY_FILE=%s was not compared with the account's key, which the first"
+            " purchase will do: %s",
+            path,
+            error,
+        )
+        return keys
+    finally:
+        mirror_node().rest()
+    ours = [key for key in keys if expected in (None, key.public_key)]
+    if not ours:
+        raise StartRefused(
+            f"MARKETPLACE_ACCOUNT_KEY_FILE={path} holds another key than that of {account_id} on the ledger"
+        )
+    return ours

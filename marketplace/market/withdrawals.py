@@ -1,0 +1,65 @@
+"""Withdrawing an NFT: the transaction by which its owner lets the marketplace sell it no more."""
+
+from functools import partial
+
+from flask import current_app
+
+from marketplace.errors import (
+    LedgerUndecided,
+    LedgerUnreachable,
+    NftGone,
+    NotListed,
+    NotTheOwner,
+)
+from marketplace.market import reconciler
+from marketplace.market.memos import withdrawal_memo
+from marketplace.market.nfts import require_nft
+from marketplace.market.prepared import Kind, PreparedTransaction, prepare_as_owner
+from marketplace.market.reconciler import InLine
+from marketplace.market.transactions import build_withdrawal
+
+
+def prepare(
+    account_id: str,
+    token: str,
+    serial_no: int,
+    wallet: str,
+    now: int | None = None,
+) -> PreparedTransaction:
+    """Build the transaction that takes a listing back, and remember it.
+
+    The NFT is brought in line with the ledger first; while that can not be asked, what is stored counts.
+    Raises NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the ledger's errors.
+    """
+    nft = require_nft(token, serial_no)
+    try:
+        line = reconciler.refresh(token, serial_no)
+    except LedgerUnreachable:
+        if not nft["is_for_sale"] or nft["owner"] != account_id:
+            raise
+    else:
+        _require_listed(account_id, line)
+    return prepare_as_owner(
+        account_id,
+        partial(build_withdrawal, token=token, serial_no=serial_no),
+        now=now,
+        kind=Kind.WITHDRAWAL,
+        token=token,
+        serial_no=serial_no,
+        price=None,
+        memo=withdrawal_memo(token, serial_no, current_app.config["NAME"]),
+        wallet=wallet,
+    )
+
+
+def _require_listed(account_id: str, line: InLine) -> None:
+    nft, keys = line.nft, (line.nft["token"], line.nft["serial_no"])
+    if nft["ledger_at"] == reconciler.GONE:
+        raise NftGone(*keys)
+    if nft["owner"] != account_id:
+        raise NotTheOwner(account_id, *keys, nft["owner"])
+    if nft["is_for_sale"]:
+        return
+    if not line.is_decided:
+        raise LedgerUndecided(*keys, line.verdict.reason)
+    raise NotListed(*keys)

@@ -1,0 +1,95 @@
+"""A transaction at consensus: who has signed it, when it came, and what it has moved so far."""
+
+from collections import Counter
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from google.protobuf.message import Message
+
+from marketplace.ids import MAX_INT64, TransactionId
+from marketplace.sandbox import accounts, signatures
+from marketplace.sandbox.accounts import Refused
+from marketplace.sandbox.envelopes import Signed, number_of, write_id
+
+
+class AssessedFee(NamedTuple):
+    """A custom fee that was taken, in tinybars: from whom, and for whom."""
+
+    payer: str
+    collector: str
+    amount: int
+
+
+class NftTransfer(NamedTuple):
+    """An NFT that changed hands. One that was minted has no sender."""
+
+    token: str
+    serial_no: int
+    sender: str | None
+    receiver: str
+    is_approval: bool = False
+
+
+@dataclass
+class Effects:
+    """What a transaction did: nothing of it is left when it fails."""
+
+    # Tinybars by account, but for the transaction's own fee.
+    hbar: Counter = field(default_factory=Counter)
+    assessed_fees: list[AssessedFee] = field(default_factory=list)
+    nft_transfers: list[NftTransfer] = field(default_factory=list)
+    # For associations that it made by itself.
+    further_fee: int = 0
+    # What a schedule executed.
+    child: "Execution | None" = None
+
+
+@dataclass
+class Execution:
+    """One transaction while it is handled. ``now`` is its consensus timestamp, in nanoseconds."""
+
+    db: object
+    signed: Signed
+    now: int
+    # Tinybars, by the price list: charged whatever becomes of it.
+    fee: int
+    effects: Effects = field(default_factory=Effects)
+
+    @property
+    def id(self) -> TransactionId:
+        return self.signed.id
+
+    @property
+    def payer(self) -> str:
+        return self.id.account_id
+
+    def require_signature(self, account_id: str) -> None:
+        """Refuses with INVALID_SIGNATURE what this account has not signed."""
+        signatures.require(self.db, self.signed, account_id, self.now)
+
+    def charge(self) -> None:
+        """Take the transaction's own fee from its payer."""
+        self._take(self.fee)
+
+    def charge_further(self, fee: int) -> None:
+        """Take what the transaction costs beyond its price list, whatever it says it may cost."""
+        self._take(fee)
+        self.effects.further_fee += fee
+
+    def _take(self, fee: int) -> None:
+        accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
+        accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
+
+    def move(self, hbar: Counter) -> None:
+        """Change balances, of each account once. Refuses with INSUFFICIENT_ACCOUNT_BALANCE."""
+        for account_id, amount in hbar.items():
+            accounts.add(self.db, account_id, amount, self.now)
+        self.effects.hbar.update(hbar)
+
+
+def entity(proto: Message, code: str) -> str:
+    """Write a protobuf id as text. Refuses, with the code, what the sandbox has no account for."""
+    number = number_of(proto)
+    if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
+        raise Refused(code)
+    return write_id(proto)

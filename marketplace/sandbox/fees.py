@@ -1,0 +1,103 @@
+"""What a transaction costs: the network's price list in USD, at ten cents an HBAR.
+
+A base for each kind, and extras for what it does: https://docs.hedera.com/networks/fees and HIP-1261. The
+payer pays it for whatever reaches consensus, successful or not.
+"""
+
+from decimal import Decimal
+
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.catalogue import TINYBARS
+from marketplace.sandbox.envelopes import Signed, write_id
+
+CENTS_PER_HBAR = 10
+TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
+
+# In USD. The fees of node and network, 0.0001 together, are part of each.
+BASE = {
+    "cryptoApproveAllowance": Decimal("0.05"),
+    "cryptoDeleteAllowance": Decimal("0.05"),
+    "cryptoTransfer": Decimal("0.0001"),
+    "scheduleCreate": Decimal("0.01"),
+    "tokenAssociate": Decimal("0.05"),
+    "tokenDissociate": Decimal("0.05"),
+    "tokenMint": Decimal("0.001"),
+}
+NODE_AND_NETWORK = Decimal("0.0001")
+# For one more than those that the base includes.
+ALLOWANCE, INCLUDED_ALLOWANCES = Decimal("0.05"), 1
+ACCOUNT, INCLUDED_ACCOUNTS = Decimal("0.0001"), 2
+TOKEN, INCLUDED_TOKENS = Decimal("0.0001"), 1
+NFT_MINTED, INCLUDED_NFTS = Decimal("0.02"), 1
+ASSOCIATED, INCLUDED_ASSOCIATIONS = Decimal("0.05"), 1
+# What node and network want for these: the network's part is nine times the node's.
+SIGNATURE, INCLUDED_SIGNATURES = Decimal("0.0001"), 1
+BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
+# Once, where a transfer moves tokens, or tokens of which one has custom fees; where NFTs are minted.
+TOKEN_TRANSFER = Decimal("0.0009")
+CUSTOM_FEE_TRANSFER = Decimal("0.0019")
+NFT_MINT = Decimal("0.019")
+
+
+def price(signed: Signed) -> int:
+    """What a transaction costs, in tinybars."""
+    usd = _service(signed.body) + _signed(signed)
+    return _tinybars(usd)
+
+
+def price_unhandled(signed: Signed) -> int:
+    """What one costs that reaches consensus and is not handled there, such as a duplicate, in tinybars."""
+    return _tinybars(NODE_AND_NETWORK + _signed(signed))
+
+
+def price_scheduled(scheduled) -> int:
+    """What a schedule's own transaction costs when it is executed, in tinybars."""
+    return _tinybars(_service(scheduled))
+
+
+def association() -> int:
+    """What a transfer's payer pays for each association that it makes by itself, in tinybars: HIP-904."""
+    return _tinybars(BASE["tokenAssociate"])
+
+
+def _tinybars(usd: Decimal) -> int:
+    return int(usd * TINYBARS_PER_DOLLAR)
+
+
+def _signed(signed: Signed) -> Decimal:
+    return _beyond(len(signed.pairs), INCLUDED_SIGNATURES) * SIGNATURE + (
+        _beyond(signed.size, INCLUDED_BYTES) * BYTE
+    )
+
+
+def _service(body: TransactionBody) -> Decimal:
+    kind = body.WhichOneof("data")
+    content, base = getattr(body, kind), BASE[kind]
+    if kind == "cryptoTransfer":
+        return base + _of_transfer(content)
+    if kind in ("cryptoApproveAllowance", "cryptoDeleteAllowance"):
+        return base + _beyond(len(content.nftAllowances), INCLUDED_ALLOWANCES) * ALLOWANCE
+    if kind in ("tokenAssociate", "tokenDissociate"):
+        return base + _beyond(len(content.tokens), INCLUDED_ASSOCIATIONS) * ASSOCIATED
+    if kind == "tokenMint" and content.metadata:
+        return base + NFT_MINT + _beyond(len(content.metadata), INCLUDED_NFTS) * NFT_MINTED
+    return base
+
+
+def _of_transfer(transfer) -> Decimal:
+    moved = [transfers for transfers in transfer.tokenTransfers if transfers.nftTransfers]
+    account_ids = {write_id(amount.accountID) for amount in transfer.transfers.accountAmounts}
+    for transfers in moved:
+        for nft in transfers.nftTransfers:
+            account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
+    usd = _beyond(len(account_ids), INCLUDED_ACCOUNTS) * ACCOUNT
+    usd += _beyond(len(moved), INCLUDED_TOKENS) * TOKEN
+    if any(catalogue.collection_of(write_id(transfers.token)).royalties for transfers in moved):
+        return usd + CUSTOM_FEE_TRANSFER
+    return usd + TOKEN_TRANSFER if moved else usd
+
+
+def _beyond(count: int, included: int) -> int:
+    return max(0, count - included)

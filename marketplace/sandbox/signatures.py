@@ -1,0 +1,43 @@
+"""Who has signed a transaction: ED25519 and ECDSA (secp256k1) keys, by the accounts' own."""
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from hiero_sdk_python.crypto.public_key import PublicKey
+
+from marketplace.sandbox import accounts
+from marketplace.sandbox.envelopes import Signed
+
+
+def require(db, signed: Signed, account_id: str, now: int) -> None:
+    """Check that an account has signed. The first key that signs for an account becomes its key.
+
+    But the payer's own signature never speaks for another account whose key is not known yet. Refuses with
+    INVALID_SIGNATURE.
+    """
+    known, payers = accounts.key(db, account_id), accounts.key(db, signed.id.account_id)
+    for pair in signed.pairs:
+        key = bytes.fromhex(known[1]) if known else pair.pubKeyPrefix
+        if not key.startswith(pair.pubKeyPrefix):
+            continue
+        if known is None and payers and payers[1] == key.hex():
+            continue
+        key_type = _verify(key, pair, signed.body_bytes)
+        if key_type:
+            if known is None:
+                accounts.learn_key(db, account_id, key_type, key.hex(), now)
+            return
+    raise accounts.Refused("INVALID_SIGNATURE")
+
+
+def _verify(key: bytes, pair, content: bytes) -> str | None:
+    """The type of the key whose signature of the content this pair is, or None where it is none."""
+    try:
+        if len(key) == 32:
+            Ed25519PublicKey.from_public_bytes(key).verify(pair.ed25519, content)
+            return "ED25519"
+        if len(key) == 33:
+            PublicKey.from_bytes_ecdsa(key).verify(pair.ECDSA_secp256k1, content)
+            return "ECDSA_SECP256K1"
+    except (InvalidSignature, ValueError):
+        pass
+    return None

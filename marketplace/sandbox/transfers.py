@@ -1,0 +1,150 @@
+"""Moves HBAR and NFTs from account to account: all of a transaction's at once, royalties with them.
+
+What is checked when, and the code of each refusal, are the network's: CryptoTransferValidator and
+TransferExecutor of https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+from collections import Counter
+
+from marketplace.sandbox import accounts, allowances, custom_fees, fees, history, queries
+from marketplace.sandbox.accounts import Refused
+from marketplace.sandbox.execution import Execution, NftTransfer, entity
+
+MAX_HBAR_TRANSFERS = 10
+MAX_NFT_TRANSFERS = 10
+MAX_BALANCE_CHANGES = 20  # custom fees included
+
+
+def check(content) -> None:
+    """What a node sees at its precheck."""
+    given = content.transfers.accountAmounts
+    if sum(amount.amount for amount in given):
+        raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    account_ids = [entity(amount.accountID, "INVALID_ACCOUNT_ID") for amount in given]
+    if len(set(account_ids)) < len(account_ids):
+        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+    tokens = set()
+    for transfers in content.tokenTransfers:
+        token = entity(transfers.token, "INVALID_TOKEN_ID")
+        if not transfers.transfers and not transfers.nftTransfers:
+            raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        _check_nfts(transfers.nftTransfers)
+        if token in tokens:
+            raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+        tokens.add(token)
+
+
+def _check_nfts(transfers) -> None:
+    serial_nos = set()
+    for transfer in transfers:
+        if transfer.serialNumber < 1:
+            raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        sender = entity(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        receiver = entity(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        if transfer.serialNumber in serial_nos:
+            raise Refused("INVALID_ACCOUNT_AMOUNTS")
+        if sender == receiver:
+            raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        serial_nos.add(transfer.serialNumber)
+
+
+def hbar_of(content) -> Counter:
+    """What a transfer gives to each account, in tinybars, before custom fees; below zero where it takes."""
+    given = Counter()
+    for amount in content.transfers.accountAmounts:
+        given[entity(amount.accountID, "INVALID_ACCOUNT_ID")] += amount.amount
+    return given
+
+
+def nfts_of(content) -> list[NftTransfer]:
+    return [
+        NftTransfer(
+            entity(transfers.token, "INVALID_TOKEN_ID"),
+            transfer.serialNumber,
+            entity(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
+            entity(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
+            transfer.is_approval,
+        )
+        for transfers in content.tokenTransfers
+        for transfer in transfers.nftTransfers
+    ]
+
+
+def transfer(execution: Execution, content) -> None:
+    given, nfts = hbar_of(content), nfts_of(content)
+    _require_signatures(execution, content, given, nfts)
+    _require_few(content, nfts)
+    _require_possible(content, given, nfts)
+    hbar = _with_custom_fees(execution, given, nfts)
+    for nft in nfts:
+        if queries.get_deleted_token(execution.db, nft.token):
+            raise Refused("TOKEN_WAS_DELETED")
+        if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
+            execution.charge_further(fees.association())
+    execution.move(hbar)
+    for nft in nfts:
+        _move(execution, nft)
+
+
+def _require_signatures(execution: Execution, content, given: Counter, nfts) -> None:
+    for amount in content.transfers.accountAmounts:
+        if amount.amount < 0 and not amount.is_approval:
+            execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
+    for nft in nfts:
+        if not nft.is_approval:
+            execution.require_signature(nft.sender)
+        if custom_fees.may_owe_fallback(nft, given):
+            execution.require_signature(nft.receiver)
+
+
+def _require_few(content, nfts) -> None:
+    if len(content.transfers.accountAmounts) > MAX_HBAR_TRANSFERS:
+        raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    if len(nfts) > MAX_NFT_TRANSFERS:
+        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+
+
+def _require_possible(content, given: Counter, nfts) -> None:
+    receivers = {nft.receiver for nft in nfts} | {to for to, amount in given.items() if amount > 0}
+    if accounts.FEE_COLLECTOR in receivers:
+        raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
+    amounts = content.transfers.accountAmounts
+    if any(amount.amount < 0 and amount.is_approval for amount in amounts):
+        # There are no allowances of HBAR here.
+        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    if any(transfers.transfers for transfers in content.tokenTransfers):
+        # All tokens of the sandbox are NFTs.
+        raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+
+
+def _with_custom_fees(execution: Execution, given: Counter, nfts) -> Counter:
+    """What changes by account, royalties included."""
+    assessed = custom_fees.assess(nfts, given)
+    taken = Counter()
+    for fee in assessed:
+        taken[fee.payer] -= fee.amount
+        taken[fee.collector] += fee.amount
+    for account_id, amount in taken.items():
+        after = accounts.balance(execution.db, account_id) + given[account_id] + amount
+        if amount < 0 and after < 0:
+            raise Refused("INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE")
+    if assessed and len(taken) + len(given) + len(nfts) > MAX_BALANCE_CHANGES:
+        raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
+    execution.effects.assessed_fees.extend(assessed)
+    total = Counter(given)
+    total.update(taken)
+    return total
+
+
+def _move(execution: Execution, transfer: NftTransfer) -> None:
+    db, now = execution.db, execution.now
+    nft = queries.get_nft(db, transfer.token, transfer.serial_no)
+    if nft is None:
+        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    if transfer.is_approval:
+        allowances.require_spender(db, nft, transfer.sender, execution.payer)
+    if nft["owner"] != transfer.sender:
+        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    queries.mark_owner(db, transfer.token, transfer.serial_no, transfer.receiver, now)
+    history.write_moved(db, execution.id, now, "CRYPTOTRANSFER", transfer)
+    execution.effects.nft_transfers.append(transfer)
