@@ -2,6 +2,8 @@
 
 import pytest
 
+from marketplace.sandbox import queries
+from marketplace.store.database import write
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, approval, association, minting, move, transfer
@@ -114,6 +116,7 @@ FAILURES = {
     "SPENDER_DOES_NOT_HAVE_ALLOWANCE": lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE, True)]),
     "SPENDER_ACCOUNT_SAME_AS_OWNER": lambda: approval(ALICE, spender=ALICE),
     "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON": lambda: fungible(ALICE),
+    "TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED": lambda: transfer(ALICE, {ALICE: -1, FEES: 1}),
     "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED": lambda: transfer(
         ALICE, {ALICE: -10} | {f"0.0.{number}": 1 for number in range(3000, 3010)}
     ),
@@ -266,6 +269,15 @@ def test_a_listing_is_paid_by_the_seller(client, ledger, nft, balance):
 def test_a_sale_elsewhere_costs_nothing(client, ledger, minted, balance):
     ledger.hand_over(NFT, BOB)
     assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
+
+
+def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
+    submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
+    with ledger.sandbox.app_context(), write() as db:
+        queries.mark_balance(db, BOB, EDGE - 5)
+    results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
+    assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
+    assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)
 
 
 def test_balances_are_paged(submit, get):

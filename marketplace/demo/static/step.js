@@ -29,7 +29,7 @@ export class Step {
   }
 
   show(...made) {
-    this.calls.append(...made.map((one) => exchange(one)));
+    this.calls.append(...made.map((one) => exchange(one, made.length > 1 ? { open: false } : {})));
   }
 
   succeed(...sentence) {
