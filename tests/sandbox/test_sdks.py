@@ -1,6 +1,7 @@
 """The programs of examples/sdk, each with its Hedera SDK as it is, beside the service as it is served.
 
-Needs node and the packages of examples/sdk/javascript, and a JDK with the SDK's jar: make sdks installs them.
+The browser's is in tests/demo/browser/test_sdk.py. Needs node and the packages of examples/sdk/javascript, and
+a JDK with the SDK's jar: make sdks installs them.
 """
 
 import os
@@ -10,16 +11,9 @@ import subprocess
 import sys
 
 import pytest
-from playwright.sync_api import expect
-from werkzeug.middleware.shared_data import SharedDataMiddleware
-from werkzeug.wrappers import Response
 
-from tests.demo.browser.conftest import PATIENCE_MS, browser, needs_chromium
-from tests.network import serve as serve_files
 from tests.sandbox.test_node import port_of
 from tests.serving import ROOT, serve
-
-__all__ = ["browser"]
 
 FOLDER = ROOT / "examples/sdk"
 JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
@@ -105,33 +99,3 @@ def test_python(run):
 @needs_java
 def test_java(run):
     assert_sold(run("java", "-cp", str(JAR), str(JAVA / "Sell.java")))
-
-
-@pytest.fixture(scope="module")
-def page(tmp_path_factory):
-    """The address of the page, bundled and served by somebody else."""
-    folder = tmp_path_factory.mktemp("page")
-    command = ["npm", "run", "--silent", "browser", "--", f"--outdir={folder}/bundled"]
-    subprocess.run(command, cwd=JAVASCRIPT, capture_output=True, check=True, timeout=SECONDS)
-    shutil.copy(JAVASCRIPT / "browser.html", folder)
-    with serve_files(SharedDataMiddleware(Response(status=404), {"/": str(folder)})) as url:
-        yield f"{url}/browser.html"
-
-
-@needs_javascript
-@needs_chromium
-def test_a_browser(market, page, browser):
-    tab = browser.new_page()
-    problems = []
-    tab.on("pageerror", lambda error: problems.append(str(error)))
-    tab.goto(page)
-    tab.get_by_label("The service").fill(market.url)
-    tab.get_by_label("Access token").fill(market.token)
-    tab.get_by_role("button").click()
-    told = tab.locator("output")
-    expect(told).to_contain_text(re.compile(r"Buyer has .*|Error"), timeout=4 * PATIENCE_MS)
-    *lines, last = told.text_content().strip().splitlines()
-    assert last == "Done", lines
-    assert_sold(lines)
-    assert problems == []
-    tab.close()

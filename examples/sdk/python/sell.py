@@ -62,7 +62,9 @@ class Account:
     def tell(self, what, receipt):
         record = TransactionRecordQuery(receipt.transaction_id).execute(self.client)
         status = ResponseCode(receipt.status).name
-        print(f"{what}: {status}, {record.transaction_fee} tinybars of fees, {receipt.transaction_id}")
+        print(
+            f"{what}: {status}, {record.transaction_fee} tinybars of fees, {receipt.transaction_id}"
+        )
         return receipt
 
 
@@ -93,8 +95,12 @@ wait_for(False)
 print("Not in the order book any more")
 
 # A listing of one's own making: whom it lets spend the NFT, and its memo, are all there is to it.
-listing = AccountAllowanceApproveTransaction().approve_token_nft_allowance(nft_id, seller.id, MARKETPLACE)
-memo = f"Listing NFT with {nft['tokenId']} and Serial Number {nft['serialNo']} for 199 HBAR on my desk"
+listing = AccountAllowanceApproveTransaction().approve_token_nft_allowance(
+    nft_id, seller.id, MARKETPLACE
+)
+memo = (
+    f"Listing NFT with {nft['tokenId']} and Serial Number {nft['serialNo']} for 199 HBAR on my desk"
+)
 seller.execute("Listed again", listing.set_transaction_memo(memo))
 print(f"In the order book for {wait_for(True)['listingPrice']} HBAR")
 

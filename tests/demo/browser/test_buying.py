@@ -120,7 +120,9 @@ def test_another_price_is_shown_and_asked_again(offer, desk):
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
     visitor.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")
-    expect(step(steps(page), "look").locator(".ticket")).to_contain_text("0.0.1004, the buyer: 250 HBAR")
+    expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
+        "0.0.1004, the buyer: 250 HBAR"
+    )
 
 
 def test_what_was_withdrawn_is_said(offer, desk):
