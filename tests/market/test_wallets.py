@@ -9,10 +9,12 @@ import shutil
 import subprocess
 
 import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from marketplace.ids import TransactionId
+from marketplace.market.transactions import build_purchase, write_signed
 from tests import lives
-from tests.conftest import ALICE, TOKEN
+from tests.conftest import ALICE, BOB, TOKEN
 from tests.serving import ROOT
 
 FOLDER = ROOT / "tests/javascript"
@@ -134,7 +136,7 @@ def test_a_javascript_wallet_signs_a_listing(client, nft, ledger, key_type):
     read = wallet(prepared["byteArray"], key_type)
     signed, transaction_id = read.pop("signed"), read.pop("transactionId")
     assert read == {
-        "isApproval": True,
+        "kind": "listing",
         "isFrozen": True,
         "nodes": ["0.0.3"],
         "memo": f"Listing NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace",
@@ -154,6 +156,88 @@ def test_a_javascript_wallet_signs_a_listing(client, nft, ledger, key_type):
     reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
     assert reported.json == {"result": "OK"}
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
+
+
+@pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])
+def test_a_javascript_wallet_signs_a_withdrawal(client, nft, ledger, lister, key_type):
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    ledger.hand_over(nft, BOB)
+    ledger.approve(nft, BOB, "0.0.9001", f"Listing NFT with {TOKEN} and Serial Number 7 for 5 HBAR")
+    prepared = client.post("/v1/delist/extwallet", json=keys).json
+    read = wallet(prepared["byteArray"], key_type)
+    signed, transaction_id = read.pop("signed"), read.pop("transactionId")
+    assert read == {
+        "kind": "withdrawal",
+        "isFrozen": True,
+        "nodes": ["0.0.3"],
+        "memo": f"Delisting NFT with {TOKEN} and Serial Number 7 on NFT Marketplace",
+        "maxFee": "5 ℏ",
+        "validSeconds": 180,
+        "token": TOKEN,
+        "serials": ["7"],
+        "owner": BOB,
+        "sameBytes": True,
+        "sameBody": True,
+    }
+    assert TransactionId.parse(transaction_id).account_id == BOB
+    assert signed
+
+
+@pytest.mark.parametrize("key_type", ["ED25519", "ECDSA"])
+def test_a_javascript_wallet_buys(client, nft, lister, buy, key_type):
+    lister(nft)
+    read = wallet(buy().json["byteArray"], key_type)
+    signed, transaction_id = read.pop("signed"), read.pop("transactionId")
+    assert read == {
+        "kind": "purchase",
+        "isFrozen": True,
+        "nodes": ["0.0.3"],
+        "memo": f"Buying NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace",
+        "maxFee": "0.5 ℏ",
+        "validSeconds": 60,
+        "payments": {ALICE: "25000000000", BOB: "-25000000000"},
+        "nfts": [[TOKEN, "7", ALICE, BOB, True]],
+        "sameBytes": True,
+        "sameBody": True,
+    }
+    receipt = client.post("/sandbox/transactions", json={"transaction": signed}).json
+    assert receipt == {"transactionId": transaction_id, "result": "SUCCESS"}
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
+    assert reported.json == {"result": "OK"}
+
+
+@pytest.mark.parametrize("signer_type", ["ED25519", "ECDSA"])
+@pytest.mark.parametrize(
+    ("price", "basis_points", "seller", "buyer"),
+    [
+        (250, 250, "0.0.1001", "0.0.1002"),
+        (50_000_000_000, 5000, "0.0.99999", "0.0.5"),
+        (1, 0, "1.2.3", f"0.0.{2**63 - 1}"),
+        (1, 1, "0.0.9002", "0.0.900"),
+    ],
+)
+def test_javascript_encodes_a_purchase_as_we_do(signer_type, price, basis_points, seller, buyer):
+    key = getattr(PrivateKey, f"generate_{signer_type.lower()}")()
+    body = build_purchase(
+        transaction_id=TransactionId("0.0.9001", 1_790_000_000, 0),
+        token="0.0.5005",
+        serial_no=2**63 - 1,
+        seller=seller,
+        buyer=buyer,
+        price=price,
+        fee_basis_points=basis_points,
+        node_account_id="0.0.3",
+        memo="für 5",
+        max_fee_tinybars=50_000_000,
+        valid_seconds=60,
+    )
+    content = write_signed(body, key.public_key().to_bytes_raw(), key.sign(body))
+    read = wallet(base64.b64encode(content).decode(), "ED25519")
+    assert (read["sameBytes"], read["sameBody"]) == (True, True)
+    amounts = [int(amount) for amount in read["payments"].values()]
+    assert sum(amounts) == 0
+    assert int(read["payments"][buyer]) == -price * 100_000_000
 
 
 @pytest.mark.parametrize("is_named", [True, False])
