@@ -1,4 +1,4 @@
-"""List, withdraw and buy an NFT with clients that were generated from the two documents: market and sandbox."""
+"""List, withdraw and buy an NFT with clients that were generated from our two documents."""
 
 import json
 import sys
