@@ -27,10 +27,10 @@ from marketplace.api import (
     waiting,
     wire,
 )
-from marketplace.api.blueprint import Api
+from marketplace.api.document import Api
 from marketplace.market import signer
 from marketplace.operator import command
-from marketplace.sandbox import wallet
+from marketplace.sandbox import access, wallet
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -62,13 +62,7 @@ def create_app(
         app = Flask("marketplace")
         app.url_map.merge_slashes = False
         app.config.update(settings.load(overrides, os.environ))
-        app.config.update(
-            MAX_CONTENT_LENGTH=MAX_BODY_BYTES,
-            API_TITLE=app.config["NAME"],
-            API_VERSION=__version__,
-            OPENAPI_VERSION="3.0.3",
-            API_SPEC_OPTIONS={"info": {"description": DESCRIPTION}},
-        )
+        app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
         app.json.sort_keys = False
         is_sandbox = app.config["NETWORK"] == "sandbox"
 
@@ -86,13 +80,16 @@ def create_app(
         metrics.init_app(app)
 
         prefix = app.config["API_PREFIX"]
-        api = Api(app, prefix)
+        api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
         for module in (nfts, users, orderbook, listings):
             api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
         for module in (status, metrics):
             api.register_blueprint(module.blp)
         app.register_blueprint(media.blp)
-        reference.init_app(app, is_home=not is_sandbox)
+        if is_sandbox:
+            reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
+        else:
+            reference.init_app(app)
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)

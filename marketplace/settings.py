@@ -185,6 +185,15 @@ def parse_rate(value: str) -> str:
     return value
 
 
+def _port(value: str) -> int | None:
+    """A port, 0 for any that is free, or None for none."""
+    if value == "off":
+        return None
+    if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
+        raise ValueError("is not a port (50211), 0 for any free one, or off")
+    return int(value)
+
+
 def _counters(value: str) -> str:
     try:
         parts = urlsplit(value)
@@ -245,12 +254,14 @@ SETTINGS = {
     "API_PREFIX": Setting(_prefix, ""),
     "DATABASE_URL": Setting(_database, "sqlite:///instance/marketplace.db"),
     "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
+    "GRPC_PORT": Setting(_port, lambda s: "50211" if s["NETWORK"] == "sandbox" else "off"),
     "MEDIA_URL": Setting(_store, "file:instance/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
     "NAME": Setting(_text, "NFT Marketplace"),
     "WALLETS": Setting(_wallets, "extwallet"),
-    "CORS_ORIGINS": Setting(_origins, ""),
+    # A dApp under development is at another port; it needs a token, which no cookie gives it.
+    "CORS_ORIGINS": Setting(_origins, lambda s: "*" if s["NETWORK"] == "sandbox" else ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
     "METRICS_DIR": Setting(_path, lambda s: _beside_database(s, ".metrics")),

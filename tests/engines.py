@@ -78,6 +78,16 @@ def connect(url):
     return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))
 
 
+# Of nft, since version 6.
+NEW_INDEXES = (
+    "nft_in_collection_by_listing_date",
+    "nft_by_price",
+    "nft_by_price_descending",
+    "nft_in_collection_by_price",
+    "nft_in_collection_by_price_descending",
+)
+
+
 def make_version_3(db):
     """Make tables of today those of version 3, as far as an upgrade from it minds."""
     db.execute("DELETE FROM prepared_transaction WHERE kind <> 'listing'")
@@ -86,5 +96,7 @@ def make_version_3(db):
     db.execute("DROP TABLE prepared_transaction")
     db.execute("ALTER TABLE access_token DROP COLUMN rate")
     db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
+    for index in NEW_INDEXES:
+        db.execute(f"DROP INDEX {index}")
     sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"
     db.execute(sql, {"value": b"3"})

@@ -42,6 +42,7 @@ from marketplace.sandbox import queries as ledger_queries
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
+from tests.audit import find_sales
 from tests.engines import database_url
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
@@ -56,7 +57,14 @@ LEDGER_TABLES = (
 STEPS = {
     "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_anew": 2,
     "alter": 2, "list_by_other_means": 1, "report": 5, "sell": 3, "approve": 2, "withdraw": 2, "forge": 1,
-    "schedule": 1, "update": 2, "delete": 0.3, "sync": 3, "rebuild": 0.5,
+    "schedule": 1, "update": 2, "delete": 0.3, "sync": 3, "rebuild": 0.5, "prepare_withdrawal": 2,
+    "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5, "report_trade": 3,
+}  # fmt: skip
+# The same in a story of traders: an NFT is listed, again and again, and bought by whoever asks.
+TRADES = {
+    "list_by_other_means": 9, "prepare": 1, "sign": 2, "prepare_withdrawal": 2, "sign_withdrawal": 2,
+    "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
+    "sync": 1,
 }  # fmt: skip
 
 
@@ -85,9 +93,16 @@ class Step(NamedTuple):
 def draw(seed: str) -> list[Step]:
     """Draw a story. The first steps make sure that something can happen."""
     dice = random.Random(f"story {seed}")
-    names = dice.choices(list(STEPS), STEPS.values(), k=dice.randint(4, 24))
-    start = ["add", "prepare"] if dice.random() < 0.9 else []
-    return [Step(name, dice.randrange(10**6)) for name in start + names]
+    is_trade = dice.random() < 0.4
+    steps = TRADES if is_trade else STEPS
+    names = dice.choices(list(steps), steps.values(), k=dice.randint(4, 24))
+    if is_trade:
+        start = [Step("add", position) for position in range(len(NFTS))]
+        start += [Step("list_by_other_means", dice.randrange(10**6)) for _ in NFTS]
+    else:
+        names = ["add", "prepare"] * (dice.random() < 0.9) + names
+        start = []
+    return start + [Step(name, dice.randrange(10**6)) for name in names]
 
 
 @dataclass
@@ -100,11 +115,11 @@ class Life:
 
 
 class Handed(NamedTuple):
-    """A transaction that the service handed out."""
+    """A transaction that the service handed out: a listing, or with no price a withdrawal or a purchase."""
 
     nft: tuple[str, int]
     account_id: str
-    price: int
+    price: int | None
     content: bytes
 
 
@@ -293,8 +308,11 @@ class Story:
     def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
         self.world, self.steps = world, steps
         self.weather = Weather(seed)
+        self.weather_was = self.weather.force
         self.lives = {nft: Life(ACCOUNTS[0]) for nft in NFTS}
         self.handed: list[Handed] = []
+        self.withdrawals: list[Handed] = []
+        self.purchases: list[Handed] = []
         self.dice = random.Random(f"play {seed}")
 
     def play(self) -> None:
@@ -387,6 +405,23 @@ class Story:
         body.cryptoDeleteAllowance.nftAllowances.append(removed)
         self.list_(nft, None, self.submit(body, owner))
 
+    def sign_withdrawal(self, step: Step) -> None:
+        if self.withdrawals:
+            handed = step.choose(self.withdrawals)
+            moment = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_(handed.nft, None, moment)
+
+    def sign_purchase(self, step: Step) -> None:
+        """The buyer signs what the marketplace has signed; now and then he does not."""
+        if self.purchases:
+            handed = step.choose(self.purchases)
+            content = handed.content
+            if step.number % 7:
+                content = wallet.sign(handed.account_id, content)
+            if self.submit_signed(content) is not None:
+                self.lives[handed.nft].owner = handed.account_id
+                self.lives[handed.nft].listing = None
+
     def forge(self, step: Step) -> None:
         """Who pays for an approval writes its memo; the owner has only signed that it is approved."""
         nft = step.choose(NFTS)
@@ -434,7 +469,7 @@ class Story:
     def post(self, path: str, nft, account_id: str, **fields):
         body = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]} | fields
         response = self.world.client.post(f"/v1/{path}", json=body)
-        if response.status_code not in (200, 202, 404, 409, 502, 503):
+        if response.status_code not in (200, 202, 404, 409, 429, 502, 503):
             raise Mismatch(f"{path} answered {response.status_code}: {response.text}")
         return response
 
@@ -447,6 +482,39 @@ class Story:
         if answer.status_code == 200:
             content = base64.b64decode(answer.json["byteArray"])
             self.handed.append(Handed(nft, account_id, step.price, content))
+
+    def prepare_withdrawal(self, step: Step) -> None:
+        nft = self.choose_listed(step)
+        account_id = self.lives[nft].owner
+        answer = self.post("delist/extwallet", nft, account_id)
+        self.keep(self.withdrawals, nft, account_id, answer)
+
+    def prepare_purchase(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        account_id = (
+            ACCOUNTS[step.number // 5 % 2] if step.number % 6 else self.other_than_owner(nft)
+        )
+        answer = self.post("buy/extwallet", nft, account_id)
+        self.keep(self.purchases, nft, account_id, answer)
+
+    def choose_listed(self, step: Step):
+        """One that is listed, if there is one: of what is not, little is to be seen."""
+        return step.choose([nft for nft in NFTS if self.lives[nft].listing] or NFTS)
+
+    def other_than_owner(self, nft) -> str:
+        return next(one for one in ACCOUNTS if one != self.lives[nft].owner)
+
+    def keep(self, handed: list[Handed], nft, account_id: str, answer) -> None:
+        if answer.status_code == 200:
+            content = base64.b64decode(answer.json["byteArray"])
+            handed.append(Handed(nft, account_id, None, content))
+
+    def report_trade(self, step: Step) -> None:
+        trades = self.withdrawals + self.purchases
+        if trades:
+            handed = step.choose(trades)
+            fields = {"transactionId": str(id_of(handed.content))} if step.number % 5 else {}
+            self.post("comingsoon", handed.nft, handed.account_id, **fields)
 
     def prepare_long_ago(self, step: Step) -> None:
         nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
@@ -488,6 +556,8 @@ class Story:
             if again.keys() - {watcher.Done.SELLERS, watcher.Done.INCOMPLETE}:
                 raise Mismatch(f"the next round still found something: {watcher.summary(again)}")
         self.compare_reports()
+        self.compare_trades()
+        self.audit()
         if self.dice.random() < 0.25:
             with self.world.rebuilt.app_context():
                 for token in sorted({token for token, _ in NFTS}):
@@ -526,6 +596,8 @@ class Story:
     def compare_reports(self) -> None:
         """What stands is OK to whoever reports the transaction that listed it, and again and again."""
         for nft, life in self.lives.items():
+            if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
+                continue  # a report without an id may be about that
             told = life.listing and self.post("comingsoon", nft, life.owner).status_code
             if told not in (None, 200, 202) and self.is_stored(nft):
                 raise Mismatch(f"{nft} is listed; a report without an id is told {told}")
@@ -543,6 +615,39 @@ class Story:
                     raise Mismatch(f"{handed.nft}: a report under a clear sky failed")
                 if stands and self.listed_at(handed) == life.listing[1] and status != 200:
                     raise Mismatch(f"{handed.nft} is listed by what was reported: {status}")
+
+    def compare_trades(self) -> None:
+        """A withdrawal or purchase that succeeded is OK to whoever reports it, as long as it stands."""
+        for handed in self.withdrawals + self.purchases:
+            life, is_purchase = self.lives[handed.nft], handed in self.purchases
+            fields = {"transactionId": str(id_of(handed.content))}
+            told = self.post("comingsoon", handed.nft, handed.account_id, **fields)
+            result = self.result_of(handed)
+            is_listed = life.listing is not None and life.owner == handed.account_id
+            expected = (
+                (200,) if result == "SUCCESS" and (is_purchase or not is_listed)
+                else (200, 409) if not is_purchase and not is_listed and result
+                else (409,) if result
+                else (202,) if is_purchase or is_listed else (200,)
+            )  # fmt: skip
+            if told.status_code not in expected:
+                raise Mismatch(f"{handed[:2]}, {result}: a report is told {told.text}")
+
+    def result_of(self, handed: Handed) -> str | None:
+        """The ledger's own result of what was handed out; None where it was never submitted."""
+        with self.world.ledger.app_context():
+            rows = ledger_queries.list_transactions(read(), id_of(handed.content).dashed)
+        results = {json.loads(row["document"])["result"] for row in rows}
+        return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
+
+    def audit(self) -> None:
+        """Whatever the marketplace moved was paid for; where no replica lagged, with a price of that time."""
+        lag = times.now() if self.weather_was else 0
+        faults = [
+            sale.fault for sale in find_sales(self.world.ledger, MARKET, lag=lag) if sale.fault
+        ]
+        if faults:
+            raise Mismatch("; ".join(faults))
 
     def is_stored(self, nft) -> bool:
         with self.world.app.app_context():

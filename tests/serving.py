@@ -25,6 +25,8 @@ def environment(**settings):
     """The environment with these settings, and no others of ours."""
     environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
     environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
+    # The sandbox's node takes a moment to begin, and a port: it is begun where it is asked for.
+    settings = {"GRPC_PORT": "off"} | settings
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 

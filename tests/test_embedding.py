@@ -54,7 +54,9 @@ def test_its_links_keep_the_prefix(host):
     doc = host.get(f"/market/v1/nft/{TOKEN}/7").json
     assert doc["imageUrl"].startswith("https://shop.example/market/media/")
     assert doc["originalImageUrl"].startswith("https://shop.example/market/sandbox/ipfs/")
-    assert host.get("/market/openapi.json").json["servers"] == [{"url": "/market"}]
+    assert host.get("/market/openapi.json").json["servers"] == [
+        {"url": "https://shop.example/market"}
+    ]
     assert 'href="/market/demo/list"' in host.get("/market/").text
     assert 'data-document="/market/openapi.json"' in host.get("/market/reference").text
 

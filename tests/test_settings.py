@@ -20,6 +20,13 @@ def test_the_defaults_serve_the_sandbox():
     assert loaded["MAX_TRANSACTION_FEE"] == 500_000_000
 
 
+def test_the_node_is_the_sandboxs():
+    assert load({}, {})["GRPC_PORT"] == 50211
+    assert load({"GRPC_PORT": "0"}, {})["GRPC_PORT"] == 0
+    assert load({"GRPC_PORT": "off"}, {})["GRPC_PORT"] is None
+    assert load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})["GRPC_PORT"] is None
+
+
 def test_limits_are_of_the_real_networks():
     assert (load({}, {})["WRITE_LIMIT"], load({}, {})["FAILED_LIMIT"]) == ("off", "off")
     real = load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})
@@ -52,6 +59,10 @@ def test_a_real_network_needs_an_account(network):
         ("ACCOUNT_ID", "0.0.5\n"),
         ("NAME", ""),
         ("NAME", "a\0b"),
+        ("GRPC_PORT", ""),
+        ("GRPC_PORT", "65536"),
+        ("GRPC_PORT", "none"),
+        ("GRPC_PORT", "127.0.0.1:50211"),
         ("WALLETS", ""),
         ("WALLETS", "a/b"),
         ("USER_LIMIT_MAX", "0"),

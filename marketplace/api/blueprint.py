@@ -1,42 +1,17 @@
-"""flask-smorest, bent to our contract: strict bodies, validated paths, one error shape, one document."""
+"""flask-smorest's blueprint, bent to our contract: strict bodies, validated paths, one error shape."""
 
 import json
 from functools import wraps
 
 import flask_smorest
-from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, current_app, request
+from flask import current_app, request
 from marshmallow import ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
 from marketplace.api import refusals, wire
-from marketplace.api.schemas import ErrorSchema, RequestSchema
-
-# What any request with a token, or with a body, may be answered with, by the response's name.
-SHARED_RESPONSES = {
-    "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
-    "ScopeMissing": (
-        403,
-        "The access token lacks the scope: read for GET, write for POST, metrics for /metrics",
-    ),
-    "LimitExceeded": (
-        429,
-        "Too many writes of the access token or the address, or failures to authenticate: try again later",
-    ),
-    "RequestNotJson": (400, "The body is not JSON"),
-    "RequestTooLarge": (413, "The body is too large"),
-    "ContentTypeNotJson": (415, "The body is not declared as application/json"),
-    "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
-    "Unavailable": (503, "The ledger or the database did not answer: try again"),
-}
-HEADERS = {
-    401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
-    403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
-    429: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
-    503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
-}
+from marketplace.api.schemas import ApiErrorSchema
 
 
 class Parser(FlaskParser):
@@ -109,10 +84,16 @@ class Blueprint(flask_smorest.Blueprint):
     def alt_response(self, *args, **documentation):
         return _only_documenting(super().alt_response(*args, **documentation))
 
+    def arguments(self, *arguments, **options):
+        """Validate what a request brings; what is wrong with a field is told in the one shape."""
+        validate = super().arguments(*arguments, **options)
+        document = self.doc(responses={422: "FieldInvalid"})
+        return lambda view: document(validate(view))
+
     def path(self, schema):
         """Validate the path's own parameters, and pass them on by inside name."""
         schema = schema()
-        document = _only_documenting(super().arguments(schema, location="path"))
+        document = _only_documenting(self.arguments(schema, location="path"))
         # One by one: half of what schema.load() costs, which is for telling all that is wrong.
         parameters = [(n, f.data_key or n, f.deserialize) for n, f in schema.fields.items()]
 
@@ -134,11 +115,34 @@ class Blueprint(flask_smorest.Blueprint):
 
     def query(self, schema):
         """Validate the query's parameters, and pass them on by inside name."""
-        return super().arguments(schema(), location="query", as_kwargs=True)
+        schema = schema()
+        validate = self.arguments(schema, location="query", as_kwargs=True)
+        unasked = schema.load({})
+
+        def decorator(view):
+            with_query = validate(view)
+
+            @wraps(with_query)
+            def with_inside_names(**path):
+                # Nothing asked for is nothing to validate: mostly so, and it would take a tenth of the time.
+                if request.query_string:
+                    return with_query(**path)
+                return view(**path, **unasked)
+
+            return with_inside_names
+
+        return decorator
 
     def body(self, schema):
-        """Validate the JSON body, and pass its fields on by inside name."""
-        validate = super().arguments(schema(), as_kwargs=True)
+        """Validate the JSON body, and pass its fields on by inside name.
+
+        The document's example has what is required: the rest may only make sense at some moment.
+        """
+        schema = schema()
+        example = {
+            f.data_key or n: f.metadata["example"] for n, f in schema.fields.items() if f.required
+        }
+        validate = self.arguments(schema, as_kwargs=True, example=example)
         document = self.doc(
             responses={
                 400: "RequestNotJson",
@@ -176,49 +180,7 @@ class Blueprint(flask_smorest.Blueprint):
         """Document an error of a view, in the one shape."""
         return self.alt_response(
             status,
-            schema=ErrorSchema,
+            schema=ApiErrorSchema,
             description=description,
             example=refusals.body(status, description),
         )
-
-
-def _name_schema(schema):
-    """Name a schema in the document: Nft, Error; AddRequest, as clients make a class of it."""
-    name = resolver(schema)
-    is_request = issubclass(schema if isinstance(schema, type) else type(schema), RequestSchema)
-    return f"{name}Request" if is_request else name
-
-
-class Api(flask_smorest.Api):
-    """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors."""
-
-    ERROR_SCHEMA = ErrorSchema
-    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
-
-    def __init__(self, app: Flask, prefix: str = "") -> None:
-        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
-        super().__init__(app, spec_kwargs={"marshmallow_plugin": plugin})
-        refusals.init_app(app)
-        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show_document)
-        components = self.spec.components
-        components.security_scheme("bearerToken", {"type": "http", "scheme": "bearer"})
-        not_modified = {
-            "description": "If-None-Match holds the ETag of this answer: nothing has changed"
-        }
-        components.response("NotModified", not_modified, lazy=True)
-        for name, (status, description) in SHARED_RESPONSES.items():
-            content = {"schema": ErrorSchema, "example": refusals.body(status, description)}
-            response = {
-                "description": description,
-                "headers": HEADERS.get(status, {}),
-                "content": {"application/json": content},
-            }
-            components.response(name, response, lazy=True)
-
-    def show_document(self):
-        """The OpenAPI document, for where the service is mounted."""
-        document = self.spec.to_dict() | {"servers": [{"url": request.script_root or "/"}]}
-        for path in document["paths"].values():
-            path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
-        document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
-        return current_app.json.response(document)

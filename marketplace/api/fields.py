@@ -6,9 +6,9 @@ from collections.abc import Callable
 from flask import Flask, current_app
 from marshmallow import fields
 
-from marketplace.api.paging import Position
+from marketplace.api.paging import NEWEST, Position
 from marketplace.errors import shown
-from marketplace.ids import ENTITY_ID, TRANSACTION_ID, TransactionId, is_entity_id
+from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 
@@ -38,7 +38,7 @@ class EntityId(Strict, fields.String):
 
     def __init__(self, description, example, **kwargs):
         metadata = described(description, example, pattern=f"^{ENTITY_ID}$")
-        super().__init__(required=True, metadata=metadata, **kwargs)
+        super().__init__(metadata=metadata, **{"required": True} | kwargs)
 
     def _deserialize(self, value, attr, data, **kwargs):
         if not isinstance(value, str) or not is_entity_id(value):
@@ -50,19 +50,22 @@ class WholeNumber(Strict, fields.Integer):
     """A JSON integer within bounds: not "1", 1.0 or true."""
 
     def __init__(self, description, example, *, low, high, **kwargs):
-        metadata = described(description, example, minimum=low, maximum=high, format="int64")
+        metadata = described(description, example, minimum=low, format="int64")
+        if high < MAX_INT64:  # which the format says, and JavaScript would round
+            metadata["maximum"] = high
         super().__init__(metadata=metadata, **kwargs)
+        self.low, self.high = low, high
 
     @property
     def expected(self):
-        return f"a whole number from {self.metadata['minimum']} to {self.maximum}"
+        return f"a whole number from {self.low} to {self.maximum}"
 
     @property
     def maximum(self):
-        return self.metadata["maximum"]
+        return self.high
 
     def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not self.metadata["minimum"] <= value <= self.maximum:
+        if type(value) is not int or not self.low <= value <= self.maximum:
             self.refuse(value)
         return value
 
@@ -83,6 +86,19 @@ class UserLimit(Digits):
     def maximum(self):
         return current_app.config["USER_LIMIT_MAX"]
 
+    def by_settings(self, settings):
+        """What the document says of it."""
+        return {"maximum": settings["USER_LIMIT_MAX"]}
+
+
+class WalletName(fields.String):
+    """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
+
+    def by_settings(self, settings):
+        """What the document says of it."""
+        wallets = settings["WALLETS"]
+        return {"enum": [*wallets], "example": wallets[0]}
+
 
 class TransactionIdField(Strict, fields.String):
     """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""
@@ -100,14 +116,34 @@ class TransactionIdField(Strict, fields.String):
         return str(parsed)
 
 
+class Choice(Strict, fields.String):
+    """One of a few words."""
+
+    def __init__(self, description, choices, **kwargs):
+        *others, last = self.choices = choices
+        self.expected = f"{', '.join(others)} or {last}"
+        metadata = described(description, choices[0], enum=list(choices))
+        super().__init__(metadata=metadata, **kwargs)
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if value not in self.choices:
+            self.refuse(value)
+        return value
+
+
 class PagePosition(Strict, fields.String):
     """Where a page begins: what a Link header said."""
 
     expected = "a page token from this list's own Link header"
 
+    def __init__(self, *, orders=(NEWEST,), **kwargs):
+        """``orders``: in which the list can be."""
+        self.orders = orders
+        super().__init__(**kwargs)
+
     def _deserialize(self, value, attr, data, **kwargs):
         position = Position.parse(value)
-        if position is None:
+        if position is None or position.order not in self.orders:
             self.refuse(value)
         return position
 

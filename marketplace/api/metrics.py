@@ -157,7 +157,10 @@ def believing_scrapers(view: Callable) -> Callable:
 )
 @Blueprint.doc(responses={503: "Unavailable"})
 def show_metrics():
-    """Show what was counted, for Prometheus"""
+    """Show what was counted, for Prometheus
+
+    By all processes of this machine, and what the database holds. Asks for a token of the scope `metrics`.
+    """
     registry = CollectorRegistry()
     registry.register(_Found())
     return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)

@@ -6,7 +6,7 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import look
 from marketplace.api.schemas import (
-    AddSchema,
+    AddNftSchema,
     CollectionPathSchema,
     NftPathSchema,
     NftSchema,
@@ -28,7 +28,11 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.rows(NftSchema(), description="The NFT record")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 def get_nft(token, serial_no):
-    """Get one NFT"""
+    """Get one NFT
+
+    As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
+    The ledger is not asked. One that is not stored is a 404: add it first.
+    """
     nft = look(queries.get_nft, token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
@@ -59,7 +63,7 @@ def _read_on(db, token: str, rows: list) -> Iterator[list]:
 
 @blp.post("/add")
 @require_scope("write")
-@blp.body(AddSchema)
+@blp.body(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
 @blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
 def add_nft(account_id, token, serial_no):

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from flask import request, url_for
 from werkzeug.urls import iri_to_uri
 
-from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.ids import MAX_HBAR, MAX_INT64, is_entity_id
 
 MAX_TOKEN_LENGTH = 300  # characters: longer than that of the longest ids
 LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
@@ -25,12 +25,32 @@ LINK_HEADER = {
 }
 
 
+NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
+# What a list is ordered by, of a row: ever greater ones, of dates ever smaller ones.
+KEYS = {
+    NEWEST: lambda row: row["listed_order"],
+    CHEAPEST: lambda row: row["listing_price"],
+    DEAREST: lambda row: -row["listing_price"],
+}
+ORDERS = (*KEYS,)
+
+
 class Position(NamedTuple):
     """The last entry of a page: the next page begins after it."""
 
-    listed_order: str
+    key: str | int  # as KEYS has it: which order it is of, can be told from it
     token: str
     serial_no: int
+
+    @classmethod
+    def of(cls, row, order: str = NEWEST) -> "Position":
+        return cls(KEYS[order](row), row["token"], row["serial_no"])
+
+    @property
+    def order(self) -> str:
+        if isinstance(self.key, str):
+            return NEWEST
+        return CHEAPEST if self.key > 0 else DEAREST
 
     @classmethod
     def parse(cls, page: str) -> "Position | None":
@@ -38,16 +58,16 @@ class Position(NamedTuple):
         if len(page) > MAX_TOKEN_LENGTH:
             return None
         try:
-            listed_order, token, serial_no = json.loads(base64.urlsafe_b64decode(page))
+            key, token, serial_no = json.loads(base64.urlsafe_b64decode(page))
             is_position = (
-                LISTED_ORDER.fullmatch(listed_order)
+                _is_key(key)
                 and is_entity_id(token)
                 and type(serial_no) is int
                 and 1 <= serial_no <= MAX_INT64
             )
         except (ValueError, TypeError, RecursionError):
             return None
-        position = cls(listed_order, token, serial_no)
+        position = cls(key, token, serial_no)
         return position if is_position and position.write() == page else None
 
     def write(self) -> str:
@@ -55,12 +75,22 @@ class Position(NamedTuple):
         return base64.urlsafe_b64encode(json.dumps(self, separators=(",", ":")).encode()).decode()
 
 
-def page(rows: list, limit: int):
-    """Cut a list that was read one row too far to its page, and link to the next where there is one."""
+def _is_key(key: object) -> bool:
+    if type(key) is int:
+        return 1 <= abs(key) <= MAX_HBAR
+    return LISTED_ORDER.fullmatch(key) is not None
+
+
+def page(rows: list, limit: int, order: str = NEWEST, query: dict | None = None):
+    """Cut a list that was read one row too far to its page, and link to the next where there is one.
+
+    ``query`` is what else was asked, and the next page is to be asked, too: by its names on the wire.
+    """
     if len(rows) <= limit:
         return rows
     rows = rows[:limit]
-    last = Position(*(rows[-1][column] for column in Position._fields))
-    url = url_for(request.endpoint, **request.view_args, limit=limit, page=last.write())
+    following = Position.of(rows[-1], order).write()
+    arguments = request.view_args | (query or {}) | {"limit": limit, "page": following}
+    url = url_for(request.endpoint, **arguments)
     # url_for() leaves the mount as it is, and a proxy may say what it likes of it.
     return rows, {"Link": f'<{iri_to_uri(url)}>; rel="next"'}

@@ -3,9 +3,11 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
-from marshmallow import EXCLUDE, Schema, fields
+from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
 
+from marketplace import __version__
 from marketplace.api.fields import (
+    Choice,
     Digits,
     EntityId,
     Flag,
@@ -15,17 +17,21 @@ from marketplace.api.fields import (
     PagePosition,
     TransactionIdField,
     UserLimit,
+    WalletName,
     WholeNumber,
     described,
 )
+from marketplace.api.paging import NEWEST, ORDERS
+from marketplace.api.selection import Selection
 from marketplace.ids import MAX_HBAR, MAX_INT64
+from marketplace.settings import NETWORKS
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 
 
-def token_field():
-    return EntityId("Token id of the collection", "0.0.5005", data_key="tokenId")
+def token_field(example="0.0.5001"):
+    return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
 def serial_no_field(kind=WholeNumber):
@@ -67,22 +73,31 @@ class AccountPathSchema(RequestSchema):
 
 
 class WalletPathSchema(RequestSchema):
-    wallet = fields.String(
-        required=True,
-        metadata=described("Name of the wallet that is to sign", "extwallet"),
-    )
+    wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
 
 
 def offset_field():
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
-def page_field():
+def page_field(orders=(NEWEST,)):
     return PagePosition(
+        orders=orders,
         load_default=None,
         metadata={
             "description": "Where a page begins, from the Link header of the page before; beats offset",
         },
+    )
+
+
+def price_bound_field(description, data_key, example):
+    return Digits(
+        description,
+        example,
+        low=0,
+        high=MAX_HBAR,
+        data_key=data_key,
+        load_default=None,
     )
 
 
@@ -95,12 +110,46 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=ORDERBOOK_LIMIT,
     )
     offset = offset_field()
-    page = page_field()
+    page = page_field(ORDERS)
+    sort = Choice(
+        "In which order: newest listing first, lowest price first, or highest price first; ties by token and"
+        " serial number",
+        ORDERS,
+        load_default=NEWEST,
+    )
+    token = EntityId(
+        "Token id of a collection: only its NFTs",
+        "0.0.5005",
+        data_key="tokenId",
+        required=False,
+        load_default=None,
+    )
+    min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
+    max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+
+    @validates_schema
+    def require_agreement(self, query, **kwargs):
+        """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
+        low, high, page = query["min_price"], query["max_price"], query["page"]
+        if None not in (low, high) and low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+        if page and not Selection.of(query).leads_to(page):
+            expected = self.fields["page"].expected
+            raise ValidationError(
+                f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
+                "page",
+            )
+
+    @post_load
+    def gather(self, query, **kwargs):
+        """Put together what says which listings are wanted, in which order."""
+        others = {name: query[name] for name in query if name not in Selection._fields}
+        return others | {"selection": Selection.of(query)}
 
 
 class UserQuerySchema(RequestSchema):
     limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum (1000 by default)",
+        "Number of NFTs wanted at most; the operator sets the maximum",
         USER_LIMIT,
         low=1,
         high=MAX_INT64,
@@ -110,7 +159,7 @@ class UserQuerySchema(RequestSchema):
     page = page_field()
 
 
-class AddSchema(RequestSchema):
+class AddNftSchema(RequestSchema):
     account_id = account_id_field("Account that wants to list the NFT")
     token = token_field()
     serial_no = serial_no_field()
@@ -172,7 +221,7 @@ class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
     token = fields.String(
-        required=True, metadata=described("Token id of the collection", "0.0.5005")
+        required=True, metadata=described("Token id of the collection", "0.0.5001")
     )
     serial_no = fields.Integer(
         data_key="serialNo",
@@ -197,7 +246,7 @@ class NftSchema(Schema):
         metadata=described(
             "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
             " has no attributes",
-            '[{"trait_type":"Palette","value":"Dusk"}]',
+            '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
         ),
     )
     image = MediaUrl(
@@ -219,7 +268,7 @@ class NftSchema(Schema):
     listing_price = fields.Integer(
         data_key="listingPrice",
         required=True,
-        metadata=described("Price in HBAR while listed, otherwise 0", 250, format="int64"),
+        metadata=described("Price in HBAR while listed, otherwise 0", 60, format="int64"),
     )
     last_listed_at = Milliseconds(
         data_key="lastListedDate",
@@ -306,13 +355,21 @@ class StatusQuery(Schema):
     )
 
 
-class StatusSchema(Schema):
-    version = fields.String(required=True, metadata=described("Version of this service", "0.1.0"))
-    network = fields.String(required=True, metadata=described("Hedera network", "sandbox"))
+class ServiceStatusSchema(Schema):
+    """How the service is."""
+
+    version = fields.String(
+        required=True, metadata=described("Version of this service", __version__)
+    )
+    network = fields.String(
+        required=True, metadata=described("Hedera network", "sandbox", enum=[*NETWORKS])
+    )
     database = fields.String(
         required=True,
         metadata=described(
-            "reachable, or not asked; a 503 says that it does not answer", "reachable"
+            "reachable, or not asked; a 503 says that it does not answer",
+            "reachable",
+            enum=["reachable", "not asked"],
         ),
     )
     mirror_node_rate = fields.Integer(
@@ -335,7 +392,7 @@ class StatusSchema(Schema):
     )
 
 
-class ErrorSchema(Schema):
+class ApiErrorSchema(Schema):
     """The one shape of every error."""
 
     code = fields.Integer(required=True, metadata=described("HTTP status code", 404))
@@ -343,7 +400,7 @@ class ErrorSchema(Schema):
     message = fields.String(
         required=True,
         metadata=described(
-            "What is wrong, and the way out", "0.0.5005 #7 is not stored: POST /v1/add it first"
+            "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
         ),
     )
     errors = fields.Dict(

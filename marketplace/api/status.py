@@ -4,7 +4,7 @@ from flask import current_app
 
 from marketplace import __version__, times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.schemas import StatusQuery, StatusSchema
+from marketplace.api.schemas import ServiceStatusSchema, StatusQuery
 from marketplace.errors import NotReady
 from marketplace.market.shares import find_last_sync
 
@@ -13,10 +13,14 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 
 @blp.get("/status")
 @blp.query(StatusQuery)
-@blp.response(200, StatusSchema, description="The service is up")
+@blp.response(200, ServiceStatusSchema, description="The service is up")
 @Blueprint.doc(responses={503: "Unavailable"})
 def show_status(alive, ready):
-    """Show whether the service is up"""
+    """Show whether the service is up
+
+    Its version and its network, and when the order book was last compared with the ledger. A 503 where the
+    database does not answer.
+    """
     if alive is not None:
         return _describe("not asked", None)
     last_sync = find_last_sync()  # fails where the database does

@@ -25,7 +25,7 @@ def list_user_listings(account_id, limit, offset, page):
         row = queries.get_position_by_owner(read(), account_id, offset)
         if row is None:
             return []
-        page = Position(**row)
+        page = Position.of(row)
     if page is None:
         rows = queries.list_listed_by_owner(read(), account_id, limit + 1)
     else:

@@ -65,7 +65,7 @@ def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator
             " on the same database does not have its images. Set it to a bucket (s3://bucket/prefix), unless"
             " this is the only machine, or they share the folder"
         )
-    if config["CORS_ORIGINS"] == ("*",):
+    if real and config["CORS_ORIGINS"] == ("*",):
         yield (
             "MARKETPLACE_CORS_ORIGINS is *: every web page may use the tokens that its visitors have."
             " Name the origins that should"

@@ -10,18 +10,28 @@ from flask import Flask
 from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
-from marketplace import __version__
-from marketplace.api.blueprint import Api
+from marketplace.api import cors
 from marketplace.api.counted import name_routes
+from marketplace.api.document import Api
 from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
+from marketplace.sandbox.hapi.node import Node
+from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.store.files import look
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
 
 PATH = "/sandbox"
+TITLE = "The sandbox's desk"
+DESCRIPTION = """\
+A small Hedera for one's own desk: look inside the transaction that the marketplace has prepared, sign it
+with the demo wallet or with your own, submit it, and let happen on the ledger what others would do there.
+
+It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
+asks for it. The mirror node's own REST is below `/sandbox/api/v1`, as Hedera documents it.
+"""
 SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transaction"})
 
 
@@ -38,30 +48,33 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
         return database.is_claimed or is_old
 
     upgrade_at_once(database, is_ours)
-    sandbox = create_sandbox(app.config["SANDBOX_DATABASE_URL"], app.config["MAX_CONTENT_LENGTH"])
+    sandbox = create_sandbox(
+        app.config["SANDBOX_DATABASE_URL"],
+        app.config["MAX_CONTENT_LENGTH"],
+        app.config["PUBLIC_URL"],
+    )
     name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
-    app.wsgi_app = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    app.extensions["node"] = sandbox.extensions["node"] = Node(app, sandbox)
+    app.wsgi_app = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     app.cli.add_command(commands.cli)
     app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH
     return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
 
 
-def create_sandbox(path: str, max_body_bytes: int) -> Flask:
+def create_sandbox(
+    path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
+) -> Flask:
     sandbox = Flask("marketplace.sandbox")
     sandbox.url_map.merge_slashes = False
-    sandbox.config.update(
-        MAX_CONTENT_LENGTH=max_body_bytes,
-        API_TITLE="NFT Marketplace sandbox",
-        API_VERSION=__version__,
-        OPENAPI_VERSION="3.0.3",
-    )
+    sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)
     sandbox.json.sort_keys = False
     log.init_app(sandbox)
     sandbox.extensions["database"] = database = Database(path, SCHEMA)
     upgrade_at_once(database)
-    Api(sandbox).register_blueprint(desk.blp)
+    Api(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(desk.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
+    cors.open_to_all(sandbox)
     return sandbox

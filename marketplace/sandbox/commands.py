@@ -76,11 +76,23 @@ The NFT marketplace serves the sandbox: no network, no account and no key is nee
   Demo           {url}/
   API reference  {api_url}/reference
   Access token   {token}
-
+{_node(app)}
 Try it, in another terminal:
 
   curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
 """
+
+
+def _node(app: Flask) -> str:
+    """Where a Hedera SDK finds the consensus node, as a line; nothing where there is none."""
+    node = app.extensions["node"]
+    if not node.is_wanted:
+        return ""
+    if not node.port:
+        return "  Hedera SDKs    not served: see the log\n"
+    address = f"127.0.0.1:{node.port}"
+    taken = node.is_another and f" ({app.config['GRPC_PORT']} is taken)"
+    return f'  Hedera SDKs    Client.forNetwork({{"{address}": "0.0.3"}}){taken or ""}\n'
 
 
 def _owner(token: str, serial_no: int) -> str:

@@ -10,7 +10,7 @@ LAST_SECOND = 10**11  # the year 5138: what is later is no date
 
 
 def decode(content: bytes) -> dict:
-    """Read what a wallet is asked to sign: the columns of desk.DecodedSchema. Raises Unreadable.
+    """Read what a wallet is asked to sign: the columns of DecodedTransactionSchema. Raises Unreadable.
 
     A list for several nodes holds the same transaction once for each: the first one is told.
     """

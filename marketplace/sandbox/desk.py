@@ -3,19 +3,19 @@
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import ResultSchema
-from marketplace.sandbox import accounts, consensus, decoding, wallet
+from marketplace.sandbox import accounts, consensus, decoding, examples, wallet
 from marketplace.sandbox.schemas import (
-    AccountSchema,
-    DecodedSchema,
-    DecodeSchema,
-    OdditySchema,
-    ReceiptSchema,
-    SignatureSchema,
-    SignSchema,
-    SubmitSchema,
-    TokenDeletionSchema,
-    TransferSchema,
-    UpdateSchema,
+    ChangeAccountSchema,
+    DecodedTransactionSchema,
+    DecodeTransactionSchema,
+    DeleteTokenSchema,
+    MakeNftOddSchema,
+    SignedTransactionSchema,
+    SignTransactionSchema,
+    SubmitTransactionSchema,
+    TransactionReceiptSchema,
+    TransferNftSchema,
+    UpdateNftSchema,
 )
 from marketplace.store.database import write
 
@@ -25,8 +25,13 @@ blp = Blueprint(
 
 
 @blp.post("/decode")
-@blp.body(DecodeSchema)
-@blp.response(200, DecodedSchema, description="What the transaction says")
+@blp.body(DecodeTransactionSchema)
+@blp.response(
+    200,
+    DecodedTransactionSchema,
+    description="What the transaction says",
+    example=DecodedTransactionSchema().dump(decoding.decode(examples.PREPARED)),
+)
 def decode_transaction(transaction):
     """Look inside a transaction
 
@@ -36,20 +41,22 @@ def decode_transaction(transaction):
 
 
 @blp.post("/transactions")
-@blp.body(SubmitSchema)
-@blp.response(200, ReceiptSchema, description="What the ledger made of it")
+@blp.body(SubmitTransactionSchema)
+@blp.response(200, TransactionReceiptSchema, description="What the ledger made of it")
 def submit_transaction(transaction):
     """Submit a signed transaction
 
     The bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The first key
-    that signs for an account becomes its key.
+    that signs for an account becomes its key. The answer is 200 whatever the ledger made of it: read
+    `result`. A transaction is valid for minutes, so submit one that was prepared just now; the example is
+    an old one, and TRANSACTION_EXPIRED.
     """
     return consensus.submit(transaction, times.now())
 
 
 @blp.post("/sign")
-@blp.body(SignSchema)
-@blp.response(200, SignatureSchema, description="The signed transaction")
+@blp.body(SignTransactionSchema)
+@blp.response(200, SignedTransactionSchema, description="The signed transaction")
 def sign_transaction(account_id, transaction):
     """Sign with the demo wallet
 
@@ -59,8 +66,8 @@ def sign_transaction(account_id, transaction):
 
 
 @blp.post("/transfers")
-@blp.body(TransferSchema)
-@blp.response(200, ReceiptSchema, description="The NFT was moved")
+@blp.body(TransferNftSchema)
+@blp.response(200, TransactionReceiptSchema, description="The NFT was moved")
 def transfer_nft(token, serial_no, account_id):
     """Move an NFT to another account
 
@@ -71,7 +78,7 @@ def transfer_nft(token, serial_no, account_id):
 
 
 @blp.post("/accounts")
-@blp.body(AccountSchema)
+@blp.body(ChangeAccountSchema)
 @blp.response(200, ResultSchema, description="It is so from now on")
 def change_account(account_id, automatic_associations):
     """Change an account
@@ -84,8 +91,8 @@ def change_account(account_id, automatic_associations):
 
 
 @blp.post("/deletions")
-@blp.body(TokenDeletionSchema)
-@blp.response(200, ReceiptSchema, description="What the ledger made of it")
+@blp.body(DeleteTokenSchema)
+@blp.response(200, TransactionReceiptSchema, description="What the ledger made of it")
 def delete_token(token):
     """Delete a token
 
@@ -96,8 +103,8 @@ def delete_token(token):
 
 
 @blp.post("/updates")
-@blp.body(UpdateSchema)
-@blp.response(200, ReceiptSchema, description="It was updated")
+@blp.body(UpdateNftSchema)
+@blp.response(200, TransactionReceiptSchema, description="It was updated")
 def update_nft(token, serial_no):
     """Update an NFT's metadata
 
@@ -107,7 +114,7 @@ def update_nft(token, serial_no):
 
 
 @blp.post("/oddities")
-@blp.body(OdditySchema)
+@blp.body(MakeNftOddSchema)
 @blp.response(200, ResultSchema, description="The mirror node answers so from now on")
 def make_nft_odd(token, serial_no, kind):
     """Make an NFT odd

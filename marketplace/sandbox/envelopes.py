@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from google.protobuf.message import DecodeError, Message
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
@@ -26,9 +27,7 @@ class Signed(NamedTuple):
 
     @property
     def id(self) -> TransactionId:
-        start = self.body.transactionID.transactionValidStart
-        payer = write_id(self.body.transactionID.accountID)
-        return TransactionId(payer, start.seconds, start.nanos)
+        return read_transaction_id(self.body.transactionID)
 
 
 def read_list(content: bytes) -> list[Transaction]:
@@ -61,6 +60,11 @@ def open_transaction(transaction: Transaction) -> Signed:
         transaction.ByteSize(),
         hashlib.sha384(content).digest(),
     )
+
+
+def read_transaction_id(proto: TransactionID) -> TransactionId:
+    start = proto.transactionValidStart
+    return TransactionId(write_id(proto.accountID), start.seconds, start.nanos)
 
 
 def write_id(proto: Message) -> str:

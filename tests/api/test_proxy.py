@@ -47,12 +47,14 @@ def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
         "client": "203.0.113.7",
     }
     assert 'href="/market/reference"' in client.get("/", headers=FORWARDED).text
-    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [{"url": "/market"}]
+    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
+        {"url": "http://127.0.0.1:8000/market"}
+    ]
     page = client.get("/reference", headers=FORWARDED).text
     assert 'data-document="/market/openapi.json"' in page
     assert 'data-sandbox="/market/sandbox/openapi.json"' in page
     document = client.get("/sandbox/openapi.json", headers=FORWARDED).json
-    assert document["servers"] == [{"url": "/market/sandbox"}]
+    assert document["servers"] == [{"url": "http://127.0.0.1:8000/market/sandbox"}]
 
 
 def test_nobody_is_believed_by_default(tmp_path):
@@ -62,7 +64,9 @@ def test_nobody_is_believed_by_default(tmp_path):
     assert r.headers["Link"].startswith("</v1/orderbook?limit=1&page=")
     assert seen == {"url": "http://localhost/v1/orderbook?limit=1", "client": "127.0.0.1"}
     assert 'href="/reference"' in client.get("/", headers=FORWARDED).text
-    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [{"url": "/"}]
+    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
+        {"url": "http://127.0.0.1:8000"}
+    ]
 
 
 @pytest.mark.parametrize(

@@ -15,8 +15,8 @@ from market.api.order_book import list_orderbook
 from market.api.status import show_status
 from market.api.users import list_user_listings
 from market.models import (
-    AddRequest,
-    Error,
+    AddNftRequest,
+    ApiError,
     Nft,
     PreparedTransaction,
     PrepareListingRequest,
@@ -24,11 +24,16 @@ from market.models import (
     PrepareWithdrawalRequest,
     ReportTransactionRequest,
     Result,
-    Status,
+    ServiceStatus,
 )
 from sandbox import Client
 from sandbox.api.sandbox import sign_transaction, submit_transaction
-from sandbox.models import Receipt, Signature, SignRequest, SubmitRequest
+from sandbox.models import (
+    SignedTransaction,
+    SignTransactionRequest,
+    SubmitTransactionRequest,
+    TransactionReceipt,
+)
 
 url, token = sys.argv[1:]
 ACCOUNT_ID, TOKEN_ID, SERIAL_NO = "0.0.2002", "0.0.7007", 7
@@ -36,25 +41,27 @@ BUYER = {"account_id": "0.0.2003", "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
 
 with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sandbox:
     status = show_status.sync(client=market)
-    assert isinstance(status, Status)
+    assert isinstance(status, ServiceStatus)
 
     missing = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
-    assert isinstance(missing, Error)
+    assert isinstance(missing, ApiError)
     assert missing.code == 404
 
     nft = {"account_id": ACCOUNT_ID, "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
-    added = add_nft.sync(client=market, body=AddRequest(**nft))
+    added = add_nft.sync(client=market, body=AddNftRequest(**nft))
     assert added == Result("OK")
 
     def complete(prepared, keys):
         """Sign what was prepared, submit it, and report it."""
         assert isinstance(prepared, PreparedTransaction)
         assert prepared.metadata.account_to_sign == keys["account_id"]
-        unsigned = SignRequest(prepared.metadata.account_to_sign, prepared.byte_array)
+        unsigned = SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array)
         signed = sign_transaction.sync(client=sandbox, body=unsigned)
-        assert isinstance(signed, Signature)
-        receipt = submit_transaction.sync(client=sandbox, body=SubmitRequest(signed.transaction))
-        assert isinstance(receipt, Receipt)
+        assert isinstance(signed, SignedTransaction)
+        receipt = submit_transaction.sync(
+            client=sandbox, body=SubmitTransactionRequest(signed.transaction)
+        )
+        assert isinstance(receipt, TransactionReceipt)
         report = ReportTransactionRequest(transaction_id=receipt.transaction_id, **keys)
         assert report_transaction.sync(client=market, body=report) == Result("OK")
 
@@ -74,7 +81,7 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
     dearer = PreparePurchaseRequest(expected_price=249, **BUYER)
     refused = prepare_purchase.sync("extwallet", client=market, body=dearer)
-    assert isinstance(refused, Error)
+    assert isinstance(refused, ApiError)
     assert refused.code == 409
     purchase = PreparePurchaseRequest(expected_price=250, **BUYER)
     complete(prepare_purchase.sync("extwallet", client=market, body=purchase), BUYER)

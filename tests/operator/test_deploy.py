@@ -240,7 +240,8 @@ def test_silent_clients_take_no_thread(site):
 
 
 def test_too_large_a_body_is_refused_in_our_shape(site):
-    _, body = site.error("/v1/add", b" " * 70_000)
+    headers, body = site.error("/v1/add", b" " * 70_000)
+    assert headers["Access-Control-Allow-Origin"] == "*"  # a page may read it
     assert body == {
         "code": 413,
         "status": "Request Entity Too Large",
@@ -306,6 +307,7 @@ def test_what_is_no_request_is_told_in_our_shape(site):
         answer = json.loads(body)
         assert head.startswith(b"HTTP/1.1 %d " % code), head
         assert b"Content-Type: application/json" in head
+        assert b"Access-Control-Allow-Origin: *" in head
         assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
 
 
@@ -325,6 +327,8 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
     site.service.stop()
     headers, body = site.error("/status")
     assert (body["code"], headers["Retry-After"]) == (503, "5")
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert headers["Access-Control-Expose-Headers"] == "Retry-After"
     logged = [json.loads(line) for line in site.service.output.splitlines() if line[:1] == "{"]
     assert {line["client"] for line in logged} == {"127.0.0.1"}
     assert "/v1/add" in {line["path"] for line in logged}

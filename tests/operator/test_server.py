@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from marketplace.api.reference import SCRIPT_NAME
 from marketplace.operator import startup
 from marketplace.settings import load
 from tests.serving import CONFIGURATION, serve
@@ -98,8 +99,8 @@ def test_half_a_body_is_dropped(impatient, known):
 
 
 def test_who_does_not_read_is_dropped(impatient):
-    # Ten times 1.4 MB is more than the kernel keeps for a client.
-    request = "GET /reference/assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    # Ten times 5 MB is more than the kernel keeps for a client.
+    request = f"GET /reference/assets/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
     clients = fall_silent(impatient, request, SO_RCVBUF=4096)
     assert_another_is_answered(impatient)
     for client in clients:
@@ -269,7 +270,12 @@ REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://n
         ({}, "/run/market.sock", []),
         ({}, ("0.0.0.0", 8000), ["the sandbox listens on 0.0.0.0:8000"]),
         ({}, ("::", 8000, 0, 0), ["the sandbox listens on [::]:8000"]),
-        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), ["MARKETPLACE_CORS_ORIGINS is *"]),
+        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), []),
+        (
+            REAL | {"CORS_ORIGINS": "*"},
+            "/run/market.sock",
+            ["TRUSTED_PROXIES", "CORS_ORIGINS is *"],
+        ),
         (REAL, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
         (REAL, "/run/market.sock", ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
         (REAL | {"WRITE_LIMIT": "off"}, ("127.0.0.1", 8000), ["for MARKETPLACE_FAILED_LIMIT"]),

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import queries
+from marketplace.store import orderbook, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -28,19 +28,26 @@ TOKEN = {
 }  # fmt: skip
 ARGUMENTS = {
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
-    "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "owner": "0.0.1001", "low": 1,
-    "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x", "account_id": "0.0.1001",
+    "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
+    "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
+    "account_id": "0.0.1001",
     "result": "OK", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE,
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
-STATEMENTS = dict(inspect.getmembers(queries, inspect.isfunction))
+STATEMENTS = dict(
+    inspect.getmembers(queries, inspect.isfunction)
+    + inspect.getmembers(orderbook, inspect.isfunction)
+)
 SCANS = {
-    "sqlite": re.compile(r"SCAN \w+\b(?! USING)|TEMP B-TREE"),
+    "sqlite": re.compile(r"SCAN (?!page|tied|cheaper)\w+\b(?! USING)|TEMP B-TREE"),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
+# What is put together of two pages is sorted: of rows that were read, never on the way to them.
+OF_TWO_PAGES = {"list_dearest", "list_dearest_in_collection"}
+PAGE_SORTED = re.compile(r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: nft\.listing_price DESC")
 
 
 class Explainer:
@@ -71,7 +78,8 @@ def explainer(app, engine):
             keys |= {"owner": f"0.0.{1000 + number % 11}"}
             date = f"2026-11-20T12:{number // 60:02}:{number % 60:02}.000000000Z"
             queries.insert_nft(db, NFT | keys)
-            queries.mark_in_line(db, STATE | keys | {"last_listed_at": date})
+            listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
+            queries.mark_in_line(db, STATE | keys | listing)
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.
@@ -88,5 +96,7 @@ def test_it_reads_no_more_than_it_must(explainer, engine, name):
     STATEMENTS[name](explainer, *(ARGUMENTS[parameter] for parameter in parameters))
     lines = [str(row.get("detail") or row.get("QUERY PLAN")) for row in explainer.plan]
     assert lines or name.startswith("insert_") or engine == "sqlite"
+    if name in OF_TWO_PAGES:
+        lines = [line for line in lines if not PAGE_SORTED.search(line)]
     if name not in WHOLE:
         assert not [line for line in lines if SCANS[engine].search(line)], "\n".join(lines)

@@ -12,7 +12,7 @@ const sandbox = createClient<sandboxPaths>({ baseUrl: `${url}/sandbox` });
 const nft = { accountId: "0.0.2002", tokenId: "0.0.7007", serialNo: 7 };
 
 /** The answer, or the error's own sentence. */
-async function answered<T>(call: Promise<{ data?: T; error?: components["schemas"]["Error"] }>): Promise<T> {
+async function answered<T>(call: Promise<{ data?: T; error?: components["schemas"]["ApiError"] }>): Promise<T> {
   const { data, error } = await call;
   if (data === undefined) throw new Error(error?.message ?? "no answer");
   return data;

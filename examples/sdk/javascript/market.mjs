@@ -1,0 +1,96 @@
+// What a seller, a buyer and the marketplace do, in Node.js and in a browser alike.
+
+// The account that sells for others in the sandbox: MARKETPLACE_ACCOUNT_ID.
+const MARKETPLACE = "0.0.9001";
+
+// Who has no account yet takes any: in the sandbox the first key that signs for one becomes its key.
+const someAccount = () => `0.0.${100_000 + Math.floor(Math.random() * 900_000)}`;
+
+export async function sell(sdk, { market, node, token, say }) {
+  const { AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction, AccountBalanceQuery } = sdk;
+  const { Client, NftId, PrivateKey, TokenId, TokenNftInfoQuery, Transaction } = sdk;
+
+  const call = async (path, body) => {
+    const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
+    const options = body ? { method: "POST", headers, body: JSON.stringify(body) } : { headers };
+    const response = await fetch(`${market}${path}`, options);
+    const answer = await response.json();
+    if (!response.ok) throw new Error(`${path}: ${answer.message}`);
+    return answer;
+  };
+
+  // The client of one account: its key signs and pays for whatever is executed.
+  const clientOf = (account, key) => Client.forNetwork({ [node]: "0.0.3" }).setOperator(account, key);
+
+  // What the service has prepared: read, signed by whom it is for, and submitted to the node.
+  const executePrepared = async (path, body, client, key) => {
+    const { byteArray } = await call(path, body);
+    const bytes = Uint8Array.from(atob(byteArray), (character) => character.charCodeAt(0));
+    const signed = await Transaction.fromBytes(bytes).sign(key);
+    return signed.execute(client);
+  };
+
+  const tell = async (what, response, client) => {
+    const { status } = await response.getReceipt(client);
+    const record = await response.getRecord(client);
+    say(`${what}: ${status}, ${record.transactionFee} of fees, ${response.transactionId}`);
+  };
+
+  const nft = { tokenId: "0.0.7100", serialNo: 1 + Math.floor(Math.random() * 1e9) };
+  const nftId = new NftId(TokenId.fromString(nft.tokenId), nft.serialNo);
+
+  // Nobody reports anything: the service sees by itself what happened on the ledger.
+  const orderBookHas = async (isForSale) => {
+    for (let tries = 0; tries < 100; tries++) {
+      const stored = await call(`/v1/nft/${nft.tokenId}/${nft.serialNo}`);
+      if (stored.isForSale === isForSale) return stored;
+      await new Promise((resolve) => setTimeout(resolve, 200));
+    }
+    throw new Error(`It is ${isForSale ? "not " : "still "}for sale`);
+  };
+
+  const seller = someAccount();
+  const sellerKey = PrivateKey.generateED25519();
+  const sellers = clientOf(seller, sellerKey);
+  const buyer = someAccount();
+  const buyerKey = PrivateKey.generateECDSA();
+  const buyers = clientOf(buyer, buyerKey);
+
+  try {
+    const accountId = seller;
+    await call("/v1/add", { accountId, ...nft });
+    const wanted = { accountId, ...nft, listingPrice: 250 };
+    const listed = await executePrepared("/v1/list/extwallet", wanted, sellers, sellerKey);
+    await tell("Listed", listed, sellers);
+    say(`In the order book for ${(await orderBookHas(true)).listingPrice} HBAR`);
+
+    const withdrawn = await new AccountAllowanceDeleteTransaction()
+      .deleteAllTokenNftAllowances(nftId, seller)
+      .execute(sellers);
+    await tell("Withdrawn", withdrawn, sellers);
+    await orderBookHas(false);
+    say("Not in the order book any more");
+
+    // A listing of one's own making: whom it lets spend the NFT, and its memo, are all there is to it.
+    const listedAgain = await new AccountAllowanceApproveTransaction()
+      .approveTokenNftAllowance(nftId, seller, MARKETPLACE)
+      .setTransactionMemo(`Listing NFT with ${nft.tokenId} and Serial Number ${nft.serialNo} for 199 HBAR on my desk`)
+      .execute(sellers);
+    await tell("Listed again", listedAgain, sellers);
+    say(`In the order book for ${(await orderBookHas(true)).listingPrice} HBAR`);
+
+    const bought = await executePrepared("/v1/buy/extwallet", { accountId: buyer, ...nft }, buyers, buyerKey);
+    await tell("Bought", bought, buyers);
+    await orderBookHas(false);
+
+    const [{ accountId: owner }] = await new TokenNftInfoQuery().setNftId(nftId).execute(buyers);
+    say(`It belongs to ${owner == buyer ? "the buyer" : owner} now`);
+    for (const [who, account, client] of [["Seller", seller, sellers], ["Buyer", buyer, buyers]]) {
+      const { hbars } = await new AccountBalanceQuery().setAccountId(account).execute(client);
+      say(`${who} has ${hbars}`);
+    }
+  } finally {
+    sellers.close();
+    buyers.close();
+  }
+}

@@ -1,0 +1,49 @@
+"""Which listings of the order book are wanted, and in which order."""
+
+from typing import NamedTuple
+
+from marketplace.api.paging import DEAREST, NEWEST, Position
+from marketplace.ids import MAX_HBAR, MAX_INT64
+
+FIRST, LAST = "", "~"  # sort before, and after, all tokens and dates
+
+
+class Selection(NamedTuple):
+    """As it was asked for: None where nothing was."""
+
+    sort: str = NEWEST
+    token: str | None = None  # of a collection
+    min_price: int | None = None  # HBAR, as is the other
+    max_price: int | None = None
+
+    @classmethod
+    def of(cls, query: dict) -> "Selection":
+        return cls(*(query[name] for name in cls._fields))
+
+    @property
+    def is_plain(self) -> bool:
+        """Whether it is the whole order book, in its usual order."""
+        return self == PLAIN
+
+    @property
+    def low(self) -> int:
+        return self.min_price or 0
+
+    @property
+    def high(self) -> int:
+        return MAX_HBAR if self.max_price is None else self.max_price
+
+    @property
+    def beginning(self) -> Position:
+        """A position before all that is wanted."""
+        if self.sort == DEAREST:  # after all that have too high a price
+            return Position(-self.high - 1, self.token or LAST, MAX_INT64)
+        return Position(LAST if self.sort == NEWEST else self.low, self.token or FIRST, 0)
+
+    def leads_to(self, position: Position) -> bool:
+        """Tell whether a page of it can end at a position."""
+        has_price = position.order == NEWEST or self.low <= abs(position.key) <= self.high
+        return position.order == self.sort and has_price and self.token in (None, position.token)
+
+
+PLAIN = Selection()

@@ -1,0 +1,24 @@
+"""What the document shows of transactions: real bytes, of a listing that was prepared and signed once."""
+
+from marketplace.ids import TransactionId
+from marketplace.market.memos import listing_memo
+from marketplace.market.transactions import build_listing
+from marketplace.sandbox import wallet
+
+# The NFT is one that the sample lists. Long over: whoever submits it is told TRANSACTION_EXPIRED.
+OWNER, TOKEN, SERIAL_NO = "0.0.1001", "0.0.5001", 7
+TRANSACTION_ID = TransactionId(OWNER, 1_763_640_000, 123_456_789)
+# What others do to NFTs and tokens is done to these, which nobody else's example is about.
+OTHER_TOKEN, DELETED_TOKEN = "0.0.6001", "0.0.6002"
+
+PREPARED = build_listing(
+    transaction_id=TRANSACTION_ID,
+    token=TOKEN,
+    serial_no=SERIAL_NO,
+    spender="0.0.9001",
+    memo=listing_memo(TOKEN, SERIAL_NO, 250, "NFT Marketplace"),
+    max_fee_tinybars=500_000_000,
+    valid_seconds=180,
+    node_account_ids=("0.0.3",),
+)
+SIGNED = wallet.sign(OWNER, PREPARED)

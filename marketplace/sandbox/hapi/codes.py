@@ -1,0 +1,32 @@
+"""Result codes, HAPI's ResponseCodeEnum: by name, and for the faults of this machine."""
+
+from collections.abc import Callable
+
+from flask import current_app
+from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
+
+from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.store.faults import DatabaseUnreadable, explained
+
+
+def code(name: str) -> int:
+    """The number of a result code."""
+    return ResponseCodeEnum.Value(name)
+
+
+def of_faults(work: Callable[[], str]) -> str:
+    """The code that the work returns, or that of what kept it from being done.
+
+    An SDK asks again after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
+    """
+    try:
+        with explained():
+            return work()
+    except DatabaseBusy:
+        return "BUSY"
+    except (DatabaseUnusable, DatabaseUnreadable, OSError) as error:
+        current_app.logger.warning("The sandbox's ledger can not be used: %s", error)
+        return "PLATFORM_NOT_ACTIVE"
+    except Exception:
+        current_app.logger.exception("A request of HAPI failed")
+        return "FAIL_INVALID"

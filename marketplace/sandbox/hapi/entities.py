@@ -1,0 +1,83 @@
+"""Accounts, tokens and NFTs, as a node tells of them."""
+
+import base64
+
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    Fraction,
+    TokenPauseStatus,
+    TokenSupplyType,
+    TokenType,
+)
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, RoyaltyFee
+
+from marketplace import times
+from marketplace.sandbox import accounts, catalogue, queries
+from marketplace.sandbox.accounts import Refused
+from marketplace.sandbox.execution import entity
+from marketplace.sandbox.hapi.messages import account, key, timestamp, token
+from marketplace.store.database import read
+
+LIFE_SECONDS = 7_776_000  # ninety days, until an account or a token is renewed
+
+
+def find_balance(asked: Message, told: Message, now: int) -> None:
+    account_id = _require_account(asked.accountID)
+    told.accountID.CopyFrom(account(account_id))
+    told.balance = accounts.balance(read(), account_id)
+
+
+def find_account(asked: Message, told: Message, now: int) -> None:
+    account_id = _require_account(asked.accountID)
+    info = told.accountInfo
+    info.accountID.CopyFrom(account(account_id))
+    if public_key := key(accounts.key(read(), account_id)):
+        info.key.CopyFrom(public_key)
+    info.balance = accounts.balance(read(), account_id)
+    info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.autoRenewPeriod.seconds = LIFE_SECONDS
+    info.max_automatic_token_associations = accounts.automatic_associations(read(), account_id)
+
+
+def find_token(asked: Message, told: Message, now: int) -> None:
+    token_id = entity(asked.token, "INVALID_TOKEN_ID")
+    collection, info = catalogue.collection_of(token_id), told.tokenInfo
+    info.tokenId.CopyFrom(token(token_id))
+    info.name, info.symbol = collection.name, collection.symbol
+    info.totalSupply = queries.count_nfts_in(read(), token_id)
+    info.treasury.CopyFrom(account(queries.TREASURY))
+    info.deleted = queries.get_deleted_token(read(), token_id) is not None
+    info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.autoRenewPeriod.seconds = LIFE_SECONDS
+    info.supplyKey.CopyFrom(key(accounts.key(read(), queries.TREASURY)))
+    info.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
+    info.supplyType = TokenSupplyType.INFINITE
+    info.pause_status = TokenPauseStatus.PauseNotApplicable
+    info.custom_fees.extend(map(_royalty, collection.royalties))
+
+
+def _royalty(royalty: catalogue.Royalty) -> CustomFee:
+    fraction = Fraction(numerator=royalty.numerator, denominator=royalty.denominator)
+    fee = RoyaltyFee(exchange_value_fraction=fraction)
+    if royalty.fallback is not None:
+        fee.fallback_fee.amount = royalty.fallback
+    return CustomFee(royalty_fee=fee, fee_collector_account_id=account(royalty.collector))
+
+
+def find_nft(asked: Message, told: Message, now: int) -> None:
+    token_id = entity(asked.nftID.token_ID, "INVALID_TOKEN_ID")
+    serial_no = asked.nftID.serial_number
+    row = queries.get_nft(read(), token_id, serial_no)
+    if row is None or queries.get_deleted_token(read(), token_id):
+        raise Refused("INVALID_NFT_ID")
+    told.nft.nftID.CopyFrom(asked.nftID)
+    told.nft.accountID.CopyFrom(account(row["owner"]))
+    told.nft.creationTime.CopyFrom(timestamp(row["created_at"]))
+    kept = row["metadata"] and base64.b64decode(row["metadata"])
+    told.nft.metadata = kept or catalogue.pointer(token_id, serial_no).encode()
+    if row["spender"]:
+        told.nft.spender_id.CopyFrom(account(row["spender"]))
+
+
+def _require_account(asked: Message) -> str:
+    return entity(asked, "INVALID_ACCOUNT_ID")

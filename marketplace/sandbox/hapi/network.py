@@ -1,0 +1,77 @@
+"""What a node says of its network: the address book, the version, the price of an HBAR."""
+
+from collections.abc import Iterable
+
+from flask import current_app
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    NodeAddress,
+    NodeAddressBook,
+    SemanticVersion,
+    ServiceEndpoint,
+)
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, ExchangeRateSet
+from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
+
+from marketplace import __version__, times
+from marketplace.sandbox import fees
+from marketplace.sandbox.accounts import Refused
+from marketplace.sandbox.hapi.messages import account
+
+NODE = "0.0.3"  # what it calls itself; it takes what was signed for any other, too
+ADDRESS = (127, 0, 0, 1)
+ADDRESS_BOOKS = (101, 102)  # 0.0.101 of nodes, 0.0.102 of their addresses
+RATE_SECONDS = 3600
+# The SDK's descriptors do not say their version; what they know came with about this one.
+HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
+
+
+def address() -> NodeAddress:
+    """The one node, as an address book names it: without an endpoint where no port is open."""
+    endpoints = []
+    if port := current_app.extensions["node"].port:
+        endpoints.append(ServiceEndpoint(ipAddressV4=bytes(ADDRESS), port=port))
+    return NodeAddress(
+        nodeAccountId=account(NODE),
+        memo=NODE.encode(),
+        description="The sandbox",
+        serviceEndpoint=endpoints,
+    )
+
+
+def list_nodes(content: bytes, now: int) -> list[bytes]:
+    """The mirror node's address book, as an SDK asks for it that is given a mirror node alone."""
+    return [address().SerializeToString()]
+
+
+def find_file(asked: Message, told: Message, now: int) -> None:
+    file = asked.fileID
+    if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in ADDRESS_BOOKS:
+        raise Refused("INVALID_FILE_ID")
+    told.fileContents.fileID.CopyFrom(file)
+    told.fileContents.contents = NodeAddressBook(nodeAddress=[address()]).SerializeToString()
+
+
+def find_version(asked: Message, told: Message, now: int) -> None:
+    """Which HAPI, and which software: that of this service, and not of a node of the network."""
+    told.hapiProtoVersion.CopyFrom(HAPI_VERSION)
+    major, minor, patch = _numbers(__version__)
+    told.hederaServicesVersion.CopyFrom(
+        SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
+    )
+
+
+def _numbers(version: str) -> Iterable[int]:
+    return map(int, version.split("."))
+
+
+def exchange_rate(moment: int) -> ExchangeRateSet:
+    """The price of an HBAR, the same at all times."""
+    ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
+    rates = (
+        ExchangeRate(
+            hbarEquiv=1, centEquiv=fees.CENTS_PER_HBAR, expirationTime=TimestampSeconds(seconds=end)
+        )
+        for end in (ends_at, ends_at + RATE_SECONDS)
+    )
+    return ExchangeRateSet(currentRate=next(rates), nextRate=next(rates))

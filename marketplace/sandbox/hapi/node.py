@@ -1,0 +1,154 @@
+"""The process of the sandbox's consensus node: begun by the server's first process, and gone with it.
+
+gRPC must not be begun before a fork, and every worker is one: so it has a process of its own, and one that
+watches over that: it begins it anew when it dies. Both share the memory of what was loaded before.
+"""
+
+import asyncio
+import ctypes
+import mmap
+import os
+import resource
+import select
+import signal
+import socket
+import struct
+import threading
+import time
+from collections.abc import Iterable
+from contextlib import suppress
+
+from flask import Flask
+
+from marketplace.sandbox.follower import Follower
+
+READY_SECONDS = 10  # from its beginning until its port is open
+STOPPED_SECONDS = 5
+PAUSE_SECONDS = 1  # before it is begun anew
+OPEN_FILES = 4096  # a connection is one
+PR_SET_PDEATHSIG = 1  # prctl(2)
+# What is sent to all processes of a terminal concerns the server; the node ends with it.
+LEFT_TO_THE_SERVER = (
+    signal.SIGHUP,
+    signal.SIGINT,
+    signal.SIGQUIT,
+    signal.SIGUSR1,
+    signal.SIGUSR2,
+    signal.SIGTTIN,
+    signal.SIGTTOU,
+    signal.SIGWINCH,
+)
+PORT = struct.Struct("=I")
+
+
+class Node:
+    """The node of an application, begun by start() in the process that all workers are forked from."""
+
+    def __init__(self, app: Flask, sandbox: Flask) -> None:
+        self._app = app
+        self._sandbox = sandbox
+        self._wanted = app.config["GRPC_PORT"]
+        self._memory = mmap.mmap(-1, PORT.size)  # shared with all that are forked from here
+        self._pid = 0
+
+    @property
+    def port(self) -> int:
+        """The port that it listens on, on 127.0.0.1; 0 where it does not."""
+        return PORT.unpack(self._memory[:])[0]
+
+    @property
+    def is_wanted(self) -> bool:
+        return self._wanted is not None
+
+    @property
+    def is_another(self) -> bool:
+        """Whether it listens on another port than it was told to, which was taken."""
+        return bool(self._wanted and self.port and self._wanted != self.port)
+
+    def start(self, inherited: Iterable[socket.socket] = ()) -> None:
+        """Begin it, and wait until it listens. It closes the sockets that it has inherited."""
+        if not self.is_wanted:
+            return
+        reading, writing = os.pipe()
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid == 0:
+            try:
+                os.close(reading)
+                for inherited_socket in inherited:
+                    os.close(inherited_socket.fileno())
+                _live_with(parent)
+                self._supervise(writing)
+            finally:
+                os._exit(1)
+        os.close(writing)
+        select.select([reading], [], [], READY_SECONDS)
+        os.close(reading)
+
+    def stop(self) -> None:
+        """End it, and wait until its port is free."""
+        if not self._pid:
+            return
+        with suppress(ProcessLookupError, ChildProcessError):
+            os.kill(self._pid, signal.SIGTERM)
+            until = time.monotonic() + STOPPED_SECONDS
+            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+                time.sleep(0.01)
+
+    def _supervise(self, writing: int) -> None:
+        """Begin it anew, whenever it ends, until SIGTERM."""
+
+        def end(*_):
+            with suppress(ProcessLookupError):
+                os.kill(child, signal.SIGTERM)
+                os.waitpid(child, 0)
+            os._exit(0)
+
+        parent = os.getpid()
+        while True:
+            child = os.fork()
+            if child == 0:
+                try:
+                    _live_with(parent)
+                    self._serve(writing)
+                finally:
+                    os._exit(0)
+            signal.signal(signal.SIGTERM, end)
+            _, status = os.waitpid(child, 0)
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+            self._app.logger.warning(
+                "The sandbox's node has ended (%s): it is begun anew",
+                os.waitstatus_to_exitcode(status),
+            )
+            time.sleep(PAUSE_SECONDS)
+
+    def _serve(self, writing: int) -> None:
+        # Here, where no fork follows.
+        from marketplace.sandbox.hapi import server
+
+        soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+        if 0 <= soft < OPEN_FILES:
+            limit = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
+            resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
+
+        def tell(port: int) -> None:
+            self._memory[:] = PORT.pack(port)
+            with suppress(OSError):  # the first time it is waited for, and then no more
+                os.write(writing, b"1")
+
+        follower = Follower(self._app, self._sandbox)
+        threading.Thread(target=follower.follow, daemon=True).start()
+        was_open = self.port
+        port, is_required = was_open or self._wanted, bool(was_open)
+        asyncio.run(server.serve(self._sandbox, port, is_required, tell))
+
+
+def _live_with(parent: int) -> None:
+    """Have this process ended with the one that began it, and by no signal that is meant for that."""
+    for number in LEFT_TO_THE_SERVER:
+        signal.signal(number, signal.SIG_IGN)
+    signal.signal(signal.SIGTERM, signal.SIG_DFL)
+    signal.signal(signal.SIGCHLD, signal.SIG_DFL)
+    ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:
+        os._exit(0)  # it has ended already

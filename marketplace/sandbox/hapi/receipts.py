@@ -1,0 +1,123 @@
+"""Receipts and records: what the mirror node's document of a transaction says, in HAPI's messages."""
+
+import base64
+import json
+from typing import NamedTuple
+
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionReceipt
+from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
+
+from marketplace import times
+from marketplace.sandbox import queries
+from marketplace.sandbox.accounts import Refused
+from marketplace.sandbox.envelopes import read_transaction_id
+from marketplace.sandbox.hapi.codes import code
+from marketplace.sandbox.hapi.messages import account, timestamp, token
+from marketplace.sandbox.hapi.network import exchange_rate
+from marketplace.store.database import read
+
+KEPT_SECONDS = 180  # past consensus; then a node knows nothing of a transaction any more
+
+
+class Handled(NamedTuple):
+    """One transaction that reached consensus: when, in nanoseconds, and what the mirror node says of it."""
+
+    consensus_at: int
+    document: dict
+
+
+def find_receipt(asked: Message, told: Message, now: int) -> None:
+    first, *repeated = _find(asked.transactionID, now, "RECEIPT_NOT_FOUND")
+    told.receipt.CopyFrom(_receipt(first))
+    if asked.includeDuplicates:
+        told.duplicateTransactionReceipts.extend(map(_receipt, repeated))
+
+
+def find_record(asked: Message, told: Message, now: int) -> None:
+    first, *repeated = _find(asked.transactionID, now, "RECORD_NOT_FOUND")
+    told.transactionRecord.CopyFrom(_record(first, asked.transactionID))
+    if asked.includeDuplicates:
+        told.duplicateTransactionRecords.extend(
+            _record(handled, asked.transactionID) for handled in repeated
+        )
+
+
+def _find(transaction_id: TransactionID, now: int, missing: str) -> list[Handled]:
+    """What was handled under an id lately, in the order of consensus. Refuses where nothing was."""
+    if not transaction_id.HasField("accountID"):
+        raise Refused("INVALID_TRANSACTION_ID")
+    rows = queries.list_transactions(read(), read_transaction_id(transaction_id).dashed)
+    handled = [Handled(row["consensus_at"], json.loads(row["document"])) for row in rows]
+    found = [
+        each
+        for each in handled
+        if each.consensus_at >= now - KEPT_SECONDS * times.SECOND
+        and each.document["scheduled"] == transaction_id.scheduled
+        and each.document["nonce"] == transaction_id.nonce
+    ]
+    if not found:
+        raise Refused(missing)
+    return found
+
+
+def _receipt(handled: Handled) -> TransactionReceipt:
+    document = handled.document
+    receipt = TransactionReceipt(
+        status=code(document["result"]), exchangeRate=exchange_rate(handled.consensus_at)
+    )
+    if document["name"] == "TOKENMINT" and document["result"] == "SUCCESS":
+        minted = document["nft_transfers"]
+        receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
+        receipt.newTotalSupply = queries.count_nfts_in(read(), document["entity_id"])
+    return receipt
+
+
+def _record(handled: Handled, transaction_id: TransactionID) -> TransactionRecord:
+    document = handled.document
+    record = TransactionRecord(
+        receipt=_receipt(handled),
+        transactionHash=base64.b64decode(document["transaction_hash"]),
+        consensusTimestamp=timestamp(handled.consensus_at),
+        transactionID=transaction_id,
+        memo=base64.b64decode(document["memo_base64"] or "").decode(errors="replace"),
+        transactionFee=document["charged_tx_fee"],
+    )
+    for transfer in document["transfers"]:
+        record.transferList.accountAmounts.add(
+            accountID=account(transfer["account"]),
+            amount=transfer["amount"],
+            is_approval=transfer["is_approval"],
+        )
+    _add_token_transfers(record, document)
+    for fee in document.get("assessed_custom_fees", []):
+        record.assessed_custom_fees.add(
+            amount=fee["amount"],
+            token_id=token(fee["token_id"]) if fee["token_id"] else None,
+            fee_collector_account_id=account(fee["collector_account_id"]),
+            effective_payer_account_id=map(account, fee["effective_payer_account_ids"]),
+        )
+    return record
+
+
+def _add_token_transfers(record: TransactionRecord, document: dict) -> None:
+    transfers = {}
+
+    def of(token_id: str) -> Message:
+        if token_id not in transfers:
+            transfers[token_id] = record.tokenTransferLists.add(token=token(token_id))
+        return transfers[token_id]
+
+    for moved in document["token_transfers"]:
+        of(moved["token_id"]).transfers.add(
+            accountID=account(moved["account"]), amount=moved["amount"]
+        )
+    for moved in document["nft_transfers"]:
+        sender, receiver = moved["sender_account_id"], moved["receiver_account_id"]
+        of(moved["token_id"]).nftTransfers.add(
+            senderAccountID=sender and account(sender),
+            receiverAccountID=receiver and account(receiver),
+            serialNumber=moved["serial_number"],
+            is_approval=moved["is_approval"],
+        )

@@ -1,0 +1,28 @@
+"""Transactions: what a node answers to one at once. What became of it at consensus, a receipt tells."""
+
+from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+
+from marketplace.sandbox import consensus, fees
+from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
+from marketplace.sandbox.hapi.codes import code, of_faults
+
+
+def answer(content: bytes, now: int) -> list[bytes]:
+    """Submit the bytes of a HAPI Transaction. Answers OK where it reached consensus, whatever came of it."""
+    result = of_faults(lambda: _submit(content, now))
+    cost = _price(content) if result == "INSUFFICIENT_TX_FEE" else 0
+    told = TransactionResponse(nodeTransactionPrecheckCode=code(result), cost=cost)
+    return [told.SerializeToString()]
+
+
+def _submit(content: bytes, now: int) -> str:
+    try:
+        receipt = consensus.submit(content, now)
+    except Unreadable:
+        return "INVALID_TRANSACTION"
+    return "OK" if receipt.reached_consensus else receipt.result
+
+
+def _price(content: bytes) -> int:
+    """What a transaction would have cost, in tinybars."""
+    return fees.price(open_transaction(read_list(content)[0]))

@@ -1,0 +1,125 @@
+"""gRPC-web: the door for the SDK in a browser, a WSGI layer on the service's own port.
+
+Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, and what the JavaScript SDK's
+WebChannel asks: first an empty POST of /, to see whether somebody answers with a grpc-status.
+"""
+
+from collections.abc import Callable, Iterable
+from http import HTTPStatus
+
+from flask import Flask
+from grpc import StatusCode
+from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
+from werkzeug.wsgi import get_input_stream
+
+from marketplace import times
+from marketplace.environ import ROUTE
+from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed
+
+CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
+PREFIXES = ("/proto.", "/com.hedera.mirror.")
+HEADER_BYTES = 5  # of a frame: what kind it is, and its length
+DATA, TRAILERS = 0, 0x80
+CORS = [
+    ("Access-Control-Allow-Origin", "*"),
+    ("Access-Control-Expose-Headers", "grpc-status, grpc-message"),
+]
+PREFLIGHT = [
+    ("Access-Control-Allow-Methods", "POST"),
+    ("Access-Control-Allow-Headers", "content-type, x-user-agent, x-grpc-web, grpc-timeout"),
+    ("Access-Control-Max-Age", "3600"),
+]
+
+
+class Refused(Exception):
+    """A gRPC status other than OK, and a sentence."""
+
+    def __init__(self, status: StatusCode, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class GrpcWeb:
+    """The layer: answers what is gRPC-web, and hands on all else."""
+
+    def __init__(self, application: Callable, sandbox: Flask) -> None:
+        self._application = application
+        self._sandbox = sandbox
+
+    def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
+        is_ours = path.startswith(PREFIXES)
+        if method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ:
+            if is_ours or path == "/":
+                start_response("204 No Content", CORS + PREFLIGHT)
+                return []
+        elif method == "POST" and (is_ours or (path == "/" and _content_type(environ))):
+            return self._answer(path, environ, start_response)
+        return self._application(environ, start_response)
+
+    def _answer(self, path: str, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        try:
+            messages = self._call(path, environ)
+        except Refused as refusal:
+            return _refuse(refusal, start_response)
+        frames = [_frame(DATA, message) for message in messages]
+        body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
+        return _start(start_response, body, [])
+
+    def _call(self, path: str, environ: dict) -> list[bytes]:
+        method = METHODS.get(path)
+        if method is None:
+            raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {path!a}")
+        environ[ROUTE] = path
+        if _content_type(environ) not in CONTENT_TYPES:
+            raise Refused(
+                StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}"
+            )
+        content = _read_message(environ)
+        try:
+            with self._sandbox.app_context():
+                return method.answer(content, times.now())
+        except Malformed as error:
+            raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
+
+
+def _content_type(environ: dict) -> str | None:
+    """Its content type, where it is one of gRPC-web."""
+    content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
+    return content_type if content_type.startswith(CONTENT_TYPES[0]) else None
+
+
+def _read_message(environ: dict) -> bytes:
+    """The one message of a request's body. Raises Refused."""
+    try:
+        most = MAX_REQUEST_BYTES + HEADER_BYTES
+        body = get_input_stream(environ, max_content_length=most).read(most + 1)
+    except RequestEntityTooLarge:
+        body = bytes(most + 1)
+    except (HTTPException, OSError) as error:
+        raise Refused(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
+    if len(body) > most:
+        raise Refused(
+            StatusCode.RESOURCE_EXHAUSTED, f"A request has {MAX_REQUEST_BYTES} bytes at most"
+        )
+    length = int.from_bytes(body[1:HEADER_BYTES])
+    if len(body) < HEADER_BYTES or body[0] != DATA or length != len(body) - HEADER_BYTES:
+        raise Refused(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
+    return body[HEADER_BYTES:]
+
+
+def _frame(kind: int, content: bytes) -> bytes:
+    return bytes((kind,)) + len(content).to_bytes(4) + content
+
+
+def _refuse(refusal: Refused, start_response: Callable) -> Iterable[bytes]:
+    number, _ = refusal.status.value
+    headers = [("grpc-status", str(number)), ("grpc-message", str(refusal))]
+    return _start(start_response, b"", headers)
+
+
+def _start(start_response: Callable, body: bytes, headers: list) -> Iterable[bytes]:
+    line = f"{HTTPStatus.OK.value} {HTTPStatus.OK.phrase}"
+    length = ("Content-Length", str(len(body)))
+    start_response(line, [("Content-Type", CONTENT_TYPES[1]), length, *headers, *CORS])
+    return [body]

@@ -1,0 +1,309 @@
+"""The order book by price, of one collection, within bounds of a price: page by page as a model says."""
+
+import base64
+import json
+import random
+from urllib.parse import parse_qs, urlsplit
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from marketplace.ids import MAX_HBAR
+from marketplace.store.database import write
+from tests.conftest import ALICE, assert_error
+
+TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
+SORTS = ("lastListedDate", "price", "-price")
+DATES = [f"2026-11-{day:02}T12:00:00.000000000Z" for day in range(1, 8)] + [None]
+INSERT = """
+    INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
+                     is_for_sale, listing_price, last_listed_at)
+    VALUES (:token, :serial_no, 'x', 'image/png', :owner, 'x', :is_for_sale, :listing_price, :date)
+"""
+
+
+def listing(token, serial_no, listing_price, date=DATES[0]):
+    """A listing; for no price, an NFT that is not for sale."""
+    return {
+        "token": token,
+        "serial_no": serial_no,
+        "listing_price": listing_price,
+        "date": date,
+        "is_for_sale": int(listing_price > 0),
+        "owner": ALICE,
+    }
+
+
+def store(app, listings):
+    with app.app_context(), write() as db:
+        for row in listings:
+            db.execute(INSERT, row)
+
+
+def get(client, **query):
+    return client.get("/v1/orderbook", query_string=query)
+
+
+def keys(r):
+    assert r.status_code == 200, r.text
+    return [(nft["token"], nft["serialNo"]) for nft in r.json]
+
+
+def next_url(r):
+    return r.headers.get("Link", "").removeprefix("<").removesuffix('>; rel="next"')
+
+
+def follow(client, url, after_each=lambda: None):
+    """All that the links lead to, and how many pages it was on."""
+    seen, pages = [], 0
+    while url:
+        r = client.get(url)
+        seen += keys(r)
+        pages += 1
+        url = next_url(r)
+        after_each()
+    return seen, pages
+
+
+def select(listings, sort="lastListedDate", tokenId=None, minPrice=0, maxPrice=MAX_HBAR):
+    """The model: filter, then sort."""
+    chosen = [
+        row
+        for row in listings
+        if row["is_for_sale"]
+        and tokenId in (None, row["token"])
+        and minPrice <= row["listing_price"] <= maxPrice
+    ]
+    chosen.sort(key=lambda row: (row["token"], row["serial_no"]))
+    if sort == "lastListedDate":
+        chosen.sort(key=lambda row: row["date"] or "", reverse=True)
+    else:
+        chosen.sort(key=lambda row: row["listing_price"], reverse=sort == "-price")
+    return [(row["token"], row["serial_no"]) for row in chosen]
+
+
+@pytest.fixture
+def three(app):
+    rows = [
+        listing("0.0.8001", 1, 30, DATES[0]),
+        listing("0.0.8001", 2, 10, DATES[1]),
+        listing("0.0.8002", 1, 20, DATES[2]),
+        listing("0.0.8002", 2, 0),
+    ]
+    store(app, rows)
+    return rows
+
+
+def test_it_works(client, three):
+    assert keys(get(client, sort="price")) == [("0.0.8001", 2), ("0.0.8002", 1), ("0.0.8001", 1)]
+    assert keys(get(client, sort="-price")) == [("0.0.8001", 1), ("0.0.8002", 1), ("0.0.8001", 2)]
+    assert keys(get(client, tokenId="0.0.8001")) == [("0.0.8001", 2), ("0.0.8001", 1)]
+    assert keys(get(client, minPrice=20)) == [("0.0.8002", 1), ("0.0.8001", 1)]
+    assert keys(get(client, maxPrice=10)) == [("0.0.8001", 2)]
+    assert keys(get(client, minPrice=20, maxPrice=20, sort="price")) == [("0.0.8002", 1)]
+    assert get(client, tokenId="0.0.9").json == []
+    assert get(client, sort="price").json[0] == client.get("/v1/nft/0.0.8001/2").json
+
+
+def test_saying_the_usual_order_changes_nothing(client, three):
+    plain = get(client, limit=1)
+    said = get(client, limit=1, sort="lastListedDate")
+    assert said.data == plain.data
+    assert next_url(said) == next_url(plain)
+
+
+def test_ties_are_by_token_and_serial_number(app, client):
+    tied = [listing(token, serial_no, 5) for token in TOKENS for serial_no in (9, 10, 1)]
+    store(app, tied)
+    expected = sorted((row["token"], row["serial_no"]) for row in tied)
+    for sort in SORTS:
+        assert keys(get(client, sort=sort)) == expected
+        assert follow(client, f"/v1/orderbook?sort={sort}&limit=2") == (expected, 5)
+
+
+def test_a_link_asks_for_the_same(client, three):
+    query = {
+        "sort": "price",
+        "tokenId": "0.0.8001",
+        "minPrice": "1",
+        "maxPrice": "30",
+        "limit": "1",
+    }
+    asked = parse_qs(urlsplit(next_url(get(client, **query))).query)
+    assert asked.pop("page")
+    assert asked == {name: [value] for name, value in query.items()}
+
+
+@pytest.fixture(scope="module")
+def many():
+    """Listings of three collections: few prices and few dates, so that there are many ties."""
+    dice = random.Random("many")
+    prices = [0, 1, 5, 5, 5, 70, 1000, MAX_HBAR]
+    return [
+        listing(dice.choice(TOKENS), serial_no, dice.choice(prices), dice.choice(DATES))
+        for serial_no in range(1, 301)
+    ]
+
+
+@pytest.fixture
+def stored(app, many):
+    store(app, many)
+    return many
+
+
+queries = st.fixed_dictionaries(
+    {},
+    optional={
+        "sort": st.sampled_from(SORTS),
+        "tokenId": st.sampled_from([*TOKENS, "0.0.9"]),
+        "minPrice": st.sampled_from([0, 1, 2, 5, 69, 70, 1000, MAX_HBAR]),
+        "maxPrice": st.sampled_from([0, 1, 2, 5, 69, 70, 1000, MAX_HBAR]),
+    },
+)
+
+
+def test_it_is_as_the_model_says(client, stored):
+    @settings(
+        max_examples=60,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 320))
+    def check(query, limit, offset):
+        if query.get("minPrice", 0) > query.get("maxPrice", MAX_HBAR):
+            assert get(client, **query).status_code == 422
+            return
+        expected = select(stored, **query)
+        first = get(client, **query, limit=limit)
+        assert keys(first) == expected[:limit]
+        assert (
+            keys(get(client, **query, limit=limit, offset=offset))
+            == (expected[offset : offset + limit])
+        )
+        seen, pages = follow(client, next_url(first))
+        assert seen == expected[limit:]
+        assert pages == max(0, -(-len(expected) // limit) - 1)
+
+    check()
+
+
+@pytest.mark.parametrize("sort", SORTS)
+def test_what_does_not_change_is_seen_once_while_others_do(app, client, stored, sort):
+    dice = random.Random(sort)
+    changed, number = set(), [10_000]
+
+    def change():
+        """Somebody lists an NFT, and another one is listed for another price, or sold."""
+        with app.app_context(), write() as db:
+            number[0] += 1
+            db.execute(INSERT, listing(dice.choice(TOKENS), number[0], dice.choice([1, 5, 70])))
+            key = dice.choice(select(stored))
+            changed.add(key)
+            price = dice.choice([0, 5, 70, 1000])
+            db.execute(
+                """
+                UPDATE nft SET is_for_sale = :is_for_sale, listing_price = :price
+                WHERE token = :token AND serial_no = :serial_no
+                """,
+                {"is_for_sale": int(price > 0), "price": price}
+                | dict(zip(("token", "serial_no"), key, strict=True)),
+            )
+
+    query = f"sort={sort}&minPrice=1&limit=7"
+    seen, _ = follow(client, f"/v1/orderbook?{query}", change)
+    unchanged = [key for key in seen if key not in changed and key[1] < 10_000]
+    assert unchanged == [key for key in select(stored, sort) if key not in changed]
+
+
+def test_it_is_made_anew_after_a_write(app, client, three):
+    assert len(get(client, sort="price").json) == 3
+    store(app, [listing("0.0.8003", 1, 15)])
+    assert keys(get(client, sort="price"))[1] == ("0.0.8003", 1)
+
+
+# Bad input
+
+
+@pytest.mark.parametrize("sort", ["Price", "+price", "", "date", "price ", "-lastListedDate", "\0"])
+def test_it_rejects_a_bad_sort(client, sort):
+    body = assert_error(get(client, sort=sort), 422, "sort must be lastListedDate, price or -price")
+    assert body["errors"].keys() == {"query"}
+
+
+@pytest.mark.parametrize("name", ["minPrice", "maxPrice"])
+@pytest.mark.parametrize("price", ["-1", "x", "", "1.5", "1e3", "05", "50000000001", 2**63, "٣"])
+def test_it_rejects_a_bad_price(client, name, price):
+    words = f"{name} must be a whole number from 0 to 50000000000"
+    assert_error(get(client, **{name: price}), 422, words)
+
+
+@pytest.mark.parametrize("token", ["", "5", "0.0.x", "0.0.9223372036854775808", "0.0.1\n"])
+def test_it_rejects_a_bad_token(client, token):
+    assert_error(get(client, tokenId=token), 422, "tokenId must be three integers joined by dots")
+
+
+def test_bounds_that_cross_are_refused_and_both_are_named(client):
+    message = assert_error(
+        get(client, minPrice=251, maxPrice=250),
+        422,
+        "minPrice must not be above maxPrice: 251 is above 250",
+    )
+    assert message["errors"] == {
+        "query": {"minPrice": ["must not be above maxPrice: 251 is above 250"]}
+    }
+    assert get(client, minPrice=250, maxPrice=250).json == []
+    assert get(client, minPrice=0, maxPrice=0).json == []
+
+
+def page_of(r):
+    return parse_qs(urlsplit(next_url(r)).query)["page"][0]
+
+
+def test_a_page_token_is_of_its_own_list(client, stored):
+    asked = [
+        {"sort": "lastListedDate"},
+        {"sort": "price"},
+        {"sort": "-price"},
+        {"sort": "price", "tokenId": TOKENS[0]},
+        {"sort": "-price", "tokenId": TOKENS[1]},
+        {"tokenId": TOKENS[2]},
+    ]
+    tokens = [page_of(get(client, **query, limit=7)) for query in asked]
+    for query, page in zip(asked, tokens, strict=True):
+        assert get(client, **query, page=page).status_code == 200
+        for other in asked:
+            same_order = other.get("sort", SORTS[0]) == query.get("sort", SORTS[0])
+            if not same_order:
+                words = "page must be a page token from this list's own Link header"
+                assert_error(get(client, **other, page=page), 422, words, "sort, tokenId, minPrice")
+    cheapest = tokens[1]
+    assert_error(get(client, sort="price", minPrice=1000, page=cheapest), 422, "page must be")
+    assert_error(get(client, sort="price", tokenId="0.0.9", page=cheapest), 422, "page must be")
+    assert_error(client.get(f"/v1/user/{ALICE}/listed?page={cheapest}"), 422, "page must be")
+
+
+def written(*position):
+    content = json.dumps(position, separators=(",", ":")).encode()
+    return base64.urlsafe_b64encode(content).decode()
+
+
+@pytest.mark.parametrize(
+    "key", [0, MAX_HBAR + 1, 2**63, True, 1.0, "1", None, [], -MAX_HBAR - 1, "~", -(2**63)]
+)
+@pytest.mark.parametrize("sort", SORTS)
+def test_what_is_no_position_is_refused(client, key, sort):
+    page = written(key, TOKENS[0], 1)
+    assert_error(get(client, sort=sort, page=page), 422, "page must be a page token")
+
+
+def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
+    top = 2**63 - 1
+    for sort, key in (("price", MAX_HBAR), ("-price", -1), ("lastListedDate", "")):
+        page = written(key, f"{top}.{top}.{top}", top)
+        assert get(client, sort=sort, page=page).json == []
+    assert get(client, sort="-price", offset=top).json == []
+    assert get(client, sort="price", offset=top, tokenId=TOKENS[0]).json == []
+    assert get(client, maxPrice=5, offset=top).json == []

@@ -1,0 +1,141 @@
+"""Audits the sandbox's ledger: whether each NFT that the marketplace moved was paid for, and with its price.
+
+It knows the ledger's own words and nothing of the service: what owners signed, what was moved, who paid whom.
+"""
+
+import base64
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator
+from itertools import groupby
+from typing import NamedTuple
+
+from marketplace import times
+
+TINYBARS = 100_000_000
+LISTING = re.compile(
+    r"Listing NFT with (?:.* and )?Serial Number [0-9]+ for ([0-9]+) HBAR(?: on .*)?"
+)
+
+
+class Event(NamedTuple):
+    """What a transaction did to one NFT."""
+
+    nft: tuple[str, int]
+    moment: int  # consensus timestamp, in nanoseconds
+    told: dict  # as the NFT's history tells it
+    transaction: dict  # the whole transaction
+
+    @property
+    def payer(self) -> str:
+        return self.transaction["transaction_id"].partition("-")[0]
+
+    @property
+    def valid_from(self) -> int:
+        return times.from_consensus(self.transaction["valid_start_timestamp"])
+
+    @property
+    def paid(self) -> Counter:
+        """What each account has more or less by it, in tinybars."""
+        amounts = Counter()
+        for transfer in self.transaction["transfers"]:
+            amounts[transfer["account"]] += transfer["amount"]
+        return amounts
+
+
+class Asked(NamedTuple):
+    """A price that the owner signed, in HBAR, and from when until when it stood."""
+
+    price: int
+    begin: int
+    end: int | None = None
+
+
+class Sale(NamedTuple):
+    """An NFT that the marketplace moved: for how much, and what might have been asked for it."""
+
+    nft: tuple[str, int]
+    moment: int
+    price: int  # tinybars that the buyer paid
+    fault: str | None
+
+
+def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sale]:
+    """Find every sale through the marketplace, and what is wrong with it.
+
+    ``ledger`` is the sandbox's application, ``share`` the marketplace's in basis points, ``lag`` how many
+    nanoseconds a mirror node may have been behind.
+    """
+    with ledger.app_context():
+        connection = ledger.extensions["database"].connection
+        rows = connection.execute(
+            """
+            SELECT token, serial_no, nft_transaction.consensus_at,
+                   nft_transaction.document AS told, transaction_record.document AS done
+            FROM nft_transaction JOIN transaction_record USING (consensus_at)
+            ORDER BY token, serial_no, nft_transaction.consensus_at
+            """
+        ).fetchall()
+    events = [
+        Event((row[0], row[1]), row[2], json.loads(row[3]), json.loads(row[4])) for row in rows
+    ]
+    royalties = {token: _royalties(ledger, token) for token in {event.nft[0] for event in events}}
+    return [
+        sale
+        for nft, history in groupby(events, key=lambda event: event.nft)
+        for sale in _follow(history, market, royalties[nft[0]], share, lag)
+    ]
+
+
+def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
+    answer = ledger.test_client().get(f"/api/v1/tokens/{token}")
+    return [
+        (
+            fee["collector_account_id"],
+            fee["amount"]["numerator"],
+            fee["amount"]["denominator"],
+        )
+        for fee in answer.json["custom_fees"]["royalty_fees"]
+    ]
+
+
+def _follow(
+    history: Iterator[Event], market: str, royalties: list, share: int, lag: int
+) -> Iterator[Sale]:
+    """Follow one NFT: what its owner of the moment asks for it, and how it leaves him."""
+    asked: list[Asked] = []
+    for event in history:
+        kind = event.told["type"]
+        if kind not in ("CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE"):
+            continue
+        if kind == "CRYPTOTRANSFER":
+            if event.payer == market and event.told["is_approval"]:
+                yield _judge(event, asked, royalties, market, share, lag)
+            asked = []
+            continue
+        if asked and asked[-1].end is None:
+            asked[-1] = asked[-1]._replace(end=event.moment)
+        memo = base64.b64decode(event.transaction["memo_base64"] or "").decode()
+        price = kind == "CRYPTOAPPROVEALLOWANCE" and LISTING.fullmatch(memo)
+        if price:
+            asked.append(Asked(int(price[1]), event.moment))
+
+
+def _judge(
+    event: Event, asked: list[Asked], royalties: list, market: str, share: int, lag: int
+) -> Sale:
+    seller, buyer = event.told["sender_account_id"], event.told["receiver_account_id"]
+    paid = event.paid
+    price = -paid[buyer]
+    valid_from = event.valid_from - lag
+    standing = {one.price for one in asked if one.end is None or one.end >= valid_from}
+    taken = price * share // 10_000
+    for _, numerator, denominator in royalties:
+        taken += (price - price * share // 10_000) * numerator // denominator
+    fault = None
+    if price not in {one * TINYBARS for one in standing}:
+        fault = f"{buyer} paid {price} tinybars; its owner asked for {sorted(standing)} HBAR"
+    elif paid[seller] != price - taken:
+        fault = f"{seller} got {paid[seller]} tinybars of {price}, of which {taken} are for others"
+    return Sale(event.nft, event.moment, price, fault and f"{event.nft} {fault}")

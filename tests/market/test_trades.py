@@ -1,0 +1,159 @@
+"""Whatever owners and buyers do at once: an NFT moves only when its price is paid, and one buyer pays it."""
+
+import base64
+import random
+import threading
+import time
+from collections import Counter
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.operator import watcher
+from marketplace.sandbox import consensus, wallet
+from tests.audit import TINYBARS, find_sales
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client, settings
+
+SECONDS = 6  # of a crowd's trading
+CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
+MARKET, SHARE = "0.0.9001", 250  # basis points
+NFTS = ((TOKEN, 1), (TOKEN, 2), ("0.0.5002", 1))  # the last one has royalties
+# What a trader may be told; never a 500, and never a 502 under a clear sky.
+ANSWERS = {200, 202, 404, 409, 429, 503}
+
+
+@pytest.fixture
+def market(tmp_path, decoder):
+    app = create_app(
+        **settings(tmp_path),
+        SALE_FEE_BASIS_POINTS=str(SHARE),
+        SALE_FEE_BUDGET="10000",
+        MIRROR_NODE_RATE="10000",
+    )
+    app.extensions["decoder"] = decoder
+    return app
+
+
+class Trader:
+    """One account that lists, withdraws and buys, as chance will have it."""
+
+    def __init__(self, app, account_id: str, seed: str) -> None:
+        self._app, self._account_id = app, account_id
+        self._client = authorized_client(app, "read", "write")
+        self._sandbox = app.extensions["sandbox"]
+        self._dice = random.Random(f"{seed} {account_id}")
+        self._kept: list[bytes] = []  # signed by us, and not submitted yet
+        self.told: Counter = Counter()
+
+    def act(self) -> None:
+        token, serial_no = self._dice.choice(NFTS)
+        nft = self._client.get(f"/v1/nft/{token}/{serial_no}").json
+        if self._kept and self._dice.random() < 0.3:
+            self._submit(self._kept.pop(self._dice.randrange(len(self._kept))))
+        elif nft["owner"]["accountId"] != self._account_id:
+            self._ask("buy", nft)
+        elif self._dice.random() < 0.2:
+            self._ask("delist", nft)
+        else:
+            self._ask("list", nft, listingPrice=self._dice.randint(1, 5))
+
+    def _ask(self, what: str, nft: dict, **fields) -> None:
+        body = {"accountId": self._account_id, "tokenId": nft["token"], "serialNo": nft["serialNo"]}
+        answer = self._client.post(f"/v1/{what}/extwallet", json=body | fields)
+        self._note(what, answer)
+        if answer.status_code != 200:
+            return
+        assert answer.json["metadata"]["accountToSign"] == self._account_id
+        content = base64.b64decode(answer.json["byteArray"])
+        chance = self._dice.random()
+        if chance < 0.1:  # who lets it lie
+            return
+        if chance < 0.15:  # who leaves the signature out
+            return self._submit(content)
+        signed = wallet.sign(self._account_id, content)
+        if chance < 0.4:
+            self._kept.append(signed)
+            return
+        self._submit(signed)
+        if chance < 0.5:  # and submits it twice
+            self._submit(signed)
+        if chance > 0.7:
+            self._note("comingsoon", self._client.post("/v1/comingsoon", json=body))
+
+    def _submit(self, content: bytes) -> None:
+        with self._sandbox.app_context():
+            self.told[consensus.submit(content, times.now()).result] += 1
+
+    def _note(self, what: str, answer) -> None:
+        assert answer.status_code in ANSWERS, f"{what}: {answer.text}"
+        self.told[what, answer.status_code] += 1
+
+
+def _add_all(app) -> None:
+    client = authorized_client(app, "read", "write")
+    for position, (token, serial_no) in enumerate(NFTS):
+        body = {"accountId": CROWD[position], "tokenId": token, "serialNo": serial_no}
+        assert client.post("/v1/add", json=body).status_code == 200
+
+
+def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
+    seed = str(random.SystemRandom().randrange(10**9))
+    print(f"seed {seed}")
+    _add_all(market)
+    traders = [Trader(market, account_id, seed) for account_id in CROWD]
+    end, failures = time.monotonic() + SECONDS, []
+
+    def trade(trader):
+        try:
+            while time.monotonic() < end:
+                trader.act()
+        except BaseException as failure:
+            failures.append(failure)
+            raise
+
+    threads = [threading.Thread(target=trade, args=[trader]) for trader in traders]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not failures
+    told = sum((trader.told for trader in traders), Counter())
+    sales = find_sales(market.extensions["sandbox"], MARKET, share=SHARE)
+    assert [sale.fault for sale in sales if sale.fault] == []
+    assert sales, told
+    _expect_book_in_line(market)
+
+
+def _expect_book_in_line(app) -> None:
+    """After one round of the watcher the order book holds no NFT that its owner could not sell."""
+    with app.app_context():
+        watcher.sync()
+    client, sandbox = authorized_client(app, "read"), app.extensions["sandbox"].test_client()
+    for nft in client.get("/v1/orderbook").json:
+        row = sandbox.get(f"/api/v1/tokens/{nft['token']}/nfts/{nft['serialNo']}").json
+        assert (row["account_id"], row["spender"]) == (nft["owner"]["accountId"], MARKET)
+
+
+def test_two_buyers_of_one_nft_one_pays(market, request):
+    _add_all(market)
+    client, sandbox = authorized_client(market, "read", "write"), market.extensions["sandbox"]
+    keys = {"tokenId": TOKEN, "serialNo": 1}
+    listing = {"accountId": ALICE, "listingPrice": 3} | keys
+    with sandbox.app_context():
+        prepared = client.post("/v1/list/extwallet", json=listing).json
+        signed = wallet.sign(ALICE, base64.b64decode(prepared["byteArray"]))
+        assert consensus.submit(signed, times.now()).result == "SUCCESS"
+    bought = {}
+    for buyer in (BOB, CHARLIE):
+        answer = client.post("/v1/buy/extwallet", json={"accountId": buyer} | keys)
+        bought[buyer] = wallet.sign(buyer, base64.b64decode(answer.json["byteArray"]))
+    with sandbox.app_context():
+        results = [consensus.submit(content, times.now()).result for content in bought.values()]
+    assert results[0] == "SUCCESS"
+    assert results[1] in ("SPENDER_DOES_NOT_HAVE_ALLOWANCE", "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    [sale] = find_sales(sandbox, MARKET, share=SHARE)
+    assert (sale.price, sale.fault) == (3 * TINYBARS, None)
+    reports = [client.post("/v1/comingsoon", json={"accountId": buyer} | keys) for buyer in bought]
+    assert [report.status_code for report in reports] == [200, 409]
+    assert client.get("/v1/orderbook").json == []
+    assert client.get(f"/v1/nft/{TOKEN}/1").json["owner"] == {"accountId": BOB}

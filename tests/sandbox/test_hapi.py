@@ -1,0 +1,410 @@
+"""What the sandbox's node answers, in HAPI's own messages and codes; no transport is between."""
+
+import pytest
+from hiero_sdk_python.consensus.topic_create_transaction import TopicCreateTransaction
+from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountID,
+    NodeAddress,
+    NodeAddressBook,
+    TransactionID,
+)
+from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
+from hiero_sdk_python.hapi.services.query_pb2 import Query
+from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
+from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
+from hiero_sdk_python.hbar import Hbar
+from hiero_sdk_python.tokens.token_associate_transaction import TokenAssociateTransaction
+from hiero_sdk_python.tokens.token_id import TokenId
+from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
+from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
+from sqlite_utils.utils import sqlite3
+
+from marketplace import times
+from marketplace.sandbox import wallet
+from marketplace.sandbox.hapi.services import METHODS, Malformed
+from marketplace.store import faults
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.sandbox import hapi
+from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, RECEIPTS
+from tests.sandbox.test_sandbox_ledger import MARKET, account, approval, signed, transfer
+
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+
+RECORDS = "/proto.CryptoService/getTxRecordByTxID"
+TRANSFER = "/proto.CryptoService/cryptoTransfer"
+TREASURY = "0.0.1000"
+BALANCE = "/proto.CryptoService/cryptoGetBalance"
+
+
+@pytest.fixture
+def call(app):
+    """Have a request answered, at a moment or now."""
+    sandbox = app.extensions["sandbox"]
+
+    def call(path, content, now=None):
+        with sandbox.app_context():
+            [told] = METHODS[path].answer(content, now or times.now())
+            return told
+
+    return call
+
+
+@pytest.fixture
+def submit(call):
+    def submit(content, path=APPROVE, **options):
+        return hapi.precheck(call(path, hapi.transaction(content), **options))
+
+    return submit
+
+
+@pytest.fixture
+def ask(call):
+    def ask(name, path=ACCOUNT, now=None, **options):
+        return hapi.answer(call(path, hapi.query(name, **options), now=now), name)
+
+    return ask
+
+
+@pytest.fixture
+def receipt_of(ask):
+    def receipt_of(content, **options):
+        asked = hapi.transaction_id(hapi.id_of(content))
+        return ask("transactionGetReceipt", RECEIPTS, transactionID=asked, **options)
+
+    return receipt_of
+
+
+def status(receipt):
+    return ResponseCodeEnum.Name(receipt.status)
+
+
+# Transactions, and their receipts
+
+
+def test_what_reaches_consensus_has_a_receipt(nft, submit, receipt_of):
+    content = signed(approval(), ALICE)
+    assert submit(content) == "OK"
+    told, code = receipt_of(content)
+    assert (code, status(told.receipt)) == ("OK", "SUCCESS")
+    rate = told.receipt.exchangeRate.currentRate
+    assert (rate.hbarEquiv, rate.centEquiv) == (1, 10)
+    assert rate.expirationTime.seconds > times.now() // times.SECOND
+
+
+def test_what_fails_at_consensus_has_one_too(nft, submit, receipt_of):
+    content = signed(approval(owner=BOB), BOB, payer=BOB)
+    assert submit(content) == "OK"
+    told, code = receipt_of(content)
+    assert (code, status(told.receipt)) == ("OK", "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+
+
+def test_what_a_node_refuses_has_none(nft, submit, receipt_of):
+    content = signed(approval())
+    assert submit(content) == "INVALID_SIGNATURE"
+    _, code = receipt_of(content)
+    assert code == "RECEIPT_NOT_FOUND"
+
+
+def test_a_fee_that_is_too_low_is_answered_with_what_it_costs(nft, call):
+    cheap = approval()
+    cheap.transaction_fee = 1
+    content = hapi.transaction(signed(cheap, ALICE))
+    told = TransactionResponse.FromString(call(APPROVE, content))
+    assert told.cost == 50_000_000
+    assert hapi.precheck(told.SerializeToString()) == "INSUFFICIENT_TX_FEE"
+
+
+def test_who_can_not_pay_is_refused_before_consensus(submit, receipt_of):
+    everything = TransferTransaction()
+    everything.add_hbar_transfer(account(ALICE), Hbar(-10_000))
+    everything.add_hbar_transfer(account(BOB), Hbar(10_000))
+    content = signed(everything, ALICE)
+    assert submit(content, TRANSFER) == "INSUFFICIENT_PAYER_BALANCE"
+    assert receipt_of(content)[1] == "RECEIPT_NOT_FOUND"
+
+
+def test_a_mint_tells_its_serial_numbers(submit, receipt_of):
+    mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7300"))
+    content = signed(mint.set_metadata([b"one", b"two"]), TREASURY, payer=TREASURY)
+    assert submit(content, "/proto.TokenService/mintToken") == "OK"
+    told, _ = receipt_of(content)
+    assert status(told.receipt) == "SUCCESS"
+    assert list(told.receipt.serialNumbers) == [1, 2]
+    assert told.receipt.newTotalSupply == 2
+
+
+def test_an_association(submit, receipt_of):
+    for expected in ("SUCCESS", "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"):
+        associate = TokenAssociateTransaction(account(BOB), [TokenId.from_string("0.0.7300")])
+        content = signed(associate, BOB, payer=BOB)
+        assert submit(content, "/proto.TokenService/associateTokens") == "OK"
+        assert status(receipt_of(content)[0].receipt) == expected
+
+
+def test_a_repetition_is_refused_and_its_receipt_stays(nft, submit, receipt_of):
+    content = signed(approval(), ALICE)
+    assert submit(content) == "OK"
+    assert submit(content) == "DUPLICATE_TRANSACTION"
+    told, _ = receipt_of(content, includeDuplicates=True)
+    assert status(told.receipt) == "SUCCESS"
+    assert list(told.duplicateTransactionReceipts) == []
+
+
+def test_a_repetition_at_another_node_is_a_duplicate(nft, submit, receipt_of):
+    start = times.now() - times.SECOND
+    contents = [
+        signed(approval(), ALICE, start=start, nodes=(node,)) for node in ("0.0.3", "0.0.4")
+    ]
+    assert [submit(content) for content in contents] == ["OK", "OK"]
+    told, _ = receipt_of(contents[0], includeDuplicates=True)
+    assert status(told.receipt) == "SUCCESS"
+    repeated = [status(receipt) for receipt in told.duplicateTransactionReceipts]
+    assert repeated == ["DUPLICATE_TRANSACTION"]
+    told, _ = receipt_of(contents[0])
+    assert list(told.duplicateTransactionReceipts) == []
+
+
+def test_a_receipt_lives_for_three_minutes(nft, submit, receipt_of):
+    content, now = signed(approval(), ALICE), times.now()
+    assert submit(content, now=now) == "OK"
+    assert receipt_of(content, now=now + 179 * times.SECOND)[1] == "OK"
+    assert receipt_of(content, now=now + 181 * times.SECOND)[1] == "RECEIPT_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "asked", [{}, {"transactionID": TransactionID()}, {"transactionID": TransactionID(nonce=1)}]
+)
+def test_a_receipt_of_no_id(ask, asked):
+    _, code = ask("transactionGetReceipt", RECEIPTS, **asked)
+    assert code == "INVALID_TRANSACTION_ID"
+
+
+def test_a_receipt_of_another_nonce_or_schedule(nft, submit, ask):
+    content = signed(approval(), ALICE)
+    submit(content)
+    for other in ({"scheduled": True}, {"nonce": 1}):
+        asked = hapi.transaction_id(hapi.id_of(content), **other)
+        _, code = ask("transactionGetReceipt", RECEIPTS, transactionID=asked)
+        assert code == "RECEIPT_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"\xff", b"garbage" * 20, b"\x2a\x03abc", b"\x2a\x02\x0a\x00"]
+)
+def test_garbage_is_no_transaction(call, content):
+    assert hapi.precheck(call(APPROVE, content)) == "INVALID_TRANSACTION"
+
+
+def test_a_kind_that_the_sandbox_has_not(submit):
+    topic = signed(TopicCreateTransaction(), ALICE)
+    assert submit(topic, "/proto.ConsensusService/createTopic") == "NOT_SUPPORTED"
+
+
+def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
+    monkeypatch.setattr(faults, "BUSY_TIMEOUT_SECONDS", 0.05)
+    path = app.config["SANDBOX_DATABASE_URL"]
+    with app.extensions["sandbox"].app_context():
+        app.extensions["sandbox"].extensions["database"].close()
+    connection = sqlite3.connect(path, isolation_level=None)
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        assert submit(signed(approval(), ALICE)) == "BUSY"
+    finally:
+        connection.close()
+    assert submit(signed(approval(), ALICE)) == "OK"
+
+
+def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of, caplog):
+    (tmp_path / "sandbox.db").rename(tmp_path / "elsewhere.db")
+    content = signed(approval(), ALICE)
+    assert submit(content) == "PLATFORM_NOT_ACTIVE"
+    assert receipt_of(content)[1] == "PLATFORM_NOT_ACTIVE"
+    assert "The sandbox's ledger can not be used: " in caplog.text
+
+
+# Queries that are paid
+
+
+def test_a_record_is_paid_for(nft, submit, ask):
+    content = signed(approval().set_transaction_memo("Hello"), ALICE)
+    submit(content)
+    asked = {"transactionID": hapi.transaction_id(hapi.id_of(content))}
+    told, code = ask("transactionGetRecord", RECORDS, header=COST, **asked)
+    assert (code, told.header.cost) == ("OK", 100_000)
+    assert not told.HasField("transactionRecord")
+
+    paid = hapi.payment(ALICE, told.header.cost)
+    told, code = ask("transactionGetRecord", RECORDS, payment=paid, **asked)
+    assert code == "OK"
+    record = told.transactionRecord
+    assert status(record.receipt) == "SUCCESS"
+    assert record.memo == "Hello"
+    assert record.transactionID == asked["transactionID"]
+    assert len(record.transactionHash) == 48
+    assert record.transactionFee == 50_000_000
+    amounts = {
+        amount.accountID.accountNum: amount.amount for amount in record.transferList.accountAmounts
+    }
+    assert amounts == {1001: -50_000_000, 802: 50_000_000}
+
+    _, code = ask("transactionGetRecord", RECORDS, payment=paid, **asked)
+    assert code == "DUPLICATE_TRANSACTION"  # what paid once
+
+
+def test_a_record_shows_the_nfts_that_moved(nft, submit, ask):
+    content = signed(transfer(ALICE, BOB), ALICE)
+    assert submit(content, TRANSFER) == "OK"
+    asked = hapi.transaction_id(hapi.id_of(content))
+    told, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), transactionID=asked)
+    [moved] = told.transactionRecord.tokenTransferLists
+    assert moved.token.tokenNum == 7001
+    [one] = moved.nftTransfers
+    assert (one.senderAccountID, one.receiverAccountID, one.serialNumber) == (
+        hapi.account_id(ALICE),
+        hapi.account_id(BOB),
+        7,
+    )
+
+
+def test_a_record_that_is_not_there(ask):
+    missing = hapi.transaction_id(hapi.id_of(signed(approval(), ALICE)))
+    asked = {"transactionID": missing, "payment": hapi.payment(ALICE)}
+    _, code = ask("transactionGetRecord", RECORDS, **asked)
+    assert code == "RECORD_NOT_FOUND"
+
+
+@pytest.mark.parametrize(
+    ("payment", "expected"),
+    [
+        (None, "INVALID_TRANSACTION_BODY"),
+        (lambda: signed(approval(), ALICE), "INSUFFICIENT_TX_FEE"),
+        (lambda: hapi.payment(ALICE, 99_999), "INSUFFICIENT_TX_FEE"),
+        (lambda: hapi.payment(ALICE, to=BOB), "INVALID_RECEIVING_NODE_ACCOUNT"),
+        (lambda: hapi.payment(ALICE, start=times.now() - 10**12), "TRANSACTION_EXPIRED"),
+        (lambda: hapi.payment(ALICE, start=times.now() + 10**12), "INVALID_TRANSACTION_START"),
+        (lambda: hapi.payment(ALICE, nodes=("0.0.4",), to="0.0.4"), "OK"),
+    ],
+)
+def test_a_payment_is_checked(ask, payment, expected):
+    asked = {"accountID": hapi.account_id(ALICE)}
+    _, code = ask("cryptoGetInfo", payment=payment and payment(), **asked)
+    assert code == expected
+
+
+def test_a_payment_that_somebody_else_signed(ask):
+    paid = hapi.payment(ALICE)
+    assert ask("cryptoGetInfo", payment=paid, accountID=hapi.account_id(ALICE))[1] == "OK"
+    [theirs, ours] = (wallet.private_key(who).public_key().to_bytes_raw() for who in (BOB, ALICE))
+    forged = hapi.payment(BOB).replace(theirs, ours)
+    _, code = ask("cryptoGetInfo", payment=forged, accountID=hapi.account_id(ALICE))
+    assert code == "INVALID_SIGNATURE"
+
+
+@pytest.mark.parametrize(
+    "kind", [ResponseType.ANSWER_STATE_PROOF, ResponseType.COST_ANSWER_STATE_PROOF, 7]
+)
+def test_a_state_proof_is_not_supported(ask, kind):
+    asked = {"header": kind, "accountID": hapi.account_id(ALICE)}
+    told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
+    assert (code, told.balance) == ("NOT_SUPPORTED", 0)
+
+
+@pytest.mark.parametrize("name", sorted(field.name for field in Query.DESCRIPTOR.fields))
+def test_every_kind_of_query_has_an_answer(call, name):
+    told = call(BALANCE, hapi.query(name, header=COST))
+    assert told
+
+
+@pytest.mark.parametrize("content", [b"", b"\xff", b"garbage", b"\xf2\x7f\x02ab"])
+def test_garbage_is_no_query(call, content):
+    with pytest.raises(Malformed):
+        call(BALANCE, content)
+
+
+# What they tell
+
+
+def test_a_balance_is_free(ask):
+    asked = {"accountID": hapi.account_id(ALICE)}
+    told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
+    assert (code, told.balance, told.accountID) == ("OK", 10**12, asked["accountID"])
+    told, code = ask("cryptogetAccountBalance", BALANCE, header=COST, **asked)
+    assert (code, told.header.cost, told.balance) == ("OK", 0, 0)
+
+
+@pytest.mark.parametrize("account", [AccountID(), AccountID(accountNum=-1), AccountID(alias=b"x")])
+def test_no_account(ask, account):
+    assert ask("cryptogetAccountBalance", BALANCE, accountID=account)[1] == "INVALID_ACCOUNT_ID"
+
+
+def test_an_account_has_the_key_that_signed_for_it(ask):
+    paid = hapi.payment(CHARLIE)
+    told, code = ask("cryptoGetInfo", payment=paid, accountID=hapi.account_id(CHARLIE))
+    assert code == "OK"
+    assert told.accountInfo.accountID == hapi.account_id(CHARLIE)
+    assert told.accountInfo.key.ed25519 == wallet.private_key(CHARLIE).public_key().to_bytes_raw()
+    told, code = ask(
+        "cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=hapi.account_id("0.0.88")
+    )
+    assert (code, told.accountInfo.HasField("key")) == ("OK", False)
+
+
+def test_an_nft(nft, submit, ask):
+    submit(signed(approval(), ALICE))
+    asked = {"nftID": hapi.nft_id(*nft), "payment": hapi.payment(ALICE)}
+    told, code = ask("tokenGetNftInfo", **asked)
+    assert code == "OK"
+    assert told.nft.nftID == asked["nftID"]
+    assert (told.nft.accountID, told.nft.spender_id) == (
+        hapi.account_id(ALICE),
+        hapi.account_id(MARKET),
+    )
+    assert told.nft.metadata.startswith(b"ipfs://")
+
+
+def test_an_nft_that_is_none(ask):
+    for serial_no in (1, 0, -1, 2**63 - 1):
+        asked = {"nftID": hapi.nft_id(TOKEN, serial_no), "header": COST}
+        assert ask("tokenGetNftInfo", **asked)[1] == "INVALID_NFT_ID"
+
+
+def test_a_token(nft, ask):
+    token = hapi.nft_id(*nft).token_ID
+    told, code = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    assert list(told.tokenInfo.custom_fees) == []
+    assert code == "OK"
+    assert (told.tokenInfo.name, told.tokenInfo.symbol) == ("Sandbox 0.0.7001", "SAND")
+    assert told.tokenInfo.totalSupply == 1
+
+
+def test_a_token_with_royalties(ask):
+    token = hapi.nft_id("0.0.5002", 1).token_ID
+    told, _ = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
+    first, second = told.tokenInfo.custom_fees
+    assert first.fee_collector_account_id == hapi.account_id("0.0.2002")
+    fraction = first.royalty_fee.exchange_value_fraction
+    assert (fraction.numerator, fraction.denominator) == (5, 100)
+    assert first.royalty_fee.fallback_fee.amount == 1_000_000_000
+    assert not second.royalty_fee.HasField("fallback_fee")
+
+
+def test_the_address_book(app, call, ask):
+    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=hapi.file_id(102))
+    assert code == "OK"
+    [node] = NodeAddressBook.FromString(told.fileContents.contents).nodeAddress
+    assert node.nodeAccountId.accountNum == 3
+    path = "/com.hedera.mirror.api.proto.NetworkService/getNodes"
+    assert NodeAddress.FromString(call(path, AddressBookQuery().SerializeToString())) == node
+    told, code = ask("fileGetContents", header=COST, fileID=hapi.file_id(1001))
+    assert code == "INVALID_FILE_ID"
+
+
+def test_the_version_is_the_sandboxs(ask):
+    told, code = ask("networkGetVersionInfo", payment=hapi.payment(ALICE, 1_000_000))
+    assert (code, told.hederaServicesVersion.pre) == ("OK", "sandbox")
+
+
+def test_the_methods_are_those_of_the_sdk():
+    for path in (APPROVE, RECEIPTS, RECORDS, BALANCE, ACCOUNT, "/proto.TokenService/mintToken"):
+        assert path in METHODS
