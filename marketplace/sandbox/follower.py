@@ -46,7 +46,7 @@ class Follower:
             time.sleep(PAUSE_SECONDS)
 
     def look(self) -> None:
-        """Bring in line whatever has changed since the last look, and complete what is not complete."""
+        """Bring in line whatever has changed since the last look, and complete and refresh what is due."""
         self._find_changed()
         with self._app.app_context():
             for nft in sorted(self._waiting):
@@ -55,6 +55,8 @@ class Follower:
                     del self._waiting[nft]
             for nft in watcher.next_to_complete(ALL):
                 watcher.complete(nft)
+            for token in watcher.next_collections(ALL):
+                watcher.refresh(token)
 
     def _is_in_line(self, token: str, serial_no: int) -> bool:
         """Bring an NFT in line; false where that has to be tried again."""

@@ -42,14 +42,17 @@ def test_the_document_is_valid(app, path):
     validate(document(app, path))
 
 
-def test_it_holds_the_seven_endpoints(app):
+def test_it_holds_every_endpoint(app):
     assert {(method, path) for path, method, _ in operations(document(app)) if "/v1/" in path} == {
         ("get", "/v1/nft/{tokenId}/{serialNo}"),
         ("get", "/v1/nftslisted/{tokenId}"),
+        ("get", "/v1/collection/{tokenId}"),
         ("get", "/v1/user/{accountId}/listed"),
         ("get", "/v1/orderbook"),
         ("post", "/v1/add"),
         ("post", "/v1/list/{wallet}"),
+        ("post", "/v1/delist/{wallet}"),
+        ("post", "/v1/buy/{wallet}"),
         ("post", "/v1/comingsoon"),
     }
 
