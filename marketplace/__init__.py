@@ -31,7 +31,7 @@ from marketplace.api import (
 from marketplace.api.document import Api
 from marketplace.market import signer
 from marketplace.operator import command
-from marketplace.sandbox import wallet
+from marketplace.sandbox import access, wallet
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -87,7 +87,10 @@ def create_app(
         for module in (status, metrics):
             api.register_blueprint(module.blp)
         app.register_blueprint(media.blp)
-        reference.init_app(app, is_home=not is_sandbox)
+        if is_sandbox:
+            reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
+        else:
+            reference.init_app(app)
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)

@@ -7,7 +7,7 @@ MarketplaceError
 ├── NotFound 404: NftNotStored, CollectionNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
 │   PurchaseImpossible, TransactionRefused, TransactionAltered, ListingEnded, WithdrawalEnded
-├── SignerMissing 501
+├── BuyingOff 501
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
     MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503,
@@ -250,14 +250,17 @@ class TooManyPurchases(LimitExceeded):
         )
 
 
-class SignerMissing(MarketplaceError):
+class BuyingOff(MarketplaceError):
     status = HTTPStatus.NOT_IMPLEMENTED
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This service buys nothing: it has no signer. Its operator may give it one:"
-            " MARKETPLACE_ACCOUNT_KEY_FILE, or create_app(sign=...)"
-        )
+    def __init__(self, has_signer: bool) -> None:
+        reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
+        if not has_signer:
+            reason = (
+                "it has no signer. Its operator may give it one: MARKETPLACE_ACCOUNT_KEY_FILE, or"
+                " create_app(sign=...)"
+            )
+        super().__init__(f"Nothing can be bought from this service: {reason}")
 
 
 class SignerFailed(MarketplaceError):

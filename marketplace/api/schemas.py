@@ -256,7 +256,7 @@ class NftSchema(Schema):
         metadata=described(
             "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
             " has no attributes",
-            '[{"trait_type":"Palette","value":"Dusk"}]',
+            '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
         ),
     )
     image = MediaUrl(
@@ -278,7 +278,7 @@ class NftSchema(Schema):
     listing_price = fields.Integer(
         data_key="listingPrice",
         required=True,
-        metadata=described("Price in HBAR while listed, otherwise 0", 250, format="int64"),
+        metadata=described("Price in HBAR while listed, otherwise 0", 60, format="int64"),
     )
     last_listed_at = Milliseconds(
         data_key="lastListedDate",

@@ -11,7 +11,7 @@ from urllib.parse import urlsplit
 from flask import Blueprint, Flask, current_app, render_template, request, url_for
 
 from marketplace import sandbox
-from marketplace.sandbox import access, catalogue
+from marketplace.sandbox import access
 
 SNIPPETS = (
     ("hashconnect-0.js", "HashConnect 0.x"),
@@ -22,8 +22,13 @@ SNIPPETS = (
 )
 # What the listing form suggests: an account and an NFT that the sample does not use.
 SELLER, BUYER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.1004", "0.0.7007", range(1, 10_000), 250
-# What the scripts replace in the address of an NFT's page.
+# What the scripts replace in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
+# What of the order book is wanted, in the address of a page that shows it.
+FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort")
+
+# What the API reference leads back to: endpoints, and their names.
+PAGES = (("demo.show_gallery", "For sale"), ("demo.show_listing", "List an NFT"))
 
 blp = Blueprint(
     "demo",
@@ -37,7 +42,13 @@ blp = Blueprint(
 @blp.get("/")
 def show_gallery():
     """Show the order book as a gallery"""
-    return render_template("demo/gallery.html", collections=catalogue.SAMPLE)
+    return render_template("demo/gallery.html", asked=asked())
+
+
+@blp.get("/demo/collection/<token>")
+def show_collection(token):
+    """Show a collection, and what of it is for sale"""
+    return render_template("demo/collection.html", token=token, asked=asked())
 
 
 @blp.get("/demo/nft/<token>/<serial_no>")
@@ -47,7 +58,6 @@ def show_nft(token, serial_no):
         "demo/nft.html",
         token=token,
         serial_no=serial_no,
-        collection=catalogue.collection_of(token).name,
         buyer=BUYER,
     )
 
@@ -60,13 +70,18 @@ def show_listing():
         "token": TOKEN,
         "serial_no": random.choice(SERIAL_NOS),
         "price": PRICE,
-        "buyer": BUYER,
     }
     folder = Path(__file__).parent / "snippets"
     snippets = [(title, (folder / name).read_text()) for name, title in SNIPPETS]
     return render_template(
         "demo/listing.html", values=suggested | request.args.to_dict(), snippets=snippets
     )
+
+
+def asked() -> dict[str, str]:
+    """What of the order book the address asks for: no more than the filters that there are."""
+    values = {name: request.args.get(name, "").strip() for name in FILTERS}
+    return {name: value for name, value in values.items() if value}
 
 
 @blp.context_processor
@@ -77,9 +92,13 @@ def give_addresses():
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
+            "account": current_app.config["ACCOUNT_ID"],
+            "fee": current_app.config.get("SALE_FEE_BASIS_POINTS", 0),
+            "limit": current_app.config["USER_LIMIT_MAX"],
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + sandbox.PATH,
             "gallery": url_for("demo.show_gallery"),
+            "collection": url_for("demo.show_collection", token=ANY_NFT["token"]),
             "nft": url_for("demo.show_nft", **ANY_NFT),
             "listing": url_for("demo.show_listing"),
         }

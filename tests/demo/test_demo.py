@@ -19,7 +19,7 @@ from marketplace.store.database import read, write
 from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, settings
 from tests.serving import ROOT
 
-PAGES = ["/", "/demo/nft/0.0.5001/7", "/demo/list"]
+PAGES = ["/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/7", "/demo/list"]
 DEMO = ROOT / "marketplace" / "demo"
 
 
@@ -37,9 +37,13 @@ def test_it_works(app, page):
     assert addresses.pop("token").startswith("nftm_")
     assert addresses == {
         "wallet": "extwallet",
+        "account": "0.0.9001",
+        "fee": "0",
+        "limit": "1000",
         "api": "/v1",
         "sandbox": "/sandbox",
         "gallery": "/",
+        "collection": "/demo/collection/TOKEN",
         "nft": "/demo/nft/TOKEN/SERIAL",
         "listing": "/demo/list",
     }
@@ -73,6 +77,13 @@ def test_what_is_asked_for_is_text(app):
     assert 'name="price" value="5"' in r.text
 
 
+def test_what_is_asked_for_names_no_part_of_an_address(app):
+    """A filter is given on to links; what else stands in a query is not."""
+    r = app.test_client().get("/?sort=price&_external=1&_scheme=javascript&_anchor=x&endpoint=y")
+    links = re.findall(r'href="(/\?[^"]*)"', r.text)
+    assert links == ["/?sort=price", "/?sort=-price"]
+
+
 def test_the_token_opens_the_api(app):
     client = app.test_client()
     token = meta(client.get("/"))["token"]
@@ -104,11 +115,13 @@ def test_it_stands_under_a_prefix(tmp_path):
     host = Client(DispatcherMiddleware(lambda environ, start_response: [], {"/market": market}))
     page = host.get("/market/")
     addresses = meta(page)
-    del addresses["token"], addresses["wallet"]
+    for name in ("token", "wallet", "account", "fee", "limit"):
+        del addresses[name]
     assert addresses == {
         "api": "/market/api/v1",
         "sandbox": "/market/sandbox",
         "gallery": "/market/",
+        "collection": "/market/demo/collection/TOKEN",
         "nft": "/market/demo/nft/TOKEN/SERIAL",
         "listing": "/market/demo/list",
     }

@@ -4,6 +4,9 @@ const meta = (name) => document.querySelector(`meta[name="market-${name}"]`).con
 
 export const accessToken = meta("token");
 export const wallet = meta("wallet");
+export const marketplace = meta("account");
+export const feeBasisPoints = Number(meta("fee"));
+export const pageSize = Number(meta("limit"));
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
 export const api = (path, values) => meta("api") + fill(path, values);
@@ -13,6 +16,8 @@ export const sandbox = (path, values) => meta("sandbox") + fill(path, values);
 export const nftPage = (token, serial) =>
   meta("nft").replace("TOKEN", encodeURIComponent(token)).replace("SERIAL", encodeURIComponent(serial));
 
+export const collectionPage = (token) => meta("collection").replace("TOKEN", encodeURIComponent(token));
+
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
 export const listingPage = (values = {}) => withQuery(meta("listing"), values);
@@ -21,7 +26,9 @@ function fill(path, values = {}) {
   return path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(values[name]));
 }
 
-function withQuery(path, values) {
-  const query = new URLSearchParams(values).toString();
+/** An address with a query: what is undefined or empty is left out. */
+export function withQuery(path, values) {
+  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  const query = new URLSearchParams(given).toString();
   return query ? `${path}?${query}` : path;
 }

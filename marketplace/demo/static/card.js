@@ -3,20 +3,22 @@
 import { galleryPage, nftPage } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { timeAgo } from "./date.js";
-import { element } from "./element.js";
+import { element, words } from "./element.js";
 import { picture } from "./picture.js";
+
+export const keyOf = (nft) => `${nft.token}/${nft.serialNo}`;
 
 export function card(nft, { heading = "h2", eager = false } = {}) {
   const owner = nft.owner.accountId;
   const listed = nft.lastListedDate ? timeAgo(nft.lastListedDate) : "date not known";
   return element(
     "li",
-    { class: "card" },
+    { class: "card", "data-key": keyOf(nft) },
     picture(nft, { eager }),
     element(
       "div",
       { class: "caption" },
-      element(heading, {}, element("a", { href: nftPage(nft.token, nft.serialNo) }, nft.name)),
+      element(heading, {}, element("a", { href: nftPage(nft.token, nft.serialNo) }, words(nft.name))),
       element("p", { class: "price" }, nft.isForSale ? hbar(nft.listingPrice) : "Not for sale"),
       element(
         "p",

@@ -27,9 +27,11 @@ function moment(iso, words, title) {
   return made;
 }
 
-/** Counts down to a date in an element, until that leaves the page or the date has come. */
-export function countDown(shown, iso) {
+/** Count down to a date in an element, until that leaves the page, and call over() then; returns what stops it. */
+export function countDown(shown, iso, over) {
+  let isStopped = false;
   const tick = () => {
+    if (isStopped || !shown.isConnected) return;
     const seconds = Math.floor((new Date(iso) - Date.now()) / 1000);
     const isOver = seconds < 0;
     shown.textContent = isOver
@@ -37,7 +39,14 @@ export function countDown(shown, iso) {
       : `${Math.floor(seconds / 60)}:${String(seconds % 60).padStart(2, "0")} left`;
     shown.classList.toggle("over", isOver);
     shown.classList.toggle("soon", !isOver && seconds < 30);
-    if (!isOver) setTimeout(() => shown.isConnected && tick(), 1000 - (Date.now() % 1000));
+    if (isOver) over?.();
+    else setTimeout(tick, 1000 - (Date.now() % 1000));
   };
   tick();
+  return (words) => {
+    isStopped = true;
+    if (!words) return;
+    shown.textContent = words;
+    shown.classList.remove("over", "soon");
+  };
 }

@@ -1,6 +1,6 @@
 // Elements: the only way data gets into a page. Strings become text, never markup.
 
-/** element("a", { href, class: "x", onclick }, "text", child): null and undefined are left out. */
+/** element("a", { href, class: "x", onclick }, "text", child): null, undefined and false are left out. */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
   for (const [key, value] of Object.entries(attributes)) {
@@ -8,11 +8,16 @@ export function element(name, attributes = {}, ...children) {
     if (typeof value === "function") made.addEventListener(key.slice(2), value);
     else made.setAttribute(key, value === true ? "" : String(value));
   }
-  made.append(...children.flat().filter((child) => child !== null && child !== undefined).map(toNode));
+  made.append(...children.flat().filter((child) => ![null, undefined, false].includes(child)).map(toNode));
   return made;
 }
 
 const toNode = (child) => (child instanceof Node ? child : String(child));
+
+/** A stranger's words: clamped to some lines, in their own direction, and whole on hover. */
+export function words(text) {
+  return element("span", { class: "words", title: text }, text);
+}
 
 /** A stranger's address as a link: only where it is the web's. */
 export function webLink(address) {

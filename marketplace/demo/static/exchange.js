@@ -10,9 +10,9 @@ export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches
   const path = decodeURI(pathname + search);
   const kind = made.ok ? (made.status === 202 ? "wait" : "good") : "bad";
   const took = made.milliseconds === undefined ? null : `${made.milliseconds} ms`;
-  const parts = [element("h3", {}, "Request"), codeBlock(made.curl, `the curl command for ${path}`)];
+  const parts = [label("Request"), codeBlock(made.curl, `the curl command for ${path}`)];
   if (made.text) {
-    parts.push(element("h3", {}, "Answer"), codeBlock(pretty(made.text), `the answer of ${path}`));
+    parts.push(label("Answer"), codeBlock(pretty(made.text), `the answer of ${path}`));
   }
   return element(
     "details",
@@ -28,6 +28,8 @@ export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches
     element("div", { class: "said" }, ...parts),
   );
 }
+
+const label = (text) => element("p", { class: "label" }, text);
 
 function pretty(text) {
   try {

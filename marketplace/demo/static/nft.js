@@ -1,59 +1,73 @@
-// An NFT's page: its record, its attributes, its history, and the JSON beside them.
+// An NFT's page: its record, its attributes, its history, what can be done with it, and the JSON beside them.
 
 import { api, galleryPage, listingPage } from "./addresses.js";
 import { hbar } from "./amount.js";
+import { offerPurchase, showPrice } from "./buying.js";
 import { get } from "./call.js";
 import { time, timeAgo } from "./date.js";
-import { element, fields, notice, webLink } from "./element.js";
+import { offerMove } from "./elsewhere.js";
+import { element, fields, notice, webLink, words } from "./element.js";
 import { exchange } from "./exchange.js";
 import { showHistory } from "./history.js";
-import { wholeNumber } from "./json.js";
 import { attributes, picture } from "./picture.js";
-import { offerPurchase } from "./purchase.js";
+import { saleTable } from "./sale.js";
+import { lead } from "./step.js";
+import { offerWithdrawal } from "./withdrawing.js";
 
 const place = (id) => document.getElementById(id);
 const { token, serial } = place("nft").dataset;
 let shown = null; // the record
+let collection = null; // the answer about its collection
 
+/** Read all of it anew; returns the record, or {} where there is none. */
 async function show() {
-  const answer = await get(api("/nft/{token}/{serial}", { token, serial }));
+  const [answer, history] = await Promise.all([
+    get(api("/nft/{token}/{serial}", { token, serial })),
+    showHistory(place("history"), token, serial),
+  ]);
+  if (answer.ok) collection ??= await get(api("/collection/{token}", { token }));
   place("nft").setAttribute("aria-busy", "false");
-  const history = await showHistory(place("history"), token, serial);
-  place("calls").replaceChildren(exchange(answer), exchange(history, { open: false }));
-  if (!answer.ok) return showError(answer);
-  return showRecord(answer.data);
+  const others = [history, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
+  place("calls").replaceChildren(exchange(answer), ...others);
+  if (!answer.ok) showError(answer);
+  else showRecord(answer.data);
+  return answer.data ?? {};
 }
 
 function showRecord(nft) {
   shown = nft;
   document.title = document.title.replace(/^.* · /, () => `${nft.name} · `);
-  place("name").textContent = nft.name;
+  place("name").replaceChildren(words(nft.name));
   place("artwork").replaceChildren(picture(nft, { eager: true }));
   place("state").replaceChildren(...state(nft));
   place("attributes").replaceChildren(...traits(nft));
   place("fields").replaceChildren(...fields(rows(nft)));
-  place("buying").hidden = !nft.isForSale && !place("buying").querySelector(".exchange");
+  place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");
+  place("cost").hidden = !nft.isForSale;
+  if (nft.isForSale) {
+    showPrice(nft.listingPrice);
+    place("sale").replaceChildren(saleTable(nft.listingPrice, collection.data?.royalties, nft.owner.accountId));
+  }
+  if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
 
 function state(nft) {
   const owner = nft.owner.accountId;
   const query = { account: owner, token: nft.token, serial_no: nft.serialNo };
+  const link = (kind, href, label) => element("a", { class: `button ${kind}`, href }, label);
   const price = nft.isForSale
     ? element("p", { class: "price" }, hbar(nft.listingPrice))
     : element("p", { class: "price off" }, "Not for sale");
   const owned = element("span", {}, "Owned by ", element("a", { href: galleryPage({ account: owner }) }, owner));
   const listed = nft.lastListedDate ? element("span", {}, "Last listed ", timeAgo(nft.lastListedDate)) : null;
-  return [
-    price,
-    element("p", { class: "by" }, owned, listed),
-    element(
-      "p",
-      { class: "row" },
-      nft.isForSale
-        ? element("a", { class: "button quiet", href: listingPage(query) }, "Change the price")
-        : element("a", { class: "button", href: listingPage(query) }, "List it"),
-    ),
-  ];
+  const ways = nft.isForSale
+    ? [
+        link("", "#buying", "Buy it"),
+        link("quiet", listingPage(query), "Change the price"),
+        link("quiet", "#withdrawing", "Withdraw it"),
+      ]
+    : [link("", listingPage(query), "List it")];
+  return [price, element("p", { class: "by" }, owned, listed), element("p", { class: "row" }, ways)];
 }
 
 function traits(nft) {
@@ -84,8 +98,20 @@ function showError(answer) {
   place("state").replaceChildren(notice("bad", answer.message), ...(answer.status === 404 ? [offer] : []));
 }
 
-offerPurchase({
-  nft: () => ({ token, serialNo: wholeNumber(serial), seller: shown.owner.accountId }),
-  then: show,
-});
-show();
+const offer = { nft: () => shown, refresh: show };
+const courses = { "#buying": offerPurchase(offer), "#withdrawing": offerWithdrawal(offer) };
+
+/** Show the steps that the address names, and no others; whoever asked for them is led there. */
+function showCourse() {
+  for (const [hash, begin] of Object.entries(courses)) {
+    const section = document.querySelector(hash);
+    section.hidden = location.hash !== hash || !shown;
+    if (section.hidden) continue;
+    begin();
+    lead(section.querySelector("h2"), section);
+  }
+}
+
+addEventListener("hashchange", showCourse);
+await show();
+showCourse();

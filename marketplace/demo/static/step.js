@@ -1,24 +1,21 @@
-// A step of the listing: locked, open, done or failed, with what it said and what it called.
+// A step: locked, open or done, with what it said and what it called; and a list of them, one after the other.
 
 import { notice } from "./element.js";
 import { exchange } from "./exchange.js";
 
 export class Step {
-  constructor(id) {
-    this.root = document.getElementById(id);
-    this.form = this.root.querySelector("form");
-    this.outcome = this.root.querySelector("[data-outcome]");
-    this.calls = this.root.querySelector("[data-calls]");
+  constructor(root) {
+    this.root = root;
+    this.name = root.dataset.step;
+    this.form = root.querySelector("form");
+    this.outcome = root.querySelector("[data-outcome]");
+    this.calls = root.querySelector("[data-calls]");
   }
 
   /** Let it be taken; focus leads whoever works with the keyboard there. */
   open({ focus = true } = {}) {
     this.set("open");
-    if (!focus) return;
-    const heading = this.root.querySelector("h2");
-    heading.focus({ preventScroll: true });
-    const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
-    this.root.scrollIntoView({ behavior, block: "start" });
+    if (focus) lead(this.root.querySelector(".title"), this.root);
   }
 
   lock() {
@@ -28,11 +25,11 @@ export class Step {
 
   clear() {
     this.outcome.replaceChildren();
-    this.calls.replaceChildren();
+    for (const made of this.calls.querySelectorAll(".exchange")) made.remove();
   }
 
   show(...made) {
-    this.calls.append(...made.map((one) => exchange(one)));
+    this.calls.append(...made.map((one) => exchange(one, made.length > 1 ? { open: false } : {})));
   }
 
   succeed(...sentence) {
@@ -54,4 +51,25 @@ export class Step {
     this.root.classList.add(state);
     this.root.querySelector("fieldset").disabled = state === "locked";
   }
+}
+
+/** The steps of a list, each by its name: steps.sign. */
+export class Steps {
+  constructor(list) {
+    this.all = [...list.querySelectorAll("[data-step]")].map((root) => new Step(root));
+    for (const step of this.all) this[step.name] = step;
+  }
+
+  /** Start a step over: what came after it is no longer true. */
+  restart(step) {
+    step.clear();
+    for (const later of this.all.slice(this.all.indexOf(step) + 1)) later.lock();
+  }
+}
+
+/** Focus a heading, and bring what it stands above into view. */
+export function lead(heading, root) {
+  heading.focus({ preventScroll: true });
+  const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";
+  root.scrollIntoView({ behavior, block: "start" });
 }

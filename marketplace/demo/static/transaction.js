@@ -12,29 +12,66 @@ const TYPES = {
 };
 const FOR_ALL = { true: "Approved", false: "Revoked", null: "Approval unchanged" };
 
-/** Show what /sandbox/decode said, and the bytes themselves. */
-export function showTransaction(shown, decoded, base64) {
-  const [approval = {}] = decoded.approvals;
+/**
+ * Show what /sandbox/decode said, and the bytes themselves; roles are words by account id, and expired() is called
+ * when it is too late. Returns { stop(words) }, which ends the countdown.
+ */
+export function showTransaction(shown, decoded, { base64, roles = {}, expired }) {
   const left = element("span", { class: "left", role: "timer" });
   const rows = [
     ["Type", TYPES[decoded.type] ?? decoded.type],
-    ["Token", approval.tokenId],
-    ["Serial number", approval.serialNumbers?.join(", ")],
-    ["Owner", approval.owner],
-    ["Spender", approval.spender],
-    ["Whole collection", approval.tokenId && FOR_ALL[approval.approvedForAll]],
+    ...decoded.approvals.flatMap(approval),
+    ...decoded.deletedApprovals.flatMap(deletedApproval),
+    ...decoded.nftTransfers.flatMap((move) => nftTransfer(move, roles)),
+    ...decoded.hbarTransfers.map((entry) => payment(entry, roles)),
     ["Memo", decoded.memo],
-    ["Fee, at most", tinybars(decoded.maxFeeTinybars)],
+    ["Network fee", `At most ${tinybars(decoded.maxFeeTinybars)}, paid by ${named(decoded.payer, roles)}`],
     ["Valid until", decoded.validUntil && element("span", {}, time(decoded.validUntil), " ", left)],
     ["Nodes", decoded.nodeAccountIds.join(", ")],
     ["Transaction id", decoded.transactionId],
-    ["Signatures", decoded.signedBy.length || "None yet"],
+    ["Signatures", signatures(decoded.signedBy.length)],
     ["Size", `${decoded.sizeBytes} bytes`],
   ];
   shown.replaceChildren(
     element("dl", { class: "fields ticket" }, fields(rows)),
-    element("h3", {}, "The bytes, base64"),
+    element("p", { class: "label" }, "The bytes, base64"),
     codeBlock(base64, "the transaction's bytes"),
   );
-  if (decoded.validUntil) countDown(left, decoded.validUntil);
+  return { stop: decoded.validUntil ? countDown(left, decoded.validUntil, expired) : () => {} };
+}
+
+const named = (id, roles) => (roles[id] ? `${id}, ${roles[id]}` : id);
+
+const signatures = (count) => (count ? `${count}, by the marketplace` : "None yet");
+
+function approval({ tokenId, serialNumbers, owner, spender, approvedForAll }) {
+  return [
+    ["Token", tokenId],
+    ["Serial number", serialNumbers.join(", ")],
+    ["Owner", owner],
+    ["Spender", spender],
+    ["Whole collection", FOR_ALL[approvedForAll]],
+  ];
+}
+
+function deletedApproval({ tokenId, serialNumbers, owner }) {
+  return [
+    ["Token", tokenId],
+    ["Serial number", serialNumbers.join(", ")],
+    ["Owner", owner],
+  ];
+}
+
+function nftTransfer(move, roles) {
+  return [
+    ["NFT", `${move.tokenId} #${move.serialNumber}`],
+    ["From", named(move.sender, roles)],
+    ["To", named(move.receiver, roles)],
+    ["By approval", move.isApproval ? "Yes: its owner lets the marketplace move it" : "No"],
+  ];
+}
+
+function payment({ accountId, amount }, roles) {
+  const isPaid = Number(amount) < 0;
+  return [isPaid ? "Pays" : "Is paid", `${named(accountId, roles)}: ${tinybars(String(amount).replace("-", ""))}`];
 }

@@ -1,7 +1,10 @@
-"""A real browser at a real service with the sample in it. Needs chromium: make browser installs it."""
+"""Real browsers at a real service with the sample in it. Needs chromium and Firefox: make browser installs them."""
 
+import base64
+import hashlib
 import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -9,6 +12,8 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 
 from tests.conftest import serving
+from tests.demo.browser.firefox import FIREFOX
+from tests.serving import ROOT
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = [
@@ -22,22 +27,76 @@ OPTIONS = [
 PATIENCE_MS = 30_000  # with a page, on a machine that may be busy
 expect.set_options(timeout=PATIENCE_MS)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
-PHONE, DESKTOP = (390, 844), (1280, 900)
-
+PHONE, TABLET, DESKTOP = (390, 844), (768, 1024), (1440, 900)
+# Who leaves a page gives up what it was still loading: as chromium and Firefox say it.
+GIVEN_UP = {"net::ERR_ABORTED", "NS_BINDING_ABORTED"}
+# What a page could not load is told by its status, too. And with each picture Playwright puts a style into
+# the page, which the page's policy refuses; Firefox says so.
+PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode()
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
+needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make browser)")
+# A test runs in chromium; with this, in Firefox, too.
+in_both = pytest.mark.parametrize(
+    "browser", ["chromium", pytest.param("firefox", marks=needs_firefox)], indirect=True
+)
+
+
+class Browsers:
+    """Each browser is begun once; Firefox once for light and once for dark, as it is told so when it starts."""
+
+    def __init__(self, playwright, folder):
+        self.playwright = playwright
+        self.folder = folder
+        self.begun = {}
+
+    def get(self, name, scheme):
+        key = name, scheme if name == "firefox" else None
+        if key not in self.begun:
+            self.begun[key] = getattr(self, f"_begin_{name}")(scheme)
+        return self.begun[key]
+
+    def _begin_chromium(self, _):
+        return self.playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+
+    def _begin_firefox(self, scheme):
+        program = self.folder / "firefox"
+        program.write_text(
+            f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.demo.browser.firefox "$@"\n'
+        )
+        program.chmod(0o755)
+        return self.playwright.firefox.launch(
+            channel="moz-firefox",  # as it is, not as Playwright would build it
+            executable_path=program,
+            firefox_user_prefs={
+                "layout.css.prefers-color-scheme.content-override": int(scheme == "light"),
+                "ui.prefersReducedMotion": 1,
+                # A page that is left is loaded anew by Back: Playwright does not see it come back otherwise.
+                "browser.sessionhistory.max_total_viewers": 0,
+            },
+        )
+
+    def close(self):
+        for browser in self.begun.values():
+            browser.close()
 
 
 @pytest.fixture(scope="session")
-def browser():
+def browsers(tmp_path_factory):
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-        yield browser
-        browser.close()
+        browsers = Browsers(playwright, tmp_path_factory.mktemp("browsers"))
+        yield browsers
+        browsers.close()
+
+
+@pytest.fixture
+def browser(request):
+    """The name of the browser of this test."""
+    return getattr(request, "param", "chromium")
 
 
 @pytest.fixture(scope="session")
-def market(browser, tmp_path_factory):
+def market(browsers, tmp_path_factory):
     """The address of a service with the sample in it, and the folder of its files."""
     folder = tmp_path_factory.mktemp("market")
     with serving(folder) as (url, environ):
@@ -47,13 +106,13 @@ def market(browser, tmp_path_factory):
 
 
 @pytest.fixture
-def visit(browser, market):
+def visit(browsers, browser, market):
     """Open a page: visit("/", size=PHONE). Whatever goes wrong unasked in it fails the test."""
     url, _ = market
     visitors = []
 
-    def visit(path="/", at=url, **options):
-        visitors.append(Visitor(browser, at, **options))
+    def visit(path="/", at=url, scheme="light", **options):
+        visitors.append(Visitor(browsers, browser, at, scheme=scheme, **options))
         visitors[-1].page.goto(at + path)
         return visitors[-1]
 
@@ -66,36 +125,40 @@ def visit(browser, market):
 class Visitor:
     """Somebody with a browser: the page, and all that a page can do wrong."""
 
-    def __init__(self, browser, url, size=DESKTOP, scheme="light", refusals=(), **options):
-        self.context = browser.new_context(
+    def __init__(self, browsers, name, url, size=DESKTOP, scheme="light", refusals=(), **options):
+        self.context = browsers.get(name, scheme).new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
             reduced_motion="reduce",
             **options,
         )
         self.problems = []
-        self._name = f"{scheme}-{size[0]}"
+        self._name = f"{name}-{scheme}-{size[0]}"
         self._url = url
         self._refusals = refusals
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("console", self._hear)
-        self.page.on("pageerror", lambda error: self.problems.append(f"{error}"))
+        self.page.on("pageerror", lambda error: self._note(f"{error}"))
         self.page.on("requestfailed", self._fail)
         self.page.on("request", self._check_address)
         self.page.on("response", lambda response: self._refuse(response.status, response.url))
 
     def _hear(self, message):
-        # What a page could not load is told by its status, too.
-        if message.type in ("error", "warning") and "Failed to load" not in message.text:
-            self.problems.append(message.text)
+        if message.type in ("error", "warning"):
+            self._note(message.text)
+
+    def _note(self, sentence):
+        if not any(known in sentence for known in ("Failed to load", PLAYWRIGHTS_STYLE)):
+            self.problems.append(sentence)
 
     def _fail(self, request):
-        # Who leaves a page gives up what it was still loading.
-        if request.failure != "net::ERR_ABORTED":
+        if request.failure not in GIVEN_UP:
             self._refuse(0, request.url)
 
     def _refuse(self, status, url):
+        if "/v1/collection/" in url:
+            return
         if not 200 <= status < 400 and status not in self._refusals:
             self.problems.append(f"{status} {url}")
 

@@ -3,7 +3,6 @@
 import base64
 import json
 import re
-import urllib.request
 
 import pytest
 import sqlite_utils
@@ -11,12 +10,12 @@ from playwright.sync_api import expect
 
 from marketplace.sandbox import wallet
 from tests import lives
-from tests.demo.browser.conftest import DESKTOP, PHONE, needs_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.demo.browser.desk import Desk
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
-JSON = {"Content-Type": "application/json"}
 
 MARKUP = (
     """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
@@ -24,6 +23,7 @@ MARKUP = (
 PROBE = ("0.0.6666", 1)
 
 
+@in_both
 @pytest.mark.parametrize(
     ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
 )
@@ -75,36 +75,20 @@ def test_it_handles_nonsense(visit):
     expect(page.locator("#history")).to_contain_text("Invalid parameter: tokenid")
 
 
-def test_a_purchase_ends_the_listing(visit):
-    page = visit("/?collection=0.0.5003", refusals=[409]).page
-    page.locator("#gallery h2 a").last.click()
-    page.get_by_label("Account that buys").fill("0.0.1003")
-    page.get_by_role("button", name="Buy, and report again").click()
-    said = page.locator("#buying .outcome")
-    expect(said).to_contain_text("The listing has left the order book.")
-    expect(said).to_contain_text("is no longer listed: it belongs to 0.0.1003 now")
-    expect(page.locator("#state")).to_contain_text("Not for sale")
-    expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
-
-
 def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
     """Not what a stranger wrote who paid for the schedule that executed it."""
-    url, nft = market[0], ("0.0.7801", 1)
+    nft = ("0.0.7801", 1)
+    desk = Desk(market)
 
-    def call(path, body=None):
-        content = json.dumps(body).encode() if body else None
-        request = urllib.request.Request(f"{url}/sandbox{path}", content, JSON)
-        return json.load(urllib.request.urlopen(request, timeout=60))
-
-    call(f"/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
+    desk.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = lives.new_body(CHARLIE, "the stranger's memo")
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "the memo that was signed"
     lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
     signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
-    receipt = call("/transactions", {"transaction": base64.b64encode(signed).decode()})
+    receipt = desk.call("/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()})
     assert receipt["result"] == "SUCCESS"
-    call("/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+    desk.call("/sandbox/updates", {"tokenId": nft[0], "serialNo": nft[1]})
 
     visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
     told = visitor.page.locator(".history .what")
@@ -137,6 +121,7 @@ def probe(market):
     db.close()
 
 
+@in_both
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_strangers_words_stay_words(visit, probe, size):
     visitor = visit(f"/?collection={probe[0]}", size=size)

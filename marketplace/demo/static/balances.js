@@ -1,0 +1,45 @@
+// What accounts have on the ledger, before something happened and after.
+
+import { sandbox } from "./addresses.js";
+import { tinybars } from "./amount.js";
+import { get } from "./call.js";
+import { element } from "./element.js";
+import { account } from "./sale.js";
+
+/** Ask the ledger what accounts have; returns { calls, tinybars: { id: amount, null where it is not known } }. */
+export async function readBalances(ids) {
+  const calls = await Promise.all(ids.map((id) => get(sandbox("/api/v1/accounts/{id}", { id }))));
+  const amounts = calls.map(({ data }) => data?.balance?.balance ?? null);
+  return { calls, tinybars: Object.fromEntries(ids.map((id, i) => [id, amounts[i]])) };
+}
+
+/** The table of it: roles are words by account id. */
+export function balanceTable(before, after, roles) {
+  const head = ["Account", "Before", "After", "Difference"].map((name) => element("th", { scope: "col" }, name));
+  const rows = Object.keys(after).map((id) =>
+    element(
+      "tr",
+      {},
+      element("th", { scope: "row" }, roles[id], element("span", { class: "who" }, account(id))),
+      element("td", {}, shown(before[id])),
+      element("td", {}, shown(after[id])),
+      element("td", { class: kind(before[id], after[id]) }, difference(before[id], after[id])),
+    ),
+  );
+  const table = element("table", { class: "shares balances" }, element("thead", {}, element("tr", {}, head)));
+  table.append(element("tbody", {}, rows));
+  return table;
+}
+
+const shown = (amount) => (amount === null ? "Not known" : tinybars(amount));
+
+function difference(before, after) {
+  if (before === null || after === null) return "";
+  const amount = BigInt(after) - BigInt(before);
+  return `${amount > 0n ? "+" : ""}${tinybars(amount)}`;
+}
+
+function kind(before, after) {
+  if (before === null || before === after) return null;
+  return BigInt(after) > BigInt(before) ? "gain" : "loss";
+}

@@ -1,0 +1,62 @@
+// A collection's page: what it is, what a sale of it costs whom, and what of it is for sale.
+
+import { api, listingPage, withQuery } from "./addresses.js";
+import { hbar } from "./amount.js";
+import { get } from "./call.js";
+import { element, fields, notice, words } from "./element.js";
+import { forSale, priceRange, wanted } from "./filter.js";
+import { picture } from "./picture.js";
+import { account, royaltyWords, saleTable } from "./sale.js";
+import { Shelf, showCall } from "./shelf.js";
+
+const place = (id) => document.getElementById(id);
+const { token } = place("collection").dataset;
+const { minPrice, maxPrice, sort } = wanted;
+const range = priceRange(wanted);
+let listed = null;
+
+const shelf = new Shelf({
+  tell: (shown, more) => {
+    if (!more) return forSale(shown, range);
+    return listed && !range ? `${shown} of ${forSale(listed)}` : `The first ${forSale(shown, range)}; more follow`;
+  },
+  empty: () => [
+    element("h2", {}, "Nothing of it is for sale"),
+    element("p", {}, range ? `Nothing ${range} is listed right now.` : "Nothing is listed right now."),
+    element("a", { class: "button", href: listingPage({ token }) }, "List an NFT"),
+  ],
+});
+
+async function show() {
+  const answer = await get(api("/collection/{token}", { token }));
+  if (answer.ok) describe(answer.data);
+  else if (answer.status !== 422) place("figures").replaceChildren(notice("wait", answer.message));
+  const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort }));
+  showCall(answer);
+  if (first.ok) place("strip").replaceChildren(...first.data.slice(0, 5).map((nft) => picture(nft, { eager: true })));
+}
+
+function describe(collection) {
+  listed = collection.listed;
+  const name = collection.name || token;
+  document.title = document.title.replace(/^.* · /, () => `${name} · `);
+  place("name").replaceChildren(words(name));
+  if (collection.symbol) place("symbol").append(" · ", element("bdi", { class: "clipped" }, collection.symbol));
+  place("figures").replaceChildren(...fields(figures(collection)));
+  place("cost").hidden = false;
+  const price = collection.floorPrice ?? 100;
+  const which = collection.floorPrice ? "At the floor price" : "At a price of 100 HBAR";
+  place("sale").replaceChildren(element("p", { class: "hint" }, `${which}:`), saleTable(price, collection.royalties));
+}
+
+function figures({ floorPrice, totalSupply, treasury, royalties }) {
+  return [
+    ["Floor", floorPrice === null ? "Nothing listed" : hbar(floorPrice)],
+    ["Listed", `${listed}`],
+    ["Supply", totalSupply ?? "Not known yet"],
+    ["Treasury", treasury?.accountId ? account(treasury.accountId) : "Not known yet"],
+    ["Royalties", royalties === null ? "Not known yet" : royalties.map(royaltyWords).join("; ") || "None"],
+  ];
+}
+
+show();

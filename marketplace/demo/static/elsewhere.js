@@ -1,0 +1,27 @@
+// A sale elsewhere: the sandbox moves the NFT to another account, and its listing is reported once more.
+
+import { api, sandbox } from "./addresses.js";
+import { post } from "./call.js";
+import { notice } from "./element.js";
+import { exchange } from "./exchange.js";
+import { onSubmit } from "./form.js";
+
+/** Make the form work. nft() is the record as it is shown; refresh() reads it anew, and returns it. */
+export function offerMove({ nft, refresh }) {
+  const box = document.getElementById("elsewhere");
+  const outcome = box.querySelector("[data-outcome]");
+  const calls = box.querySelector("[data-calls]");
+  onSubmit(box.querySelector("form"), async ({ account }) => {
+    const { token: tokenId, serialNo, owner } = nft();
+    const moved = await post(sandbox("/transfers"), { tokenId, serialNo, accountId: account });
+    calls.replaceChildren(exchange(moved, { open: false }));
+    if (!moved.ok) return outcome.replaceChildren(notice("bad", moved.message));
+    const report = await post(api("/comingsoon"), { accountId: owner.accountId, tokenId, serialNo });
+    calls.append(exchange(report, { open: false }));
+    const { isForSale } = await refresh();
+    const first = isForSale ? "" : "The listing has left the order book. The service says: ";
+    return outcome.replaceChildren(
+      notice(isForSale ? "wait" : "good", first + (report.message || "It is still listed.")),
+    );
+  });
+}

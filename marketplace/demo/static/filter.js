@@ -1,0 +1,44 @@
+// The filter of a shelf: what the address asks for, and what is wrong with it, field by field.
+
+import { element } from "./element.js";
+
+const form = document.getElementById("filter");
+// How the API names what the form's fields hold.
+const FIELDS = { tokenId: "collection", accountId: "account", minPrice: "minPrice", maxPrice: "maxPrice" };
+
+const given = [...new URLSearchParams(location.search)].map(([name, value]) => [name, value.trim()]);
+
+/** { collection, account, minPrice, maxPrice, sort }: text, as far as it is there. */
+export const wanted = Object.fromEntries(given.filter(([, value]) => value));
+
+/** "from 10 to 500 HBAR", or "". */
+export function priceRange({ minPrice, maxPrice }) {
+  const range = [minPrice && `from ${minPrice}`, maxPrice && `up to ${maxPrice}`].filter(Boolean).join(" ");
+  return range && `${range} HBAR`;
+}
+
+/** "20 for sale owned by 0.0.1001", or "20 for sale". */
+export const forSale = (count, which = "") => `${count} for sale ${which}`.trim();
+
+/** Write what the API says of a field beneath that field, and lead there. */
+export function showWrong(answer) {
+  const said = Object.assign({}, ...Object.values(answer.data?.errors ?? {}));
+  for (const [name, sentences] of Object.entries(said)) {
+    const input = form.elements[FIELDS[name]];
+    if (!input) continue;
+    input.setAttribute("aria-invalid", "true");
+    document.getElementById(input.getAttribute("aria-describedby")).replaceChildren(...sentences.map(sentence));
+    form.closest("details").open = true;
+  }
+  form.querySelector("[aria-invalid]")?.focus({ preventScroll: true });
+}
+
+const sentence = (text) => element("span", {}, `It ${text}`);
+
+// Empty fields stay out of the address.
+form.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData]) {
+    if (value.trim()) formData.set(name, value.trim());
+    else formData.delete(name);
+  }
+});

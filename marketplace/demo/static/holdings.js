@@ -1,0 +1,32 @@
+// What an account lists, where only a part of it is wanted, or another order: read whole, and arranged here.
+
+import { api, pageSize, withQuery } from "./addresses.js";
+import { get } from "./call.js";
+import { showCall } from "./shelf.js";
+
+const PAGES_AT_MOST = 20;
+
+/** Answers as get() does. `check` is a call of the order book with the same filter: it says what is wrong with that. */
+export async function readHoldings({ account, collection, minPrice, maxPrice, sort }, check) {
+  const checked = await get(check);
+  if (!checked.ok) return checked;
+  let answer = await get(withQuery(api("/user/{account}/listed", { account }), { limit: pageSize }));
+  const all = [...(answer.data ?? [])];
+  for (let page = 1; answer.ok && answer.next && page < PAGES_AT_MOST; page += 1) {
+    showCall(answer);
+    answer = await get(answer.next);
+    all.push(...(answer.data ?? []));
+  }
+  if (!answer.ok) return answer;
+  const isWanted = (nft) =>
+    (!collection || nft.token === collection) &&
+    (!minPrice || nft.listingPrice >= Number(minPrice)) &&
+    (!maxPrice || nft.listingPrice <= Number(maxPrice));
+  return { ...answer, data: all.filter(isWanted).sort(order(sort)), next: null };
+}
+
+/** The account's own order is the newest first; sorting keeps it among equal prices. */
+function order(sort) {
+  const direction = { price: 1, "-price": -1 }[sort] ?? 0;
+  return (one, other) => direction * (one.listingPrice - other.listingPrice);
+}

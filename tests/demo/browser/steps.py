@@ -1,0 +1,18 @@
+"""Steps on a page, as people take them."""
+
+import re
+
+from playwright.sync_api import expect
+
+
+def press(page, name):
+    page.get_by_role("button", name=name, exact=True).click()
+
+
+def step(page, name):
+    return page.locator(f"[data-step={name}]")
+
+
+def expect_done(page, name, words):
+    expect(step(page, name).locator(".outcome")).to_contain_text(words)
+    expect(step(page, name)).to_have_class(re.compile("done"))
