@@ -315,7 +315,7 @@ def test_a_second_buyer_pays_nothing(app, nft, ledger, lister, buy):
     had = balance(app, CHARLIE)
     ledger.sign_and_submit(first["byteArray"], BOB)
     receipt = ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
-    assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
     assert balance(app, CHARLIE) == had
 
 

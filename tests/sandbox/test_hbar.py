@@ -2,6 +2,8 @@
 
 import pytest
 
+from marketplace.sandbox import queries, wallet
+from marketplace.store.database import write
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, approval, association, minting, move, transfer
@@ -234,6 +236,14 @@ def test_of_two_buyers_one_pays(submit, balance, get, minted):
     assert balance(ALICE) == FIRST - HBAR // 2 + 250 * HBAR
 
 
+def test_who_signs_a_purchase_first_does_not_become_its_payer(submit, get, minted):
+    submit(approval(ALICE), ALICE)
+    assert submit(purchase(BOB), BOB, "0.0.9001").result == "SUCCESS"
+    for account_id in (BOB, "0.0.9001"):
+        own = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+        assert get(f"/accounts/{account_id}")["key"]["key"] == own
+
+
 def test_a_purchase_is_shown_whole(submit, row, minted):
     submit(approval(ALICE), ALICE)
     shown = row(submit(purchase(BOB), "0.0.9001", BOB))
@@ -267,6 +277,15 @@ def test_a_listing_is_paid_by_the_seller(client, ledger, nft, balance):
 def test_a_sale_elsewhere_costs_nothing(client, ledger, minted, balance):
     ledger.hand_over(NFT, BOB)
     assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
+
+
+def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
+    submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
+    with ledger.sandbox.app_context(), write() as db:
+        queries.mark_balance(db, BOB, EDGE - 5)
+    results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
+    assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
+    assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)
 
 
 def test_balances_are_paged(submit, get):
