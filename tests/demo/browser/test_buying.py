@@ -120,7 +120,9 @@ def test_another_price_is_shown_and_asked_again(offer, desk):
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
     visitor.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")
-    expect(step(steps(page), "look").locator(".ticket")).to_contain_text("0.0.1004, the buyer: 250 HBAR")
+    expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
+        "0.0.1004, the buyer: 250 HBAR"
+    )
 
 
 def test_what_was_withdrawn_is_said(offer, desk):
@@ -172,7 +174,7 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, desk):
 @in_both
 def test_back_leaves_the_steps(offer):
     page = offer().page
-    page.go_back()
+    page.evaluate("history.back()")
     expect(page.locator("#buying")).to_be_hidden()
     page.get_by_role("link", name="Withdraw it").click()
     expect(page.locator("#withdrawing")).to_be_visible()
