@@ -14,7 +14,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak lives attack failover wheel bench bench-check wallets clients openapi browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
 run: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
@@ -53,7 +53,21 @@ bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modul
 
 # The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
 wallets:
-	@npm ci --prefix tests/javascript --loglevel=error
+	@npm ci --prefix tests/wallets --loglevel=error
+
+# The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/sandbox/test_sdks.py; without
+# them, make test skips these.
+sdks: examples/sdk/java/lib/hedera/sdk-2.50.0.jar
+	@npm ci --prefix examples/sdk/javascript --loglevel=error
+
+examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt | .venv/bin/python
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) -r $<
+	@$(BIN)/python -m zipfile -e $(@D)/hedera_sdk_py-*.whl examples/sdk/java/lib
+	@touch $@
+
+# Debian's Java, for the program in that.
+java:
+	@$(call debian,javac,default-jdk-headless)
 
 # Debian's chromium, for tests/demo/browser; without it, make test skips these.
 browser:

@@ -12,6 +12,7 @@ from marketplace import counts, demo, ledger, sandbox, settings, store
 from marketplace import operator as operators
 from marketplace.api import (
     authentication,
+    collections,
     cors,
     counted,
     kept,
@@ -30,7 +31,7 @@ from marketplace.api import (
 from marketplace.api.document import Api
 from marketplace.market import signer
 from marketplace.operator import command
-from marketplace.sandbox import wallet
+from marketplace.sandbox import access, wallet
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -81,12 +82,15 @@ def create_app(
 
         prefix = app.config["API_PREFIX"]
         api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
-        for module in (nfts, users, orderbook, listings):
+        for module in (nfts, collections, users, orderbook, listings):
             api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
         for module in (status, metrics):
             api.register_blueprint(module.blp)
         app.register_blueprint(media.blp)
-        reference.init_app(app, is_home=not is_sandbox)
+        if is_sandbox:
+            reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
+        else:
+            reference.init_app(app)
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)

@@ -4,10 +4,10 @@ MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
 ├── TooManyPurchases 429
-├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
+├── NotFound 404: NftNotStored, CollectionNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
 │   PurchaseImpossible, TransactionRefused, TransactionAltered, ListingEnded, WithdrawalEnded
-├── SignerMissing 501
+├── BuyingOff 501
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
     MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503,
@@ -117,6 +117,11 @@ class NotFound(MarketplaceError):
 class NftNotStored(NotFound):
     def __init__(self, token: str, serial_no: int) -> None:
         super().__init__(f"{token} #{serial_no} is not stored: POST /v1/add it first")
+
+
+class CollectionNotStored(NotFound):
+    def __init__(self, token: str) -> None:
+        super().__init__(f"No NFT of {token} is stored: POST /v1/add one first")
 
 
 class NftNotOnLedger(NotFound):
@@ -245,14 +250,17 @@ class TooManyPurchases(LimitExceeded):
         )
 
 
-class SignerMissing(MarketplaceError):
+class BuyingOff(MarketplaceError):
     status = HTTPStatus.NOT_IMPLEMENTED
 
-    def __init__(self) -> None:
-        super().__init__(
-            "This service buys nothing: it has no signer. Its operator may give it one:"
-            " MARKETPLACE_ACCOUNT_KEY_FILE, or create_app(sign=...)"
-        )
+    def __init__(self, has_signer: bool) -> None:
+        reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
+        if not has_signer:
+            reason = (
+                "it has no signer. Its operator may give it one: MARKETPLACE_ACCOUNT_KEY_FILE, or"
+                " create_app(sign=...)"
+            )
+        super().__init__(f"Nothing can be bought from this service: {reason}")
 
 
 class SignerFailed(MarketplaceError):

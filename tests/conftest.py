@@ -1,6 +1,7 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
+import json
 import uuid
 from collections import Counter
 from contextlib import contextmanager
@@ -23,11 +24,12 @@ from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
+from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
 from marketplace.ledger import decoder as decoding
 from marketplace.ledger.decoder import Decoder
-from marketplace.market import nfts, reconciler, records
+from marketplace.market import collections, nfts, reconciler, records
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens, uses
 from tests.engines import ENGINES, database_url, databases, running_on
@@ -112,7 +114,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
     monkeypatch.setattr(nfts, "METADATA_SECONDS", 60)
     monkeypatch.setattr(nfts, "ADD_SECONDS", 180)
-    monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
+    monkeypatch.setattr(collections, "LOOK_SECONDS", 60)
     monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
     monkeypatch.setattr(uses, "PAUSE_SECONDS", 3600)  # nothing is written behind a test's back
@@ -165,6 +167,34 @@ def asked(app):
 
     sandbox.wsgi_app = noting
     return paths
+
+
+def altering(app):
+    """A function that changes what the mirror node answers about paths that hold a text, or end with it."""
+    sandbox = app.extensions["sandbox"]
+
+    def alter(part, change, is_whole=False):
+        answer = sandbox.wsgi_app
+
+        def altered(environ, start_response):
+            path = environ["PATH_INFO"]
+            if not (path.endswith(part) if is_whole else part in path):
+                return answer(environ, start_response)
+            response = Response.from_app(answer, environ)
+            document = json.loads(response.get_data())
+            change(document)
+            response.set_data(json.dumps(document))
+            return response(environ, start_response)
+
+        sandbox.wsgi_app = altered
+
+    return alter
+
+
+@pytest.fixture
+def alter(app):
+    """Change what the mirror node answers."""
+    return altering(app)
 
 
 @pytest.fixture
@@ -264,6 +294,17 @@ def lister(client, ledger):
         return transaction_id
 
     return list_nft
+
+
+@pytest.fixture
+def buy(client):
+    """Ask for the transaction by which an account buys an NFT."""
+
+    def buy(nft=(TOKEN, 7), account_id=BOB, client=client, **fields):
+        keys = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]}
+        return client.post("/v1/buy/extwallet", json=keys | fields)
+
+    return buy
 
 
 @pytest.fixture(scope="module")

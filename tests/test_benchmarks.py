@@ -1,11 +1,12 @@
 """What the benchmark rests on: its records, its walks through them, and its eye for a scan."""
 
+import re
 from contextlib import closing
 
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import checks, data, load, postgresql, records, rows, throughput, writer
+from benchmarks import checks, data, desk, load, postgresql, records, rows, throughput, writer
 from benchmarks.plan import FULL, QUICK, listed_of
 from benchmarks.rows import Row
 from benchmarks.server import cores, free_port
@@ -116,3 +117,10 @@ def test_the_rows_of_postgresql_compare_what_was_measured_in_the_same_round():
     made = list(rows.of_postgresql(figures, QUICK))
     assert [round(row.value, 2) for row in made] == [0.85, 0.8, 0.75, 90]
     assert [row.is_met for row in made] == [True, False, True, False]
+
+
+def test_the_desk_tells_time_and_memory(capsys):
+    desk.main(is_quick=True)
+    printed = capsys.readouterr().out
+    assert re.search(r"^ +[0-9.]+ s   from the start to the first receipt$", printed, re.MULTILINE)
+    assert re.search(r"^node +[0-9]+ +[0-9]+ +[0-9.]+%$", printed, re.MULTILINE)

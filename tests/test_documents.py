@@ -27,6 +27,10 @@ NOT_RUN = {
     ("docs/api.md", "openapi-python-client"): "needs the generators: see tests/test_clients.py",
     ("docs/benchmarks.md", "make bench"): "takes minutes: see tests/test_benchmarks.py",
     ("docs/embedding.md", "make wheel"): "tests/test_package.py runs them",
+    (
+        "docs/sandbox.md",
+        ".venv/bin/python -m benchmarks.desk",
+    ): "takes a minute: see tests/test_benchmarks.py",
     ("docs/operating.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/operating.md", "runuser -u postgres"): "as root, beside a server",
@@ -106,12 +110,13 @@ def clone(tmp_path_factory):
 @contextmanager
 def running(line, folder, elsewhere):
     """What a shell serves, on a port of its own, until it is not needed any more."""
-    with reserved_port() as port:
-        yield from _running(line, folder, elsewhere, port)
+    with reserved_port() as port, reserved_port() as node_port:
+        yield from _running(line, folder, elsewhere, port, node_port)
 
 
-def _running(line, folder, elsewhere, port):
-    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}") | {"PORT": str(port)}
+def _running(line, folder, elsewhere, port, node_port):
+    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}", GRPC_PORT=node_port)
+    environ |= {"PORT": str(port)}
     environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
     del environ["PYTHONPATH"]
     service = Service(folder, port, environ)

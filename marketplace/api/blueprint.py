@@ -84,10 +84,16 @@ class Blueprint(flask_smorest.Blueprint):
     def alt_response(self, *args, **documentation):
         return _only_documenting(super().alt_response(*args, **documentation))
 
+    def arguments(self, *arguments, **options):
+        """Validate what a request brings; what is wrong with a field is told in the one shape."""
+        validate = super().arguments(*arguments, **options)
+        document = self.doc(responses={422: "FieldInvalid"})
+        return lambda view: document(validate(view))
+
     def path(self, schema):
         """Validate the path's own parameters, and pass them on by inside name."""
         schema = schema()
-        document = _only_documenting(super().arguments(schema, location="path"))
+        document = _only_documenting(self.arguments(schema, location="path"))
         # One by one: half of what schema.load() costs, which is for telling all that is wrong.
         parameters = [(n, f.data_key or n, f.deserialize) for n, f in schema.fields.items()]
 
@@ -110,7 +116,7 @@ class Blueprint(flask_smorest.Blueprint):
     def query(self, schema):
         """Validate the query's parameters, and pass them on by inside name."""
         schema = schema()
-        validate = super().arguments(schema, location="query", as_kwargs=True)
+        validate = self.arguments(schema, location="query", as_kwargs=True)
         unasked = schema.load({})
 
         def decorator(view):
@@ -136,7 +142,7 @@ class Blueprint(flask_smorest.Blueprint):
         example = {
             f.data_key or n: f.metadata["example"] for n, f in schema.fields.items() if f.required
         }
-        validate = super().arguments(schema, as_kwargs=True, example=example)
+        validate = self.arguments(schema, as_kwargs=True, example=example)
         document = self.doc(
             responses={
                 400: "RequestNotJson",

@@ -33,6 +33,7 @@ SHARED_RESPONSES = {
     "RequestNotJson": (400, "The body is not JSON"),
     "RequestTooLarge": (413, "The body is too large"),
     "ContentTypeNotJson": (415, "The body is not declared as application/json"),
+    "FieldInvalid": (422, "A field is wrong: the message names it, its value and what it must be"),
     "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
     "Unavailable": (503, "The ledger or the database did not answer: try again"),
 }
@@ -83,7 +84,7 @@ class Api(flask_smorest.Api):
         self.public_url, self.mount = app.config["PUBLIC_URL"], mount
         info = {
             "description": description,
-            "contact": {"name": title, "url": self.public_url + mount},
+            "contact": {"name": title, "url": self.public_url},
             "license": LICENSE,
         }
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)

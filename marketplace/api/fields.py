@@ -8,7 +8,7 @@ from marshmallow import fields
 
 from marketplace.api.paging import NEWEST, Position
 from marketplace.errors import shown
-from marketplace.ids import ENTITY_ID, TRANSACTION_ID, TransactionId, is_entity_id
+from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 
@@ -50,19 +50,22 @@ class WholeNumber(Strict, fields.Integer):
     """A JSON integer within bounds: not "1", 1.0 or true."""
 
     def __init__(self, description, example, *, low, high, **kwargs):
-        metadata = described(description, example, minimum=low, maximum=high, format="int64")
+        metadata = described(description, example, minimum=low, format="int64")
+        if high < MAX_INT64:  # which the format says, and JavaScript would round
+            metadata["maximum"] = high
         super().__init__(metadata=metadata, **kwargs)
+        self.low, self.high = low, high
 
     @property
     def expected(self):
-        return f"a whole number from {self.metadata['minimum']} to {self.maximum}"
+        return f"a whole number from {self.low} to {self.maximum}"
 
     @property
     def maximum(self):
-        return self.metadata["maximum"]
+        return self.high
 
     def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not self.metadata["minimum"] <= value <= self.maximum:
+        if type(value) is not int or not self.low <= value <= self.maximum:
             self.refuse(value)
         return value
 

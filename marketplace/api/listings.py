@@ -70,7 +70,7 @@ def prepare_withdrawal(wallet, **withdrawal):
 @blp.refuses(
     409, "0.0.5001 #7 costs 300 HBAR now, not 250: send expectedPrice 300 to buy it for that"
 )
-@blp.refuses(501, "This service buys nothing: it has no signer")
+@blp.refuses(501, "Nothing can be bought from this service: it has no signer")
 def prepare_purchase(wallet, **purchase):
     """Prepare a purchase
 

@@ -1,12 +1,45 @@
-"""The API reference: a page about our own OpenAPI document, served without the internet."""
+"""The API reference: a page about our own OpenAPI documents, served without the internet.
 
+The page is Scalar's. Of the package that brings it only the script is taken: the page, its policy and its
+colours are ours, and what it would ask of its makers' servers is turned off and forbidden.
+"""
+
+import gzip
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import version
 from importlib.resources import files
 
-from flask import Blueprint, Flask, redirect, render_template, send_from_directory, url_for
+from flask import (
+    Blueprint,
+    Flask,
+    Response,
+    abort,
+    current_app,
+    redirect,
+    render_template,
+    request,
+    url_for,
+)
 
-from marketplace import __version__
+PACKAGE = "flask-openapi-scalar"
+SCRIPT = files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"
+SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # another one with another version: kept for good
+MAX_AGE_SECONDS = 365 * 86_400
+GZIP_LEVEL = 6
+# Scalar writes style attributes, and style elements of what it is made of: no nonce covers those. Its
+# scripts do without eval, once reference.js has told its parser so.
+POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
+    "img-src 'self' data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
+)
+HEADERS = {
+    "Content-Security-Policy": POLICY,
+    "X-Content-Type-Options": "nosniff",
+    "Referrer-Policy": "no-referrer",
+    "Cache-Control": "private, no-cache",  # in the sandbox it holds a token
+}
 
-SWAGGER_UI = files("flask_swagger_ui") / "dist"  # the page's scripts, as their package brings them
 
 # Below its own address: /static is the application's, and /demo/static the demo's.
 blp = Blueprint(
@@ -21,19 +54,47 @@ blp = Blueprint(
 @blp.get("/reference")
 def show_reference():
     """Show the API reference"""
-    response = render_template("reference.html", version=__version__)
-    policy = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:"
-    return response, {"Content-Security-Policy": policy}
+    page = render_template(
+        "reference.html", script=SCRIPT_NAME, **current_app.extensions["reference"]()
+    )
+    return page, HEADERS
 
 
-@blp.get("/reference/assets/<path:name>")
+@blp.get("/reference/assets/<name>")
 def show_reference_asset(name):
-    """Serve the page's scripts and styles"""
-    return send_from_directory(SWAGGER_UI, name, max_age=86_400)
+    """Serve the page's script"""
+    if name != SCRIPT_NAME:
+        abort(404)
+    response = Response(mimetype="text/javascript")
+    response.cache_control.max_age = MAX_AGE_SECONDS
+    response.cache_control.public = True
+    response.cache_control.immutable = True
+    response.vary.add("Accept-Encoding")
+    is_small = bool(request.accept_encodings["gzip"])
+    response.set_etag(f"{name}-gzip" if is_small else name)
+    if is_small:
+        response.content_encoding = "gzip"
+    response.data = _compressed() if is_small else SCRIPT.read_bytes()
+    return response.make_conditional(request)
 
 
-def init_app(app: Flask, *, is_home: bool) -> None:
-    """Serve the API reference; where it is the home, the service's own address leads to it."""
+@cache
+def _compressed() -> bytes:
+    return gzip.compress(SCRIPT.read_bytes(), GZIP_LEVEL, mtime=0)
+
+
+def init_app(
+    app: Flask,
+    *,
+    is_home: bool = True,
+    pages: tuple[tuple[str, str], ...] = (),
+    token: Callable[[], str | None] = lambda: None,
+) -> None:
+    """Serve the API reference; where it is the home, the service's own address leads to it.
+
+    It leads back to ``pages``, which are endpoints and their names, and fills in what ``token()`` returns.
+    """
+    app.extensions["reference"] = lambda: {"pages": pages, "token": token()}
     app.register_blueprint(blp, url_prefix=app.config["API_PREFIX"] or None)
     if is_home:
         app.add_url_rule("/", "home", lambda: redirect(url_for("reference.show_reference")))

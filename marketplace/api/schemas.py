@@ -3,7 +3,17 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
+import json
+
+from marshmallow import (
+    EXCLUDE,
+    Schema,
+    ValidationError,
+    fields,
+    post_load,
+    pre_dump,
+    validates_schema,
+)
 
 from marketplace import __version__
 from marketplace.api.fields import (
@@ -246,7 +256,7 @@ class NftSchema(Schema):
         metadata=described(
             "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
             " has no attributes",
-            '[{"trait_type":"Palette","value":"Dusk"}]',
+            '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
         ),
     )
     image = MediaUrl(
@@ -268,7 +278,7 @@ class NftSchema(Schema):
     listing_price = fields.Integer(
         data_key="listingPrice",
         required=True,
-        metadata=described("Price in HBAR while listed, otherwise 0", 250, format="int64"),
+        metadata=described("Price in HBAR while listed, otherwise 0", 60, format="int64"),
     )
     last_listed_at = Milliseconds(
         data_key="lastListedDate",
@@ -289,6 +299,109 @@ class NftSchema(Schema):
     def get_attribute(self, obj, attr, default):
         # The owner's object is a view of the same row.
         return obj if attr == "owner" else super().get_attribute(obj, attr, default)
+
+
+class TreasurySchema(Schema):
+    account_id = fields.String(
+        data_key="accountId",
+        required=True,
+        metadata=described("Account that NFTs are minted to", "0.0.1000"),
+    )
+
+
+class FallbackFeeSchema(Schema):
+    """What a buyer pays to the collector who gives nothing of value for an NFT."""
+
+    amount = fields.Integer(
+        required=True,
+        metadata=described("Tinybars, or smallest units of the token", 500_000_000, format="int64"),
+    )
+    token = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=described("Token id of what is paid; null: HBAR", None),
+    )
+
+
+class RoyaltySchema(Schema):
+    """A part of an NFT's price, which the network takes at each sale."""
+
+    collector = fields.String(
+        data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
+    )
+    numerator = fields.Integer(
+        required=True, metadata=described("Of the fraction of the price", 5, format="int64")
+    )
+    denominator = fields.Integer(
+        required=True,
+        metadata=described("Of the fraction of the price", 100, format="int64", minimum=1),
+    )
+    fallback = fields.Nested(
+        FallbackFeeSchema,
+        data_key="fallbackFee",
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "What is paid where an NFT changes hands for nothing; null: nothing"
+        },
+    )
+
+
+class CollectionRecordSchema(Schema):
+    """A collection: what the ledger said of it last, and what of it is listed here.
+
+    What the ledger has not told yet is null.
+    """
+
+    token = fields.String(
+        required=True, metadata=described("Token id of the collection", "0.0.5001")
+    )
+    name = fields.String(
+        required=True, allow_none=True, metadata=described("Name; null while not known", "Tides")
+    )
+    symbol = fields.String(
+        required=True, allow_none=True, metadata=described("Symbol; null while not known", "TIDE")
+    )
+    total_supply = fields.Integer(
+        data_key="totalSupply",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "NFTs minted and not burned; null while not known", 30, format="int64", minimum=0
+        ),
+    )
+    treasury = fields.Nested(
+        TreasurySchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The account that NFTs are minted to; null while not known"},
+    )
+    royalties = fields.List(
+        fields.Nested(RoyaltySchema),
+        required=True,
+        allow_none=True,
+        metadata={"description": "What creators are paid at each sale; null while not known"},
+    )
+    listed = fields.Integer(
+        required=True, metadata=described("NFTs for sale here", 10, format="int64", minimum=0)
+    )
+    floor_price = fields.Integer(
+        data_key="floorPrice",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "Lowest price in HBAR; null where nothing is listed", 15, format="int64"
+        ),
+    )
+
+    @pre_dump
+    def unfold(self, row, **kwargs):
+        """Make objects of what a row holds as an id and as JSON."""
+        treasury, royalties = row["treasury"], row["royalties"]
+        return dict(row) | {
+            "treasury": treasury and {"account_id": treasury},
+            "royalties": royalties and json.loads(royalties),
+        }
 
 
 class ResultSchema(Schema):

@@ -27,6 +27,9 @@ ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # What of the order book is wanted, in the address of a page that shows it.
 FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort")
 
+# What the API reference leads back to: endpoints, and their names.
+PAGES = (("demo.show_gallery", "For sale"), ("demo.show_listing", "List an NFT"))
+
 blp = Blueprint(
     "demo",
     __name__,

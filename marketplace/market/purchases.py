@@ -9,13 +9,13 @@ from marketplace.counts import count
 from marketplace.errors import (
     BuyerIsMarketplace,
     BuyerIsOwner,
+    BuyingOff,
     FeesSpent,
     LedgerBehind,
     LedgerUndecided,
     MarketplaceError,
     NotListed,
     PriceChanged,
-    SignerMissing,
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
@@ -49,7 +49,7 @@ def prepare(
 ) -> PreparedTransaction:
     """Build, reserve and sign the transaction by which an account buys an NFT for its price of now.
 
-    ``caller``: the name of the access token that asks. Raises SignerMissing; NftNotStored, NotListed,
+    ``caller``: the name of the access token that asks. Raises BuyingOff; NftNotStored, NotListed,
     BuyerIsOwner, BuyerIsMarketplace, PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the
     ledger's errors; TooManyPurchases, FeesSpent; SignerFailed. Then nothing is reserved.
     """
@@ -100,7 +100,7 @@ def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> Pr
 def _signer() -> Signer:
     signer = current_app.extensions.get("signer")
     if signer is None or not current_app.config["SALE_FEE_BUDGET"]:
-        raise SignerMissing
+        raise BuyingOff(has_signer=signer is not None)
     return signer
 
 

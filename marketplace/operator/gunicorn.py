@@ -62,15 +62,14 @@ def when_ready(server):
     app = server.app.wsgi()
     write_access_log(app)
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    # What lives as long as the processes is looked through once, and never again by a collection of theirs.
+    gc.collect()
+    gc.freeze()
     if node := app.extensions.get("node"):
         node.start(inherited=[listener.sock for listener in server.LISTENERS])
     # A full disk behind standard output keeps nobody from being served.
     with suppress(OSError):
         say(startup.describe(app, addresses))  # at once, or each worker would print it, too
-
-    # What lives as long as the workers is looked through once, and never again by a collection of theirs.
-    gc.collect()
-    gc.freeze()
 
 
 def on_exit(server):

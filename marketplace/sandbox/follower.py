@@ -4,6 +4,7 @@ It does the watcher's work, NFT by NFT, for what has changed: on one's own desk 
 and where nothing changes it costs a look at one number.
 """
 
+import math
 import time
 
 from flask import Flask, current_app
@@ -18,6 +19,8 @@ from marketplace.store.database import read
 from marketplace.store.faults import explained
 
 PAUSE_SECONDS = 1
+SYNC_SECONDS = 30
+AWAKE_SECONDS = 600  # after a change; longer than anything that was prepared is valid
 ATTEMPTS = 10
 
 
@@ -28,9 +31,8 @@ class Follower:
         self._app = app
         self._sandbox = sandbox
         self._stamp = None
-        self._seen_at = (
-            0  # the newest moment on the ledger that was looked at; all of it at the beginning
-        )
+        self._seen_at = 0  # the newest moment on the ledger that was looked at
+        self._synced, self._synced_at, self._changed_at = None, -math.inf, -math.inf
         self._waiting: dict[tuple[str, int], int] = {}  # and how often that is tried
 
     def follow(self) -> None:
@@ -39,6 +41,7 @@ class Follower:
             try:
                 with explained():
                     self.look()
+                    self._sync_at_times()
             except (MarketplaceError, OSError) as error:
                 self._app.logger.warning("The ledger was not followed: %s", error)
             except Exception:
@@ -46,7 +49,7 @@ class Follower:
             time.sleep(PAUSE_SECONDS)
 
     def look(self) -> None:
-        """Bring in line whatever has changed since the last look, and complete what is not complete."""
+        """Bring in line whatever has changed since the last look, and complete and refresh what is due."""
         self._find_changed()
         with self._app.app_context():
             for nft in sorted(self._waiting):
@@ -55,6 +58,27 @@ class Follower:
                     del self._waiting[nft]
             for nft in watcher.next_to_complete(ALL):
                 watcher.complete(nft)
+            for token in watcher.next_collections(ALL):
+                watcher.refresh(token)
+
+    def _sync_at_times(self) -> None:
+        """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.
+
+        It also forgets what is over, and does what only time asks for.
+        """
+        now = time.monotonic()
+        if now < self._synced_at + SYNC_SECONDS:
+            return
+        if self._stamps() != self._synced:
+            self._changed_at = now
+        if now < self._changed_at + AWAKE_SECONDS:
+            with self._app.app_context():
+                watcher.sync()
+            self._synced, self._synced_at = self._stamps(), time.monotonic()
+
+    def _stamps(self) -> list:
+        """Others where something was committed to the ledger or to the marketplace's database."""
+        return [app.extensions["database"].stamp() for app in (self._sandbox, self._app)]
 
     def _is_in_line(self, token: str, serial_no: int) -> bool:
         """Bring an NFT in line; false where that has to be tried again."""

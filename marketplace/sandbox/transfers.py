@@ -20,9 +20,7 @@ def check(content) -> None:
     given = content.transfers.accountAmounts
     if sum(amount.amount for amount in given):
         raise Refused("INVALID_ACCOUNT_AMOUNTS")
-    account_ids = [
-        (entity(amount.accountID, "INVALID_ACCOUNT_ID"), amount.is_approval) for amount in given
-    ]
+    account_ids = [entity(amount.accountID, "INVALID_ACCOUNT_ID") for amount in given]
     if len(set(account_ids)) < len(account_ids):
         raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
     tokens = set()
@@ -76,6 +74,7 @@ def transfer(execution: Execution, content) -> None:
     given, nfts = hbar_of(content), nfts_of(content)
     _require_signatures(execution, content, given, nfts)
     _require_few(content, nfts)
+    _require_possible(content, given, nfts)
     hbar = _with_custom_fees(execution, given, nfts)
     for nft in nfts:
         if queries.get_deleted_token(execution.db, nft.token):
@@ -99,11 +98,17 @@ def _require_signatures(execution: Execution, content, given: Counter, nfts) -> 
 
 
 def _require_few(content, nfts) -> None:
-    amounts = content.transfers.accountAmounts
-    if len(amounts) > MAX_HBAR_TRANSFERS:
+    if len(content.transfers.accountAmounts) > MAX_HBAR_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if len(nfts) > MAX_NFT_TRANSFERS:
         raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+
+
+def _require_possible(content, given: Counter, nfts) -> None:
+    receivers = {nft.receiver for nft in nfts} | {to for to, amount in given.items() if amount > 0}
+    if accounts.FEE_COLLECTOR in receivers:
+        raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
+    amounts = content.transfers.accountAmounts
     if any(amount.amount < 0 and amount.is_approval for amount in amounts):
         # There are no allowances of HBAR here.
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")

@@ -1,9 +1,6 @@
 """What the mirror node may show about a listing, and what is made of it."""
 
-import json
-
 import pytest
-from werkzeug.wrappers import Response
 
 from tests.conftest import ALICE, TOKEN, assert_error
 
@@ -15,27 +12,6 @@ def submitted(client, nft, ledger):
     """A listing that is on the ledger, and not reported yet."""
     prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
     return ledger.sign_and_submit(prepared.json["byteArray"])
-
-
-@pytest.fixture
-def alter(app):
-    """Change what the mirror node answers about paths that hold a text."""
-    sandbox = app.extensions["sandbox"]
-    answer = sandbox.wsgi_app
-
-    def altering(part, change):
-        def altered(environ, start_response):
-            if part not in environ["PATH_INFO"]:
-                return answer(environ, start_response)
-            response = Response.from_app(answer, environ)
-            document = json.loads(response.get_data())
-            change(document)
-            response.set_data(json.dumps(document))
-            return response(environ, start_response)
-
-        sandbox.wsgi_app = altered
-
-    return altering
 
 
 def report(client):

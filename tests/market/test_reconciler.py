@@ -611,7 +611,11 @@ def insert_listed(app, ledger, sellers, each):
             row = {"token": keys[0], "serial_no": keys[1], "owner": f"0.0.{2000 + seller}"}
             rows.append(row | {"now": times.to_iso(now)})
     with ledger.sandbox.app_context(), write() as db:
-        db.executemany("INSERT INTO nft VALUES (?, ?, ?, ?, ?, ?)", nfts)
+        db.executemany(
+            "INSERT INTO nft (token, serial_no, owner, spender, created_at, modified_at)"
+            " VALUES (?, ?, ?, ?, ?, ?)",
+            nfts,
+        )
     statement = (
         "INSERT INTO nft (token, serial_no, name, file_type, owner, last_listed_at, ledger_at,"
         " is_for_sale, listing_price)"

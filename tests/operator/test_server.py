@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from marketplace.api.reference import SCRIPT_NAME
 from marketplace.operator import startup
 from marketplace.settings import load
 from tests.serving import CONFIGURATION, serve
@@ -98,8 +99,8 @@ def test_half_a_body_is_dropped(impatient, known):
 
 
 def test_who_does_not_read_is_dropped(impatient):
-    # Ten times 1.4 MB is more than the kernel keeps for a client.
-    request = "GET /reference/assets/swagger-ui-bundle.js HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    # Ten times 5 MB is more than the kernel keeps for a client.
+    request = f"GET /reference/assets/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
     clients = fall_silent(impatient, request, SO_RCVBUF=4096)
     assert_another_is_answered(impatient)
     for client in clients:

@@ -46,8 +46,7 @@ def shown(client):
 def prepared(app):
     with app.app_context():
         return [
-            row["listing_price"]
-            for row in queries.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
+            row["price"] for row in queries.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
         ]
 
 

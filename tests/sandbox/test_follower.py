@@ -93,3 +93,21 @@ def test_one_that_can_not_be_looked_at_keeps_no_other_waiting(client, ledger, fo
     for _ in range(ATTEMPTS):
         follower.look()
     assert follower._waiting == {}
+
+
+def test_it_does_what_a_watcher_does_until_nothing_has_changed_for_a_while(
+    app, client, nft, follower, monkeypatch
+):
+    monkeypatch.setattr("marketplace.sandbox.follower.SYNC_SECONDS", 0)
+    assert client.get("/status").json["lastSync"] is None
+    follower._sync_at_times()
+    first = client.get("/status").json["lastSync"]
+    assert first is not None
+
+    follower._sync_at_times()
+    second = client.get("/status").json["lastSync"]
+    assert second > first
+
+    monkeypatch.setattr("marketplace.sandbox.follower.AWAKE_SECONDS", 0)
+    follower._sync_at_times()
+    assert client.get("/status").json["lastSync"] == second

@@ -107,6 +107,20 @@ def test_an_upgraded_database_is_as_a_new_one(old, tmp_path):
         assert shape(tmp_path / name) == shape(tmp_path / "new" / name)
 
 
+def test_the_sandboxs_accounts_get_their_hbar_and_tokens(old, tmp_path):
+    path = tmp_path / "sandbox.db"
+    keys = {row["account_id"]: row["public_key"] for row in rows(path, "account")}
+    owners = {(row["owner"], row["token"]) for row in rows(path, "nft")}
+    app = create_app(**settings(tmp_path))
+    upgraded = rows(path, "account")
+    assert {row["account_id"]: row["public_key"] for row in upgraded} == keys
+    assert {(row["balance"], row["automatic_associations"]) for row in upgraded} == {(10**12, -1)}
+    associated = {(row["account_id"], row["token"]) for row in rows(path, "association")}
+    assert associated == owners != set()
+    mirror = app.test_client().get("/sandbox/api/v1/accounts/0.0.1001").json
+    assert mirror["balance"]["balance"] == 10**12
+
+
 def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
     path, _ = old
     before = rows(path, "nft")

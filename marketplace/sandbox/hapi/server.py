@@ -14,7 +14,7 @@ from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malfor
 
 HOST = "127.0.0.1"
 THREADS = 4  # writes take turns anyway
-AT_ONCE = 500  # requests under way; one beyond them is answered RESOURCE_EXHAUSTED
+AT_ONCE = 2000  # requests under way; one beyond them is answered RESOURCE_EXHAUSTED
 # A request that has not come after so long is dropped; an SDK sends it together with its head.
 SILENT_CLIENT_SECONDS = 5
 # Who has waited so long for its turn is told to come again, before its own patience ends.

@@ -1,5 +1,6 @@
 """The mirror node's REST about accounts: key, HBAR, tokens, and whom an account lets spend them."""
 
+from collections.abc import Iterable
 from urllib.parse import urlencode
 
 from flask import Blueprint, request
@@ -9,8 +10,6 @@ from marketplace.sandbox import accounts, catalogue, queries
 from marketplace.sandbox.history import by_number
 from marketplace.sandbox.mirror import parameters
 from marketplace.store.database import read
-
-RANGES = ("gt", "gte", "lt", "lte")
 
 blp = Blueprint("accounts", __name__)
 
@@ -64,12 +63,10 @@ def _balance(account_id: str) -> dict:
 def list_balances():
     """The balances of one account, or of all that something has happened to."""
     parameters.require_known("account.id", "limit", "order")
-    operator, account_id = parameters.entity_filter("account.id", *RANGES)
-    if operator == "eq":
-        account_ids = [account_id]
-    else:
-        account_ids = [row["account_id"] for row in queries.list_accounts(read())]
-    page, following = _page(account_ids, operator, account_id, "account.id", "desc")
+    known = {row["account_id"] for row in queries.list_accounts(read())}
+    filters = parameters.entity_filters("account.id")
+    asked = {account_id for operator, account_id in filters if operator == "eq"}
+    page, following = _page(known | asked, "account.id", "desc")
     return {
         "timestamp": times.to_consensus(times.now()),
         "balances": [{"account": account_id} | _balance(account_id) for account_id in page],
@@ -82,9 +79,8 @@ def list_account_tokens(account_id):
     """The tokens that an account is associated with."""
     parameters.require_known("limit", "order", "token.id")
     parameters.require_id(account_id, "idOrAliasOrEvmAddress")
-    operator, token = parameters.entity_filter("token.id", *RANGES)
     rows = {row["token"]: row for row in queries.list_associations(read(), account_id)}
-    page, following = _page(list(rows), operator, token, "token.id", "asc")
+    page, following = _page(rows, "token.id", "asc")
     return {"tokens": [_relationship(rows[token]) for token in page], "links": {"next": following}}
 
 
@@ -100,24 +96,30 @@ def _relationship(row) -> dict:
     }
 
 
-def _page(ids: list[str], operator, bound, name: str, order: str) -> tuple[list[str], str | None]:
-    """A page of ids, and the link to the next."""
-    ascending, limit = parameters.is_ascending(order), parameters.limit()
-    chosen = [entity_id for entity_id in ids if _is_within(entity_id, operator, bound)]
+def _page(ids: Iterable[str], name: str, order: str) -> tuple[list[str], str | None]:
+    """The ids that are asked for by this name, and the link to the next of them."""
+    filters, limit = parameters.entity_filters(name), parameters.limit()
+    ascending = parameters.is_ascending(order)
+    chosen = [
+        entity_id
+        for entity_id in ids
+        if all(_is_within(entity_id, operator, bound) for operator, bound in filters)
+    ]
     page = sorted(chosen, key=by_number, reverse=not ascending)[:limit]
-    if len(page) < limit or operator == "eq":
+    if len(page) < limit or any(operator == "eq" for operator, _ in filters):
         return page, None
-    arguments = {
-        "limit": limit,
-        "order": "asc" if ascending else "desc",
-        name: f"{'gt' if ascending else 'lt'}:{page[-1]}",
-    }
+    onward, back = ("gt", "l") if ascending else ("lt", "g")
+    kept = [(name, f"{operator}:{bound}") for operator, bound in filters if operator[0] == back]
+    arguments = [
+        ("limit", limit),
+        ("order", "asc" if ascending else "desc"),
+        *kept,
+        (name, f"{onward}:{page[-1]}"),
+    ]
     return page, f"{request.path}?{urlencode(arguments, safe=':')}"
 
 
-def _is_within(entity_id: str, operator: str | None, bound: str | None) -> bool:
-    if operator is None:
-        return True
+def _is_within(entity_id: str, operator: str, bound: str) -> bool:
     number, limit = by_number(entity_id), by_number(bound)
     return {
         "eq": number == limit,

@@ -11,6 +11,7 @@ from marketplace.store.database import read
 
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 CURSORS = ("gte", "lte")
+RANGES = ("gt", "gte", "lt", "lte")
 
 
 class BadRequest(Exception):
@@ -37,21 +38,23 @@ def require_id(value: str, name: str) -> None:
         )
 
 
-def entity_filter(name: str, *operators: str) -> tuple[str | None, str | None]:
-    """An id that is asked for, and how it is meant: eq, or another of these operators."""
-    value = request.args.get(name)
-    if value is None:
-        return None, None
+def token_filter() -> tuple[str | None, str | None]:
+    """token.id, and how it is meant: eq, or gte and lte, which say where the last page ended."""
+    value = request.args.get("token.id")
+    return (None, None) if value is None else _to_filter("token.id", value, CURSORS)
+
+
+def entity_filters(name: str) -> list[tuple[str, str]]:
+    """What an id is asked to be, all of it: eq, or between others."""
+    return [_to_filter(name, value, RANGES) for value in request.args.getlist(name)]
+
+
+def _to_filter(name: str, value: str, operators: tuple[str, ...]) -> tuple[str, str]:
     operator, _, entity_id = value.rpartition(":")
     if operator not in ("", "eq", *operators):
         raise BadRequest(f"Invalid parameter: {name}")
     require_id(entity_id, name)
     return operator or "eq", entity_id
-
-
-def token_filter() -> tuple[str | None, str | None]:
-    """token.id, and how it is meant: eq, or gte and lte, which say where the last page ended."""
-    return entity_filter("token.id", *CURSORS)
 
 
 def is_ascending(default: str = "desc") -> bool:

@@ -76,6 +76,26 @@ def test_it_works_under_a_prefix(host, visit):
     expect(page.locator("#gallery h2")).to_have_count(1)
 
 
+def test_a_call_is_tried_under_a_prefix(host, visit):
+    page = visit("/market/api/reference#sandbox/tag/sandbox/POST/decode", at=host.url).page
+    call = "post/decode"
+    sample = page.get_by_role("group", name=f"Request Example for {call}", exact=True)
+    expect(sample).to_contain_text(f"{host.url}/market/sandbox/decode")
+    sample.get_by_role("button", name="Test Request").click()
+    form = page.get_by_role("dialog")
+    form.get_by_role("button", name="Send").first.click()
+    expect(form.get_by_text("200 OK")).to_be_visible()
+    page.goto(f"{host.url}/market/api/reference#marketplace/tag/order-book/GET/api/v1/orderbook")
+    page.reload()
+    sample = page.get_by_role("group", name="Request Example for get/api/v1/orderbook", exact=True)
+    sample.get_by_role("button", name="Test Request").click()
+    page.get_by_role("dialog").get_by_role("button", name="Send").first.click()
+    expect(page.get_by_role("dialog").get_by_text("200 OK")).to_be_visible()
+    page.keyboard.press("Escape")
+    page.get_by_role("link", name="List an NFT", exact=True).click()
+    expect(page).to_have_url(f"{host.url}/market/demo/list")
+
+
 def test_the_hosts_refusal_is_shown(host, visit):
     host.is_open = False
     page = visit("/market/", at=host.url, refusals=[401]).page

@@ -1,0 +1,361 @@
+import base64
+import re
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace import create_app, times
+from marketplace.sandbox import accounts, wallet
+from marketplace.store.database import read, write
+from tests.conftest import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    TOKEN,
+    Ledger,
+    assert_error,
+    authorized_client,
+    settings,
+)
+
+MARKET = "0.0.9001"
+HBAR = 100_000_000
+
+
+def opened(r):
+    """The body that was handed out, and the signatures that it has already."""
+    transactions = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
+    [transaction] = transactions.transaction_list
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    return TransactionBody.FromString(signed.bodyBytes), list(signed.sigMap.sigPair)
+
+
+def amounts(body):
+    return {
+        f"0.0.{amount.accountID.accountNum}": amount.amount
+        for amount in body.cryptoTransfer.transfers.accountAmounts
+    }
+
+
+def balance(app, account_id):
+    with app.extensions["sandbox"].app_context():
+        return accounts.balance(read(), account_id)
+
+
+def change_account(app, account_id, balance=None, associations=None):
+    with app.extensions["sandbox"].app_context(), write() as db:
+        if balance is not None:
+            accounts.add(db, account_id, balance - accounts.balance(db, account_id), times.now())
+        if associations is not None:
+            accounts.set_automatic_associations(db, account_id, associations, times.now())
+
+
+def rows(app):
+    with app.app_context():
+        sql = "SELECT * FROM prepared_transaction WHERE kind = 'purchase'"
+        return [dict(row) for row in read().execute(sql).fetchall()]
+
+
+def test_it_works(app, nft, lister, buy):
+    lister(nft)
+    before = times.now()
+    r = buy(expectedPrice=250)
+
+    assert r.status_code == 200
+    assert r.json == {
+        "byteArray": r.json["byteArray"],
+        "metadata": {"accountToSign": BOB, "returnTransaction": False},
+    }
+    body, [pair] = opened(r)
+    assert amounts(body) == {ALICE: 250 * HBAR, BOB: -250 * HBAR}
+    [moved] = body.cryptoTransfer.tokenTransfers
+    assert moved.token.tokenNum == 7001
+    [transfer] = moved.nftTransfers
+    assert (transfer.senderAccountID.accountNum, transfer.receiverAccountID.accountNum) == (
+        1001,
+        1002,
+    )
+    assert transfer.serialNumber == 7
+    assert transfer.is_approval
+    assert not any(a.is_approval for a in body.cryptoTransfer.transfers.accountAmounts)
+    assert body.transactionID.accountID.accountNum == 9001
+    assert body.nodeAccountID.accountNum == 3
+    assert body.transactionFee == HBAR // 2
+    assert body.transactionValidDuration.seconds == 60
+    start = body.transactionID.transactionValidStart
+    assert 0 <= before - (start.seconds * times.SECOND + start.nanos) < 30 * times.SECOND
+    assert body.memo == (
+        f"Buying NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace"
+    )
+    assert pair.pubKeyPrefix == wallet.private_key(MARKET).public_key().to_bytes_raw()
+    [row] = rows(app)
+    assert (row["account_id"], row["seller"], row["price"]) == (BOB, ALICE, 250)
+    assert (row["fee_tinybars"], row["is_settled"]) == (HBAR, 0)  # 0.5, and an association
+    assert re.fullmatch("test .*", row["caller"])
+
+
+def test_the_buyer_pays_and_the_seller_is_paid(app, client, nft, ledger, lister, buy):
+    lister(nft)
+    before = {account: balance(app, account) for account in (ALICE, BOB, MARKET)}
+    transaction_id = ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    assert balance(app, BOB) == before[BOB] - 250 * HBAR
+    assert balance(app, ALICE) == before[ALICE] + 250 * HBAR
+    assert 0 < before[MARKET] - balance(app, MARKET) < HBAR
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    r = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
+    assert r.json == {"result": "OK"}
+    shown = client.get(f"/v1/nft/{TOKEN}/7").json
+    assert (shown["isForSale"], shown["owner"]) == (False, {"accountId": BOB})
+    assert client.get("/v1/orderbook").json == []
+
+
+@pytest.mark.parametrize(
+    ("basis_points", "price", "part"),
+    [(250, 250, 625_000_000), (1, 1, 10_000), (5000, 3, 150_000_000), (3333, 1, 33_330_000)],
+)
+def test_the_marketplace_has_its_part(tmp_path, decoder, basis_points, price, part):
+    app = create_app(SALE_FEE_BASIS_POINTS=basis_points, **settings(tmp_path))
+    app.extensions["decoder"] = decoder
+    client, ledger = authorized_client(app, "read", "write"), Ledger(app)
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    assert client.post("/v1/add", json=keys).status_code == 200
+    listed = client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
+    ledger.sign_and_submit(listed.json["byteArray"])
+    client.post("/v1/comingsoon", json=keys)
+    r = client.post("/v1/buy/extwallet", json=keys | {"accountId": BOB})
+    body, _ = opened(r)
+    assert amounts(body) == {ALICE: price * HBAR - part, BOB: -price * HBAR, MARKET: part}
+    ledger.sign_and_submit(r.json["byteArray"], BOB)
+
+
+def test_it_handles_a_price_at_the_edge_of_63_bits(app, nft, lister, buy):
+    lister(nft, 50_000_000_000)
+    assert_error(buy(), 409, "50000000000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
+    change_account(app, BOB, balance=50_000_000_000 * HBAR)
+    body, _ = opened(buy())
+    assert amounts(body)[BOB] == -50_000_000_000 * HBAR
+
+
+def test_it_rejects_what_is_not_stored(buy):
+    assert_error(buy(), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
+
+
+def test_it_rejects_another_wallet(client, nft):
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    assert_error(client.post("/v1/buy/other", json=keys), 404, "other", "extwallet")
+
+
+def test_it_rejects_what_is_not_for_sale(nft, buy):
+    assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
+
+
+def test_it_rejects_what_was_withdrawn_a_second_ago(nft, ledger, lister, buy):
+    lister(nft)
+    ledger.withdraw(nft, ALICE)
+    assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
+
+
+def test_it_rejects_what_was_sold_elsewhere_a_second_ago(client, nft, ledger, lister, buy):
+    lister(nft)
+    ledger.hand_over(nft, CHARLIE)
+    assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": CHARLIE}
+
+
+def test_it_rejects_ones_own(nft, lister, buy):
+    lister(nft)
+    assert_error(buy(account_id=ALICE), 409, f"belongs to {ALICE} already")
+
+
+def test_it_rejects_the_marketplace_itself(nft, lister, buy):
+    lister(nft)
+    assert_error(buy(account_id=MARKET), 409, f"{MARKET} is the marketplace's own account")
+
+
+def test_it_rejects_another_price_than_was_expected(client, nft, ledger, lister, buy):
+    lister(nft)
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+    again = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 300})
+    ledger.sign_and_submit(again.json["byteArray"])
+    body = assert_error(buy(expectedPrice=250), 409, "costs 300 HBAR now, not 250")
+    assert body["errors"] == {"json": {"expectedPrice": ["is 300 by now"]}}
+    transfer, _ = opened(buy(expectedPrice=300))
+    assert amounts(transfer)[BOB] == -300 * HBAR
+
+
+@pytest.mark.parametrize("price", [0, -1, "250", 250.0, True, 50_000_000_001, 2**63, [], {}])
+def test_it_rejects_a_price_that_is_none(nft, lister, buy, price):
+    lister(nft)
+    assert_error(buy(expectedPrice=price), 422, "expectedPrice must be a whole number")
+
+
+@pytest.mark.parametrize("price", [250 * HBAR - 1, 0])
+def test_it_rejects_who_can_not_pay(app, nft, lister, buy, price):
+    lister(nft)
+    change_account(app, BOB, balance=price)
+    body = assert_error(buy(), 409, f"{BOB} has ", "the price is 250 HBAR")
+    assert body["errors"] == {"ledger": {"result": ["INSUFFICIENT_ACCOUNT_BALANCE"]}}
+    change_account(app, BOB, balance=250 * HBAR)
+    assert buy().status_code == 200
+
+
+def test_it_rejects_who_is_not_associated(app, nft, lister, buy):
+    lister(nft)
+    change_account(app, BOB, associations=0)
+    body = assert_error(buy(), 409, f"{BOB} is not associated with {TOKEN}", "associate it first")
+    assert body["errors"] == {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
+    with app.extensions["sandbox"].app_context(), write() as db:
+        accounts.associate(db, BOB, TOKEN, times.now())
+    assert buy().status_code == 200
+    [row] = rows(app)
+    assert row["fee_tinybars"] == HBAR // 2  # nothing for an association
+
+
+def test_it_rejects_who_has_no_automatic_association_left(
+    app, client, nft, ledger, lister, buy, alter
+):
+    change_account(app, BOB, associations=1)
+    lister(nft)
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    lister(("0.0.7002", 1))
+    body = assert_error(buy(("0.0.7002", 1)), 409, "may have no automatic association left")
+    assert body["errors"] == {"ledger": {"result": ["NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]}}
+    change_account(app, BOB, associations=2)
+    assert buy(("0.0.7002", 1)).status_code == 200
+
+
+def update(**fields):
+    return lambda document: document.update(fields)
+
+
+def update_token(**fields):
+    one = {"token_id": TOKEN, "automatic_association": False, "balance": 0}
+    answer = {"tokens": [one | fields], "links": {"next": None}}
+    return lambda document: (document.clear(), document.update(answer))
+
+
+@pytest.mark.parametrize(
+    ("part", "change", "result"),
+    [
+        (f"/accounts/{BOB}", update(deleted=True), "ACCOUNT_DELETED"),
+        (f"/accounts/{ALICE}", update(deleted=True), "ACCOUNT_DELETED"),
+        (f"/accounts/{ALICE}", update(receiver_sig_required=True), "INVALID_SIGNATURE"),
+        (f"/accounts/{BOB}/tokens", update_token(freeze_status="FROZEN"), "ACCOUNT_FROZEN"),
+        (f"/accounts/{BOB}/tokens", update_token(kyc_status="REVOKED"), "ACCOUNT_KYC_NOT_GRANTED"),
+        (f"/tokens/{TOKEN}", update(pause_status="PAUSED"), "TOKEN_IS_PAUSED"),
+    ],
+)
+def test_it_rejects_what_the_ledger_would_refuse(nft, lister, buy, alter, part, change, result):
+    lister(nft)
+    alter(part, change, is_whole=True)
+    assert_error(buy(), 409, result)
+
+
+@pytest.mark.parametrize(
+    ("part", "change"),
+    [
+        (f"/accounts/{BOB}", update(balance=None)),
+        (f"/accounts/{BOB}", update(balance={"balance": -1})),
+        (f"/accounts/{BOB}", update(balance={"balance": "9"})),
+        (f"/accounts/{BOB}", update(max_automatic_token_associations="many")),
+        ("/network/exchangerate", update(current_rate=None)),
+        ("/network/exchangerate", update(next_rate={"cent_equivalent": 0, "hbar_equivalent": 1})),
+        (f"/accounts/{BOB}/tokens", update(tokens="none")),
+    ],
+)
+def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, part, change):
+    lister(nft)
+    alter(part, change, is_whole=True)
+    assert_error(buy(), 502, "makes no sense")
+    assert rows(app) == []
+
+
+def test_it_rejects_a_mirror_node_that_is_behind(app, nft, lister, buy, alter):
+    lister(nft)
+    then = times.to_consensus(times.now() - 17 * times.SECOND)
+
+    def set_back(document):
+        document["blocks"][0]["timestamp"]["to"] = then
+
+    alter("/blocks", set_back)
+    r = buy()
+    assert_error(r, 503, "is 17 s behind")
+    assert r.headers["Retry-After"]
+    assert rows(app) == []
+
+
+def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, alter):
+    lister(nft)
+    then = times.now() - 12 * times.SECOND
+
+    def set_back(document):
+        document["blocks"][0]["timestamp"]["to"] = times.to_consensus(then)
+
+    alter("/blocks", set_back)
+    body, _ = opened(buy())
+    start = body.transactionID.transactionValidStart
+    assert start.seconds * times.SECOND + start.nanos == then
+
+
+def test_it_decides_nothing_where_replicas_disagree(app, nft, lister, buy, alter):
+    lister(nft)
+    alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    r = buy()
+    assert_error(r, 503, "contradicts itself")
+    assert r.headers["Retry-After"]
+    assert rows(app) == []
+
+
+def test_a_second_buyer_pays_nothing(app, nft, ledger, lister, buy):
+    lister(nft)
+    first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
+    had = balance(app, CHARLIE)
+    ledger.sign_and_submit(first["byteArray"], BOB)
+    receipt = ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
+    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
+    assert balance(app, CHARLIE) == had
+
+
+def test_many_buyers_at_once_one_pays(app, client, nft, ledger, lister, buy):
+    lister(nft)
+    buyers = [f"0.0.{1100 + number}" for number in range(3)]
+    transactions = [buy(account_id=buyer).json["byteArray"] for buyer in buyers]
+    had = balance(app, ALICE)
+    signed = [ledger.sign(*both) for both in zip(transactions, buyers, strict=True)]
+    with ThreadPoolExecutor() as pool:
+        results = [receipt.result for receipt in pool.map(ledger.submit, signed)]
+    assert results.count("SUCCESS") == 1
+    assert balance(app, ALICE) == had + 250 * HBAR
+    paid = [buyer for buyer in buyers if balance(app, buyer) < 10_000 * HBAR]
+    assert len(paid) == 1
+    keys = {"accountId": paid[0], "tokenId": TOKEN, "serialNo": 7}
+    assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": paid[0]}
+
+
+def test_each_signature_is_logged(nft, lister, buy, caplog):
+    lister(nft)
+    buy()
+    [line] = [line for line in caplog.messages if "Signed" in line]
+    for word in (f"{TOKEN} #7", "250 HBAR", BOB, ALICE, f"{MARKET}@", "100000000 tinybars"):
+        assert word in line
+
+
+@pytest.mark.once("no statement is asked")
+def test_without_a_signer_nothing_is_bought(tmp_path, decoder):
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
+    client = authorized_client(create_app(**settings(tmp_path), **real), "write")
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    r = client.post("/v1/buy/extwallet", json=keys)
+    assert_error(r, 501, "MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)")
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_budget_of_nothing_turns_buying_off(tmp_path):
+    app = create_app(SALE_FEE_BUDGET="0", **settings(tmp_path))
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    r = authorized_client(app, "write").post("/v1/buy/extwallet", json=keys)
+    assert_error(r, 501, "MARKETPLACE_SALE_FEE_BUDGET is 0")

@@ -1,0 +1,179 @@
+import base64
+
+import pytest
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from marketplace import times
+from marketplace.store.database import write
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+def prepare(client, wallet="extwallet", **fields):
+    return client.post(f"/v1/delist/{wallet}", json=KEYS | fields)
+
+
+def report(client, **fields):
+    return client.post("/v1/comingsoon", json=KEYS | fields)
+
+
+def shown(client):
+    return client.get(f"/v1/nft/{TOKEN}/7").json
+
+
+def test_it_works(client, nft, lister):
+    lister(nft)
+    r = prepare(client)
+
+    assert r.status_code == 200
+    assert r.json == {
+        "byteArray": r.json["byteArray"],
+        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
+    }
+    [transaction] = TransactionList.FromString(
+        base64.b64decode(r.json["byteArray"])
+    ).transaction_list
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    assert not signed.sigMap.sigPair
+    body = TransactionBody.FromString(signed.bodyBytes)
+    [removed] = body.cryptoDeleteAllowance.nftAllowances
+    assert (removed.token_id.tokenNum, removed.owner.accountNum) == (7001, 1001)
+    assert list(removed.serial_numbers) == [7]
+    assert body.transactionID.accountID.accountNum == 1001
+    assert body.nodeAccountID.accountNum == 3
+    assert body.transactionFee == 500_000_000
+    assert body.transactionValidDuration.seconds == 180
+    assert body.memo == f"Delisting NFT with {TOKEN} and Serial Number 7 on NFT Marketplace"
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_what_was_withdrawn_leaves_the_order_book(client, nft, ledger, lister, is_named):
+    lister(nft)
+    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
+    named = {"transactionId": transaction_id} if is_named else {}
+    for _ in range(2):
+        assert report(client, **named).json == {"result": "OK"}
+    assert shown(client)["isForSale"] is False
+    assert client.get("/v1/orderbook").json == []
+
+
+def test_it_is_pending_until_the_ledger_shows_it(client, nft, lister):
+    lister(nft)
+    prepare(client)
+    r = report(client)
+    assert (r.status_code, r.json) == (202, {"result": "PENDING"})
+    assert shown(client)["isForSale"] is True
+
+
+def test_what_was_listed_again_since_is_told(client, nft, ledger, lister):
+    lister(nft)
+    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
+    lister(nft, 300)
+    assert_error(report(client, transactionId=transaction_id), 409, "and listed again since")
+    # What was prepared last is the listing.
+    assert report(client).json == {"result": "OK"}
+
+
+def test_what_was_sold_instead_is_withdrawn_all_the_same(client, nft, ledger, lister):
+    lister(nft)
+    prepare(client)
+    ledger.hand_over(nft, BOB)
+    assert report(client).json == {"result": "OK"}
+
+
+def test_it_expires(client, app, nft, ledger, lister):
+    lister(nft)
+    r = prepare(client)
+    with app.app_context(), write() as db:
+        then = {"then": times.to_iso(times.now() - 60 * times.SECOND)}
+        db.execute("UPDATE prepared_transaction SET expires_at = :then", then)
+    body = assert_error(report(client), 409, "did not withdraw the NFT", "TRANSACTION_EXPIRED")
+    assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
+    assert "a new withdrawal" in body["message"]
+    ledger.sign_and_submit(r.json["byteArray"])
+    assert report(client).json == {"result": "OK"}
+
+
+def test_a_refusal_carries_the_ledgers_code(client, nft, ledger, lister, alter):
+    lister(nft)
+    signed = ledger.sign(prepare(client).json["byteArray"])
+    transaction_id = ledger.submit(signed).transaction_id
+    lister(nft, 300)
+    alter(
+        "/transactions/0.0.1001",
+        lambda document: document["transactions"][0].update(result="INSUFFICIENT_PAYER_BALANCE"),
+    )
+    r = report(client, transactionId=transaction_id)
+    assert_error(r, 409, "did not withdraw", "INSUFFICIENT_PAYER_BALANCE")
+
+
+def test_a_withdrawal_by_another_application_is_one(client, nft, ledger, lister):
+    lister(nft)
+    prepare(client)
+    ledger.withdraw(nft, ALICE)
+    assert report(client).json == {"result": "OK"}
+
+
+def test_it_rejects_what_is_not_stored(client):
+    assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
+
+
+def test_it_rejects_another_wallet(client, nft):
+    assert_error(prepare(client, "other"), 404, "other", "extwallet")
+
+
+def test_it_rejects_what_is_not_listed(client, nft):
+    assert_error(prepare(client), 409, f"{TOKEN} #7 is not for sale here")
+
+
+def test_it_rejects_what_was_withdrawn_already(client, nft, ledger, lister):
+    lister(nft)
+    ledger.withdraw(nft, ALICE)
+    assert_error(prepare(client), 409, f"{TOKEN} #7 is not for sale here")
+
+
+def test_it_rejects_another_owners(client, nft, ledger, lister):
+    lister(nft)
+    assert_error(prepare(client, accountId=CHARLIE), 409, f"belongs to {ALICE}, not to {CHARLIE}")
+
+
+def test_it_asks_the_ledger_who_owns_it(client, nft, ledger, lister):
+    lister(nft)
+    ledger.hand_over(nft, BOB)
+    assert_error(prepare(client), 409, f"belongs to {BOB}, not to {ALICE}")
+
+
+def test_it_rejects_what_was_deleted(client, app, nft, lister):
+    lister(nft)
+    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+    assert_error(prepare(client), 404, "was burned on the ledger, or its token was deleted")
+
+
+def test_it_finds_what_was_listed_and_not_reported(client, nft, ledger):
+    r = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    ledger.sign_and_submit(r.json["byteArray"])
+    assert prepare(client).status_code == 200
+
+
+def test_it_works_while_the_mirror_node_does_not(client, app, nft, lister, monkeypatch):
+    """Whoever wants to withdraw must be able to, and what is stored says that it is listed."""
+    lister(nft)
+    sandbox = app.extensions["sandbox"]
+
+    def fail(environ, start_response):
+        start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
+        return [b"down"]
+
+    sandbox.wsgi_app = fail
+    assert prepare(client).status_code == 200
+    assert_error(prepare(client, accountId=BOB), 503, "did not answer")
+
+
+def test_it_asks_again_where_replicas_disagree(client, nft, ledger, alter):
+    r = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    ledger.sign_and_submit(r.json["byteArray"])
+    alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    assert_error(prepare(client), 503, "contradicts itself")

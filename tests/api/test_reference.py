@@ -1,0 +1,89 @@
+"""The API reference: a page that needs no internet, holds a token in the sandbox only, and may do little."""
+
+import gzip
+import re
+
+import pytest
+
+from marketplace import create_app
+from marketplace.api.reference import SCRIPT_NAME
+from tests.conftest import settings
+
+pytestmark = pytest.mark.once("a page sees no engine")
+
+SCRIPT = f"/reference/assets/{SCRIPT_NAME}"
+
+
+def test_the_page_needs_no_internet(app):
+    client = app.test_client()
+    page = client.get("/reference").text
+    assert "://" not in page
+    addresses = re.findall(r'(?:src|href)="([^"]+)"', page)
+    assert SCRIPT in addresses
+    for address in addresses:
+        with client.get(address) as r:
+            assert r.status_code == 200, address
+
+
+def test_a_page_may_do_little(app):
+    r = app.test_client().get("/reference")
+    policy = dict(
+        part.strip().split(" ", 1) for part in r.headers["Content-Security-Policy"].split(";")
+    )
+    assert policy["default-src"] == "'none'"
+    assert policy["script-src"] == policy["connect-src"] == "'self'"
+    assert policy["img-src"] == "'self' data:"
+    assert policy["frame-ancestors"] == policy["base-uri"] == policy["form-action"] == "'none'"
+    assert "unsafe-eval" not in r.headers["Content-Security-Policy"]
+    assert not re.search(r"<script(?![^>]* src=)|<style| style=| on\w+=", r.text)
+    assert r.headers["X-Content-Type-Options"] == "nosniff"
+    assert r.headers["Referrer-Policy"] == "no-referrer"
+    assert r.headers["Cache-Control"] == "private, no-cache"
+
+
+def test_the_sandbox_fills_in_its_token(app):
+    page = app.test_client().get("/reference").text
+    [token] = re.findall(r'data-token="(nftm_[^"]+)"', page)
+    headers = {"Authorization": f"Bearer {token}"}
+    assert app.test_client().get("/v1/orderbook", headers=headers).status_code == 200
+    assert 'data-sandbox="/sandbox/openapi.json"' in page
+    assert 'href="/demo/list"' in page
+
+
+def test_on_a_real_network_there_is_no_token_and_no_demo(tmp_path):
+    app = create_app(
+        **settings(tmp_path),
+        NETWORK="testnet",
+        ACCOUNT_ID="0.0.4321",
+        NAME="Shop",
+        API_PREFIX="/api",
+    )
+    client = app.test_client()
+    page = client.get("/api/reference", environ_overrides={"SCRIPT_NAME": "/market"}).text
+    assert "nftm_" not in page
+    assert "data-token" not in page
+    assert "sandbox" not in page
+    links = re.findall(r'<a [^>]*href="([^"]+)"', page)
+    assert {*links} == {"/market/api/reference", "/market/api/openapi.json"}
+    assert 'data-document="/market/api/openapi.json"' in page
+    for link in links:
+        assert client.get(link.removeprefix("/market")).status_code == 200
+
+
+def test_the_script_is_kept_for_good_and_compressed(app):
+    client = app.test_client()
+    with client.get(SCRIPT) as plain:
+        assert "immutable" in plain.headers["Cache-Control"]
+        assert "max-age=31536000" in plain.headers["Cache-Control"]
+        content = plain.data
+    small = client.get(SCRIPT, headers={"Accept-Encoding": "br, gzip"})
+    assert gzip.decompress(small.data) == content
+    assert len(small.data) < len(content) / 3
+    assert small.headers["Vary"] == "Accept-Encoding"
+    assert small.headers["ETag"] != plain.headers["ETag"]
+    known = {"Accept-Encoding": "gzip", "If-None-Match": small.headers["ETag"]}
+    again = client.get(SCRIPT, headers=known)
+    assert (again.status_code, again.data) == (304, b"")
+    assert client.get(SCRIPT, headers={"Accept-Encoding": "gzip;q=0"}).data == content
+    assert client.get("/reference/assets/scalar-0.0.0.js").status_code == 404
+    assert client.head(SCRIPT).data == b""

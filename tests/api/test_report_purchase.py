@@ -1,0 +1,164 @@
+import pytest
+
+from marketplace import times
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+
+KEYS = {"tokenId": TOKEN, "serialNo": 7}
+
+
+@pytest.fixture
+def report(client):
+    def report(account_id=BOB, transaction_id=None):
+        named = {"transactionId": transaction_id} if transaction_id else {}
+        return client.post("/v1/comingsoon", json=KEYS | {"accountId": account_id} | named)
+
+    return report
+
+
+@pytest.fixture
+def bought(nft, ledger, lister, buy):
+    """A purchase that is on the ledger, and not reported yet."""
+    lister(nft)
+    return ledger.sign_and_submit(buy().json["byteArray"], BOB)
+
+
+def shown(client):
+    return client.get(f"/v1/nft/{TOKEN}/7").json
+
+
+def purchase(app):
+    with app.app_context():
+        sql = "SELECT * FROM prepared_transaction WHERE kind = 'purchase' ORDER BY prepared_at DESC"
+        return dict(read().execute(sql).fetchone())
+
+
+def change(app, **columns):
+    with app.app_context(), write() as db:
+        for name, value in columns.items():
+            sql = f"UPDATE prepared_transaction SET {name} = :value WHERE kind = 'purchase'"
+            db.execute(sql, {"value": value})
+
+
+def expire(app, seconds=120):
+    change(app, expires_at=times.to_iso(times.now() - seconds * times.SECOND))
+
+
+@pytest.mark.parametrize("is_named", [True, False])
+def test_it_works(client, bought, report, is_named):
+    for _ in range(2):
+        assert report(BOB, bought if is_named else None).json == {"result": "OK"}
+    assert (shown(client)["isForSale"], shown(client)["owner"]) == (False, {"accountId": BOB})
+    assert client.get("/v1/orderbook").json == []
+    assert client.get(f"/v1/user/{ALICE}/listed").json == []
+
+
+def test_it_works_by_either_form_of_the_id(bought, report):
+    payer, start = bought.split("@")
+    assert report(BOB, f"{payer}-{start.replace('.', '-')}").json == {"result": "OK"}
+
+
+def test_its_fee_is_known_then(app, bought, report):
+    assert purchase(app)["is_settled"] == 0
+    report(BOB, bought)
+    row = purchase(app)
+    assert row["is_settled"] == 1
+    assert 50_000_000 < row["fee_tinybars"] < 60_000_000  # with an association
+
+
+def test_it_stays_true_once_the_buyer_has_sold_it_on(client, bought, report, ledger, lister, nft):
+    assert report(BOB, bought).json == {"result": "OK"}
+    ledger.hand_over(nft, CHARLIE)
+    assert report(BOB, bought).json == {"result": "OK"}
+    assert shown(client)["owner"] == {"accountId": CHARLIE}
+
+
+def test_it_stays_true_once_it_was_forgotten_here(app, bought, report):
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM prepared_transaction")
+    assert report(BOB, bought).json == {"result": "OK"}
+    assert_error(report(CHARLIE, bought), 404, "was not prepared here")
+
+
+def test_the_seller_is_told_that_it_was_sold(bought, report):
+    body = assert_error(report(ALICE), 409, "is no longer listed", f"belongs to {BOB} now")
+    assert "errors" not in body
+
+
+def test_it_is_pending_until_it_is_signed(nft, lister, buy, report):
+    lister(nft)
+    buy()
+    r = report()
+    assert (r.status_code, r.json) == (202, {"result": "PENDING"})
+    assert r.headers["Retry-After"]
+
+
+def test_it_expires(app, nft, lister, buy, report):
+    lister(nft)
+    buy()
+    expire(app)
+    body = assert_error(report(), 409, "did not sell the NFT", "not submitted in time")
+    assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
+
+
+def test_a_refusal_carries_the_ledgers_code(app, nft, ledger, lister, buy, report):
+    lister(nft)
+    transaction = buy().json["byteArray"]
+    ledger.withdraw(nft, ALICE)
+    receipt = ledger.submit(ledger.sign(transaction, BOB))
+    assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
+    for transaction_id in (receipt.transaction_id, None):
+        body = assert_error(report(BOB, transaction_id), 409, "did not sell the NFT")
+        assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
+    row = purchase(app)
+    assert (row["result"], row["is_settled"]) == ("SPENDER_DOES_NOT_HAVE_ALLOWANCE", 1)
+    assert row["fee_tinybars"] > 0  # the marketplace was charged for it
+
+
+def test_who_was_second_is_told_why(nft, ledger, lister, buy, report):
+    lister(nft)
+    first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
+    ledger.sign_and_submit(first["byteArray"], BOB)
+    ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
+    assert_error(report(CHARLIE), 409, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    assert report(BOB).json == {"result": "OK"}
+
+
+def test_anothers_purchase_is_not_reported(bought, report):
+    assert_error(report(CHARLIE, bought), 404, f"{bought} was not prepared here for {CHARLIE}")
+    assert_error(report(CHARLIE), 404, "Nothing was prepared here")
+
+
+def test_what_was_never_submitted_is_not_seen(nft, report, lister):
+    lister(nft)
+    now = times.now() // times.SECOND
+    assert_error(report(BOB, f"0.0.9001@{now}.000000001"), 404, "was not prepared here")
+
+
+def test_a_transfer_that_is_no_purchase_is_not_one(client, nft, ledger, lister, report):
+    lister(nft)
+    moved = ledger.hand_over(nft, BOB)
+    assert_error(report(BOB, moved.transaction_id), 404, "was not prepared here")
+
+
+def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
+    client, nft, lister, buy, ledger, report, alter
+):
+    lister(nft)
+    rows = []
+    alter(f"/tokens/{TOKEN}/nfts/7", rows.append, is_whole=True)
+    transaction = buy().json["byteArray"]
+    before = dict(rows[-1])
+    bought = ledger.sign_and_submit(transaction, BOB)
+    alter(f"/tokens/{TOKEN}/nfts/7", lambda document: document.update(before), is_whole=True)
+    assert report(BOB, bought).status_code == 202
+    assert shown(client)["isForSale"] is True
+
+
+def test_the_newest_without_a_result_is_asked_about(nft, ledger, lister, buy, report):
+    """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
+    lister(nft)
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    assert report().json == {"result": "OK"}
+    lister(nft, 300, BOB, add=False)
+    assert report().json == {"result": "OK"}

@@ -1,0 +1,240 @@
+"""The door to whoever signs: what a host's own code may do to it, and what a caller is told."""
+
+import threading
+import time
+
+import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+
+from marketplace import create_app
+from marketplace.market import signer as signing
+from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
+from marketplace.sandbox import wallet
+from marketplace.store.database import read
+from tests.conftest import (
+    ALICE,
+    BOB,
+    TOKEN,
+    Ledger,
+    altering,
+    assert_error,
+    authorized_client,
+    settings,
+)
+
+pytestmark = pytest.mark.once("a signer sees no engine")
+
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+MARKET = "0.0.9001"
+DEMO = wallet.private_key(MARKET)
+OTHER = PrivateKey.generate_ed25519()
+ECDSA = PrivateKey.generate_ecdsa()
+
+
+def signing_with(key):
+    return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
+
+
+@pytest.fixture
+def market(tmp_path, decoder):
+    """A marketplace with something for sale, and a signer of a host's: its client and its ledger."""
+
+    def market(sign):
+        app = create_app(sign=sign, **settings(tmp_path))
+        app.extensions["decoder"] = decoder
+        client, ledger = authorized_client(app, "read", "write"), Ledger(app)
+        assert client.post("/v1/add", json=KEYS).status_code == 200
+        listed = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5}).json
+        ledger.sign_and_submit(listed["byteArray"])
+        assert client.post("/v1/comingsoon", json=KEYS).json == {"result": "OK"}
+        return app, client, ledger
+
+    return market
+
+
+def buy(client):
+    return client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
+
+
+def count_reserved(app):
+    with app.app_context():
+        sql = "SELECT COUNT(*) AS n FROM prepared_transaction WHERE kind = 'purchase'"
+        return read().execute(sql).fetchone()["n"]
+
+
+@pytest.mark.parametrize("key", [DEMO, ECDSA, OTHER], ids=["demo", "ECDSA", "ED25519"])
+def test_it_works(market, key):
+    given = []
+
+    def sign(body):
+        given.append(body)
+        return signing_with(key)(body)
+
+    _, client, ledger = market(sign)
+    r = buy(client)
+    ledger.sign_and_submit(r.json["byteArray"], BOB)
+    [body] = given
+    assert type(body) is bytes
+
+
+def raises(body):
+    raise RuntimeError("the password of the HSM is hunter2")
+
+
+def exits(body):
+    raise SystemExit(1)
+
+
+def signature_of(body, **change):
+    public_key, signature = signing_with(DEMO)(body)
+    return change.get("public_key", public_key), change.get("signature", signature)
+
+
+NONSENSE = {
+    "raises": (raises, "it raised RuntimeError: the password"),
+    "exits": (exits, "it raised SystemExit"),
+    "nothing": (lambda body: None, "no pair of bytes"),
+    "a number": (lambda body: 5, "no pair of bytes"),
+    "text": (lambda body: ("key", "signature"), "no pair of bytes"),
+    "one part": (lambda body: (b"key",), "no pair of bytes"),
+    "the body": (lambda body: body, "no pair of bytes"),
+    "a short key": (lambda body: signature_of(body, public_key=b"x"), "a key of 1 bytes"),
+    "a long signature": (lambda body: signature_of(body, signature=bytes(65)), "signature of 65"),
+    "a signature of zeros": (
+        lambda body: signature_of(body, signature=bytes(64)),
+        "not one of the",
+    ),
+    "of something else": (
+        lambda body: (DEMO.public_key().to_bytes_raw(), DEMO.sign(body + b"x")),
+        "not one of the transaction",
+    ),
+    "by another key than it names": (
+        lambda body: (DEMO.public_key().to_bytes_raw(), OTHER.sign(body)),
+        "not one of the transaction",
+    ),
+    "no point of the curve": (lambda body: (b"\x02" + b"\xff" * 32, bytes(64)), "not one of the"),
+}
+
+
+@pytest.mark.parametrize("name", NONSENSE)
+def test_nonsense_is_a_503_and_a_line_for_the_operator(market, caplog, name):
+    sign, words = NONSENSE[name]
+    app, client, _ = market(sign)
+    r = buy(client)
+    body = assert_error(r, 503, "The marketplace's signer did not sign")
+    assert r.headers["Retry-After"]
+    assert "hunter2" not in str(body)
+    [line] = [line for line in caplog.messages if "signer" in line]
+    assert line.startswith(f"The signer of {MARKET}: ")
+    assert words in line
+    assert count_reserved(app) == 0
+
+
+def test_another_key_than_the_accounts_is_refused(market, caplog):
+    app, client, ledger = market(signing_with(OTHER))
+    ledger.hand_over(("0.0.7005", 1), MARKET)  # it signs once: then its key is known
+    ledger.approve(("0.0.7005", 1), MARKET, ALICE)
+    assert_error(buy(client), 503, "did not sign")
+    assert f"it signs with the key {OTHER.public_key().to_bytes_raw().hex()}" in caplog.text
+    assert count_reserved(app) == 0
+
+
+def test_a_key_list_is_refused(market, caplog):
+    app, client, _ = market(signing_with(DEMO))
+    key = {"_type": "ProtobufEncoded", "key": "32"}
+    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key=key))
+    assert_error(buy(client), 503, "did not sign")
+    assert "is a list of keys, or a contract (ProtobufEncoded)" in caplog.text
+
+
+def test_a_key_that_changed_is_looked_up_anew(market):
+    keys = [OTHER]
+    app, client, _ = market(lambda body: signing_with(keys[0])(body))
+
+    def set_key(document):
+        document["key"] = {"_type": "ED25519", "key": keys[0].public_key().to_bytes_raw().hex()}
+
+    altering(app)(f"/accounts/{MARKET}", set_key)
+    assert buy(client).status_code == 200
+    keys[0] = DEMO
+    assert buy(client).status_code == 200
+
+
+def test_a_key_that_can_not_be_looked_up_is_refused(market, caplog):
+    app, client, _ = market(signing_with(DEMO))
+    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key={"_type": 5}))
+    assert_error(buy(client), 503, "did not sign")
+    assert "can not be looked up" in caplog.text
+
+
+def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
+    monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.3)
+    over = threading.Event()
+    app, client, _ = market(lambda body: over.wait(60))
+    began = time.monotonic()
+    assert_error(buy(client), 503, "did not sign")
+    assert time.monotonic() - began < 20
+    assert "it took longer than 0.3 s" in caplog.text
+    assert count_reserved(app) == 0
+    over.set()
+
+
+def test_where_all_hang_it_is_said_at_once(app, monkeypatch):
+    monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.2)
+    over, calls = threading.Event(), []
+
+    def hang(body):
+        calls.append(body)
+        over.wait(60)
+        return signing_with(DEMO)(body)
+
+    signer = Signer(MARKET, [hang])
+    with app.app_context():
+        for _ in range(signing.SIGNATURES_AT_ONCE):
+            with pytest.raises(signing.SignerFailed):
+                signer.sign(b"body")
+        monkeypatch.setattr(signing, "SIGNER_SECONDS", 60)
+        for begun in signer._begun:
+            signer._begun[begun] -= 100  # they have hung for long
+        began = time.monotonic()
+        with pytest.raises(signing.SignerFailed) as refused:
+            signer.sign(b"body")
+        assert time.monotonic() - began < 20
+        assert "none ends" in refused.value.reason
+        over.set()
+        while signer._begun:
+            time.sleep(0.01)
+        assert verifies(*signer.sign(b"body"), b"body")
+    assert len(calls) == signing.SIGNATURES_AT_ONCE + 1
+
+
+def test_an_ecdsa_signature_has_the_lower_s(app):
+    """Both are signatures of the same body; libraries for secp256k1 may take only one of them."""
+
+    def sign(body):
+        public_key, signature = signing_with(ECDSA)(body)
+        s = int.from_bytes(signature[32:])
+        return public_key, signature[:32] + max(s, SECP256K1_ORDER - s).to_bytes(32)
+
+    signer = Signer(MARKET, [sign])
+    with app.app_context():
+        public_key, signature = signer.sign(b"body")
+    assert int.from_bytes(signature[32:]) <= SECP256K1_ORDER // 2
+    assert verifies(public_key, signature, b"body")
+
+
+def test_signatures_at_once_do_not_mix(app):
+    signer, wrong = Signer(MARKET, [signing_with(DEMO)]), []
+
+    def sign(number):
+        with app.app_context():
+            body = f"body {number}".encode()
+            if not verifies(*signer.sign(body), body):
+                wrong.append(number)
+
+    threads = [threading.Thread(target=sign, args=(number,)) for number in range(40)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong

@@ -1,0 +1,59 @@
+"""Transactions of a few words, for tests of what the ledger makes of them."""
+
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+
+from tests import lives
+from tests.conftest import TOKEN
+from tests.lives import account, token_id
+
+HBAR = 100_000_000
+NFT = (TOKEN, 7)
+
+
+def transfer(payer: str, hbar=(), nfts=()) -> TransactionBody:
+    """HBAR by account, in tinybars; NFTs as (nft, sender, receiver), or with a True by approval."""
+    body = lives.new_body(payer, "")
+    body.cryptoTransfer.SetInParent()
+    for account_id, amount in dict(hbar).items():
+        body.cryptoTransfer.transfers.accountAmounts.add(
+            accountID=account(account_id), amount=amount
+        )
+    for nft, *parties in nfts:
+        move(body, nft, *parties)
+    return body
+
+
+def move(body: TransactionBody, nft, sender: str, receiver: str, is_approval=False) -> None:
+    token = token_id(nft)
+    for transfers in body.cryptoTransfer.tokenTransfers:
+        if transfers.token == token:
+            break
+    else:
+        transfers = body.cryptoTransfer.tokenTransfers.add(token=token)
+    transfers.nftTransfers.add(
+        senderAccountID=account(sender),
+        receiverAccountID=account(receiver),
+        serialNumber=nft[1],
+        is_approval=is_approval,
+    )
+
+
+def approval(payer: str, nft=NFT, spender="0.0.9001") -> TransactionBody:
+    body = lives.new_body(payer, "")
+    lives.allow(body.cryptoApproveAllowance, nft, payer, spender)
+    return body
+
+
+def association(account_id: str, *tokens: str, kind="tokenAssociate") -> TransactionBody:
+    body = lives.new_body(account_id, "")
+    content = getattr(body, kind)
+    content.account.CopyFrom(account(account_id))
+    content.tokens.extend(token_id((token, 0)) for token in tokens)
+    return body
+
+
+def minting(payer: str, token: str, *metadata: bytes) -> TransactionBody:
+    body = lives.new_body(payer, "")
+    body.tokenMint.token.CopyFrom(token_id((token, 0)))
+    body.tokenMint.metadata.extend(metadata)
+    return body

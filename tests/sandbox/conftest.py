@@ -1,0 +1,51 @@
+"""A ledger to try things on: bodies in, receipts out, and what the mirror node shows then."""
+
+import pytest
+
+from marketplace import times
+from tests import lives
+from tests.conftest import ALICE
+from tests.sandbox import bodies
+
+
+@pytest.fixture
+def minted(client, ledger):
+    """Alice has the NFT that the tests move."""
+    ledger.mint(bodies.NFT, ALICE, times.now())
+    return bodies.NFT
+
+
+@pytest.fixture
+def get(client):
+    """What the mirror node answers."""
+    return lambda path: client.get(f"/sandbox/api/v1{path}").json
+
+
+@pytest.fixture
+def balance(get):
+    """An account's tinybars."""
+    return lambda account_id: get(f"/accounts/{account_id}")["balance"]["balance"]
+
+
+@pytest.fixture
+def submit(ledger):
+    """Sign a body with the demo wallet's keys, and submit it."""
+
+    def submit_body(body, *signers):
+        content = lives.seal(body)
+        for signer in signers:
+            content = ledger.sign_bytes(content, signer)
+        return ledger.submit(content)
+
+    return submit_body
+
+
+@pytest.fixture
+def row(get):
+    """The newest row that the mirror node has of a receipt's transaction."""
+
+    def newest(receipt):
+        payer, start = receipt.transaction_id.split("@")
+        return get(f"/transactions/{payer}-{start.replace('.', '-')}")["transactions"][-1]
+
+    return newest

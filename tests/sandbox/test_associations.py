@@ -1,0 +1,181 @@
+"""Who may hold a token: owners, whom a transfer associates, and who has associated himself."""
+
+import pytest
+
+from tests import lives
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.sandbox.bodies import HBAR, NFT, association, transfer
+
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+
+OTHERS = ("0.0.7002", "0.0.7003")
+FIRST = 10_000 * HBAR
+PAYER = "0.0.9001"
+
+
+@pytest.fixture
+def limit(client):
+    """Say how many associations an account lets transfers make."""
+
+    def set_limit(account_id, number):
+        body = {"accountId": account_id, "maxAutomaticTokenAssociations": number}
+        r = client.post("/sandbox/accounts", json=body)
+        assert (r.status_code, r.json) == (200, {"result": "OK"})
+
+    return set_limit
+
+
+@pytest.fixture
+def tokens(get):
+    """What an account is associated with: whether by a transfer, and how many it has."""
+
+    def shown(account_id):
+        rows = get(f"/accounts/{account_id}/tokens")["tokens"]
+        return {row["token_id"]: (row["automatic_association"], row["balance"]) for row in rows}
+
+    return shown
+
+
+def give(nft=NFT, receiver=BOB):
+    return transfer(PAYER, nfts=[(nft, ALICE, receiver)])
+
+
+def test_an_owner_is_associated(minted, tokens, get):
+    assert tokens(ALICE) == {TOKEN: (False, 1)}
+    assert get(f"/accounts/{ALICE}")["balance"]["tokens"] == [{"balance": 1, "token_id": TOKEN}]
+
+
+def test_a_transfer_associates_the_receiver_and_its_payer_pays(submit, minted, tokens, balance):
+    assert submit(give(), PAYER, ALICE).result == "SUCCESS"
+    assert tokens(BOB) == {TOKEN: (True, 1)}
+    assert tokens(ALICE) == {TOKEN: (False, 0)}
+    assert balance(PAYER) == FIRST - HBAR // 2 - HBAR // 100 - HBAR // 1000
+    assert balance(BOB) == FIRST
+
+
+def test_the_second_nft_of_a_token_costs_no_association(submit, minted, ledger, row):
+    ledger.mint((TOKEN, 8), ALICE, lives.MINTED_AT)
+    submit(give(), PAYER, ALICE)
+    shown = row(submit(give((TOKEN, 8)), PAYER, ALICE))
+    assert shown["charged_tx_fee"] == HBAR // 100 + HBAR // 1000
+
+
+def test_what_it_costs_is_beyond_the_most_that_the_payer_set(submit, minted, row):
+    body = give()
+    body.transactionFee = HBAR // 100 + HBAR // 1000
+    shown = row(submit(body, PAYER, ALICE))
+    assert shown["result"] == "SUCCESS"
+    assert shown["charged_tx_fee"] == int(shown["max_fee"]) + HBAR // 2
+
+
+def test_a_payer_without_the_fee_of_an_association_pays_the_rest(submit, minted, tokens, balance):
+    rest = FIRST - HBAR // 10
+    submit(transfer(PAYER, {PAYER: -rest, CHARLIE: rest}), PAYER)
+    before = balance(PAYER)
+    refused = submit(give(), PAYER, ALICE)
+    assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_PAYER_BALANCE", True)
+    assert tokens(BOB) == {}
+    assert balance(PAYER) == before - HBAR // 100 - HBAR // 1000
+
+
+def test_automatic_association_can_be_off(submit, minted, limit, get, row, tokens):
+    limit(BOB, 0)
+    assert get(f"/accounts/{BOB}")["max_automatic_token_associations"] == 0
+    receipt = submit(give(), PAYER, ALICE)
+    assert receipt.result == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+    assert row(receipt)["charged_tx_fee"] == HBAR // 100 + HBAR // 1000
+    assert get(f"/tokens/{TOKEN}/nfts/7")["account_id"] == ALICE
+    assert submit(association(BOB, TOKEN), BOB).result == "SUCCESS"
+    assert tokens(BOB) == {TOKEN: (False, 0)}
+    assert submit(give(), PAYER, ALICE).result == "SUCCESS"
+
+
+def test_a_number_of_them_can_be_the_limit(submit, ledger, limit, tokens):
+    nfts = [(token, 1) for token in (TOKEN, *OTHERS)]
+    for nft in nfts:
+        ledger.mint(nft, ALICE, lives.MINTED_AT)
+    limit(BOB, 1)
+    results = [submit(give(nft), PAYER, ALICE).result for nft in nfts[:2]]
+    assert results == ["SUCCESS", "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]
+    # One that he made himself does not count; one that he gives up makes room.
+    assert submit(association(BOB, OTHERS[1]), BOB).result == "SUCCESS"
+    assert submit(give(nfts[2]), PAYER, ALICE).result == "SUCCESS"
+    assert submit(give(nfts[1]), PAYER, ALICE).result == "NO_REMAINING_AUTOMATIC_ASSOCIATIONS"
+    assert submit(transfer(BOB, nfts=[(nfts[0], BOB, ALICE)]), BOB).result == "SUCCESS"
+    assert submit(association(BOB, TOKEN, kind="tokenDissociate"), BOB).result == "SUCCESS"
+    assert submit(give(nfts[1]), PAYER, ALICE).result == "SUCCESS"
+    assert tokens(BOB) == {OTHERS[0]: (True, 1), OTHERS[1]: (False, 1)}
+
+
+def test_a_sale_elsewhere_needs_it_too(client, ledger, minted, limit, get):
+    limit(BOB, 0)
+    body = {"tokenId": TOKEN, "serialNo": 7, "accountId": BOB}
+    r = client.post("/sandbox/transfers", json=body)
+    assert r.json["result"] == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"
+    body["serialNo"] = 9
+    client.post("/sandbox/transfers", json=body)
+    path = f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=9"
+    assert get(path)["nfts"][0]["account_id"] == ALICE  # nobody has it yet
+
+
+def test_who_asks_first_for_an_nft_may_hold_it(limit, get, tokens):
+    limit(BOB, 0)
+    get(f"/accounts/{BOB}/nfts?token.id={TOKEN}&serialnumber=9")
+    assert tokens(BOB) == {TOKEN: (False, 1)}
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "signer", "result"),
+    [
+        ("tokenAssociate", (ALICE, TOKEN), ALICE, "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"),
+        ("tokenDissociate", (ALICE, TOKEN), ALICE, "ACCOUNT_STILL_OWNS_NFTS"),
+        ("tokenDissociate", (BOB, TOKEN), BOB, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"),
+        ("tokenDissociate", ("0.0.1000", TOKEN), "0.0.1000", "ACCOUNT_IS_TREASURY"),
+    ],
+)
+def test_what_is_refused(submit, minted, row, kind, body, signer, result):
+    receipt = submit(association(*body, kind=kind), signer)
+    assert (receipt.result, receipt.reached_consensus) == (result, True)
+    assert row(receipt)["charged_tx_fee"] == HBAR // 2
+
+
+def test_an_account_associates_itself_and_no_other(submit, minted, tokens):
+    body = association(BOB, TOKEN)
+    lives.give_new_id(body, ALICE)
+    assert submit(body, ALICE).result == "INVALID_SIGNATURE"
+    assert tokens(BOB) == {}
+
+
+def test_of_a_deleted_token_one_may_let_go(client, submit, minted, tokens):
+    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+    assert submit(association(BOB, TOKEN), BOB).result == "TOKEN_WAS_DELETED"
+    assert submit(association(ALICE, TOKEN, kind="tokenDissociate"), ALICE).result == "SUCCESS"
+    assert tokens(ALICE) == {}
+
+
+def test_the_list_is_paged_and_filtered(submit, get):
+    submit(association(BOB, "0.0.7010", "0.0.709", "0.0.71"), BOB)
+    seen, path = [], f"/accounts/{BOB}/tokens?limit=2"
+    while path:
+        page = get(path)
+        seen += [row["token_id"] for row in page["tokens"]]
+        path = page["links"]["next"] and page["links"]["next"].removeprefix("/api/v1")
+    assert seen == ["0.0.71", "0.0.709", "0.0.7010"]
+    [row] = get(f"/accounts/{BOB}/tokens?token.id=0.0.709")["tokens"]
+    assert row.keys() == {
+        "automatic_association",
+        "balance",
+        "created_timestamp",
+        "decimals",
+        "freeze_status",
+        "kyc_status",
+        "token_id",
+    }
+    assert get(f"/accounts/{BOB}/tokens?token.id=0.0.5")["tokens"] == []
+
+
+@pytest.mark.parametrize("number", [-2, 5001, 2**63, 1.0, "0", True, None, []])
+def test_there_are_no_other_limits(client, number):
+    body = {"accountId": BOB, "maxAutomaticTokenAssociations": number}
+    r = client.post("/sandbox/accounts", json=body)
+    assert_error(r, 422, "maxAutomaticTokenAssociations must")

@@ -1,0 +1,213 @@
+"""No HBAR is made or lost: a model of the ledger, told the same random transactions, has the same balances.
+
+The model knows nothing of the sandbox. It is told what a transaction wants, and says what must come of it.
+"""
+
+from collections import Counter
+from fractions import Fraction
+
+import hypothesis
+import pytest
+from hypothesis import strategies as st
+
+from marketplace import times
+from marketplace.sandbox import accounts, consensus, create_sandbox, queries, wallet
+from marketplace.store.database import read, write
+from tests import lives
+from tests.sandbox.bodies import HBAR, approval, transfer
+
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+
+PEOPLE = ("0.0.1001", "0.0.1002", "0.0.1003", "0.0.2002")  # the last one collects royalties
+MARKET, FEES = "0.0.9001", "0.0.802"
+NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
+FIRST = 10_000 * HBAR
+ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
+TABLES = ("account", "association", "nft", "nft_transaction", "transaction_record")
+# In tinybars.
+APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION = (
+    round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05)
+)
+MORE = round(0.0001 * 10 * HBAR)  # a further signature, account or token
+ROYALTIES = {
+    "0.0.5002": (("0.0.2002", Fraction(1, 20), 10 * HBAR), ("0.0.2003", Fraction(1, 40), 0))
+}
+
+
+class Model:
+    """Who has what, by the words of the documents."""
+
+    def __init__(self):
+        self.balances = Counter(dict.fromkeys(ALL, FIRST))
+        self.owners = dict.fromkeys(NFTS, PEOPLE[0])
+        self.spenders = dict.fromkeys(NFTS)
+        self.associated = {(PEOPLE[0], token) for token, _ in NFTS}
+
+    def pay(self, payer, fee):
+        self.balances[payer] -= fee
+        self.balances[FEES] += fee
+
+    def approve(self, owner, nft):
+        if self.balances[owner] < APPROVAL:
+            return
+        self.pay(owner, APPROVAL)
+        if self.owners[nft] == owner:
+            self.spenders[nft] = MARKET
+
+    def move(self, payer, hbar, nfts, signers):
+        """nfts: (nft, sender, receiver, is_approval)."""
+        fee = self.price(hbar, nfts, signers)
+        if self.balances[payer] < fee + max(0, -hbar.get(payer, 0)):
+            return
+        self.pay(payer, fee)
+        before = (
+            Counter(self.balances),
+            dict(self.owners),
+            dict(self.spenders),
+            set(self.associated),
+        )
+        if not self.try_to_move(payer, hbar, nfts, signers):
+            self.balances, self.owners, self.spenders, self.associated = before
+
+    def price(self, hbar, nfts, signers):
+        tokens = {nft[0] for nft, *_ in nfts}
+        people = set(hbar) | {
+            person for _, sender, receiver, _ in nfts for person in (sender, receiver)
+        }
+        base = (ROYAL_NFT if tokens & ROYALTIES.keys() else NFT) if nfts else HBAR_ALONE
+        further = max(0, len(people) - 2) + max(0, len(tokens) - 1) + max(0, len(signers) - 1)
+        return base + MORE * further
+
+    def try_to_move(self, payer, hbar, nfts, signers):
+        wanted = {person for person, amount in hbar.items() if amount < 0}
+        wanted |= {sender for _, sender, _, is_approval in nfts if not is_approval}
+        for (token, _), sender, receiver, _ in nfts:
+            if token in ROYALTIES and hbar.get(sender, 0) <= 0:
+                wanted.add(receiver)
+        if not wanted <= set(signers):
+            return False
+        changes = Counter(hbar)
+        for person, amount in self.royalties(hbar, nfts):
+            changes[person] += amount
+        for (token, _), _, receiver, _ in nfts:
+            if (receiver, token) not in self.associated:
+                self.associated.add((receiver, token))
+                self.pay(payer, ASSOCIATION)
+                if self.balances[payer] < 0:
+                    return False
+        self.balances.update(changes)
+        if any(self.balances[person] < 0 for person in ALL):
+            return False
+        for nft, sender, receiver, is_approval in nfts:
+            allowed = not is_approval or self.spenders[nft] == payer
+            if self.owners[nft] != sender or not allowed:
+                return False
+            self.owners[nft], self.spenders[nft] = receiver, None
+        return True
+
+    def royalties(self, hbar, nfts):
+        done = set()
+        for (token, _), sender, receiver, _ in nfts:
+            got = max(0, hbar.get(sender, 0))
+            who = sender if got else receiver
+            if {(sender, token), (who, token)} & done:
+                continue
+            done.add((who, token))
+            for collector, part, fallback in ROYALTIES.get(token, ()):
+                amount = int(got * part) if got else fallback
+                if who != collector:
+                    yield from ((who, -amount), (collector, amount))
+
+
+amounts = st.one_of(
+    st.integers(1, 60 * HBAR),
+    st.integers(FIRST - HBAR, FIRST + HBAR),
+    st.sampled_from([1, 19, 20, 39, 40, FIRST, FIRST - HBAR_ALONE]),
+)
+people = st.sampled_from(PEOPLE)
+sellers = st.sampled_from((PEOPLE[0],) * 4 + PEOPLE[1:])
+
+
+@st.composite
+def moves(draw):
+    """A transfer as anybody might write one; mostly a sale, sometimes nonsense."""
+    hbar, nfts = Counter(), []
+    for nft in draw(st.lists(st.sampled_from(NFTS), unique=True, max_size=2)):
+        sender, receiver = draw(sellers), draw(people)
+        if sender != receiver:
+            nfts.append((nft, sender, receiver, draw(st.sampled_from([False, False, True]))))
+            if draw(st.booleans()):
+                price = draw(amounts)
+                hbar.update({receiver: -price, sender: price})
+    if draw(st.booleans()):
+        price, giver, taker = draw(amounts), draw(people), draw(people)
+        if giver != taker:
+            hbar.update({giver: -price, taker: price})
+    payer = draw(st.sampled_from([MARKET, *PEOPLE]))
+    signers = {payer, *draw(st.sampled_from([PEOPLE, PEOPLE, PEOPLE[:1]]))}
+    return "move", payer, dict(hbar), nfts, sorted(signers)
+
+
+# Most approvals are of an owner's, and some are of nobody's.
+steps = st.one_of(
+    moves(), st.tuples(st.just("approve"), people, st.sampled_from(NFTS)), st.just(("sale",))
+)
+
+
+@pytest.fixture(scope="module")
+def ledger(tmp_path_factory):
+    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", 65536)
+
+
+def begin(ledger):
+    with write() as db:
+        for table in TABLES:
+            db.execute(f"DELETE FROM {table}")
+        for account_id in (*PEOPLE, MARKET):
+            key = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+            accounts.learn_key(db, account_id, "ED25519", key, lives.MINTED_AT)
+    for nft in NFTS:
+        consensus.mint(*nft, PEOPLE[0], lives.MINTED_AT)
+
+
+def submit(body, signers):
+    content = lives.seal(body)
+    for signer in signers:
+        content = wallet.sign(signer, content)
+    return consensus.submit(content, times.now())
+
+
+def play(model, step):
+    if step[0] == "approve":
+        _, owner, nft = step
+        submit(approval(owner, nft), [owner])
+        model.approve(owner, nft)
+    elif step[0] == "sale":
+        nft = NFTS[0]
+        seller = model.owners[nft]
+        buyer = PEOPLE[(PEOPLE.index(seller) + 1) % len(PEOPLE)]
+        play(model, ("approve", seller, nft))
+        hbar = {buyer: -100 * HBAR - 1, seller: 100 * HBAR + 1}
+        play(model, ("move", MARKET, hbar, [(nft, seller, buyer, True)], [MARKET, buyer]))
+    else:
+        _, payer, hbar, nfts, signers = step
+        submit(transfer(payer, hbar, nfts), signers)
+        model.move(payer, hbar, nfts, signers)
+
+
+@hypothesis.settings(max_examples=60)
+@hypothesis.given(st.lists(steps, min_size=1, max_size=12))
+def test_the_ledger_and_the_model_agree(ledger, story):
+    with ledger.app_context():
+        begin(ledger)
+        model = Model()
+        for step in story:
+            play(model, step)
+            kept = {account_id: accounts.balance(read(), account_id) for account_id in ALL}
+            assert sum(kept.values()) == FIRST * len(ALL)
+            assert min(kept.values()) >= 0
+            assert kept == dict(model.balances)
+            owners = {nft: queries.get_nft(read(), *nft)["owner"] for nft in NFTS}
+            assert owners == model.owners
+            shown = queries.list_accounts(read())
+            assert {row["account_id"] for row in shown} <= set(ALL)

@@ -1,0 +1,304 @@
+"""The sandbox keeps HBAR: what everything costs, who pays it, and who can't."""
+
+import pytest
+
+from marketplace.sandbox import queries
+from marketplace.store.database import write
+from tests import lives
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.sandbox.bodies import HBAR, NFT, approval, association, minting, move, transfer
+
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+
+FEES = "0.0.802"
+TREASURY = "0.0.1000"
+ROYAL = ("0.0.5001", 1)  # an NFT of a collection with custom fees
+FIRST = 10_000 * HBAR
+
+
+def test_every_account_begins_with_10_000(get):
+    shown = get("/accounts/0.0.4444")["balance"]
+    assert (shown["balance"], shown["tokens"]) == (FIRST, [])
+    [row] = get("/balances?account.id=0.0.4444")["balances"]
+    assert row == {"account": "0.0.4444", "balance": FIRST, "tokens": []}
+
+
+def test_the_payer_pays_the_fee(submit, row, balance, minted):
+    receipt = submit(approval(ALICE), ALICE)
+    assert receipt.result == "SUCCESS"
+    assert balance(ALICE) == FIRST - HBAR // 2
+    assert balance(FEES) == FIRST + HBAR // 2
+    shown = row(receipt)
+    assert (shown["charged_tx_fee"], shown["max_fee"]) == (HBAR // 2, "500000000")
+    assert shown["transfers"] == [
+        {"account": FEES, "amount": HBAR // 2, "is_approval": False},
+        {"account": ALICE, "amount": -HBAR // 2, "is_approval": False},
+    ]
+
+
+def schedule(payer):
+    body = lives.new_body(payer, "")
+    inner = body.scheduleCreate.scheduledTransactionBody
+    lives.allow(inner.cryptoApproveAllowance, NFT, ALICE, "0.0.9001")
+    return body
+
+
+def withdrawal(payer):
+    body = lives.new_body(payer, "")
+    content = body.cryptoDeleteAllowance.nftAllowances.add(token_id=lives.token_id(NFT))
+    content.serial_numbers.append(NFT[1])
+    return body
+
+
+# In micro-dollars, by https://docs.hedera.com/networks/fees: at ten cents an HBAR, 1,000 tinybars each.
+PRICES = {
+    "an approval": (lambda: approval(ALICE), [ALICE], 50_000),
+    "a withdrawal": (lambda: withdrawal(ALICE), [ALICE], 50_000),
+    "HBAR": (lambda: transfer(ALICE, {ALICE: -5, BOB: 5}), [ALICE], 100),
+    "HBAR of three": (lambda: transfer(ALICE, {ALICE: -5, BOB: 3, CHARLIE: 2}), [ALICE], 200),
+    "HBAR, two signatures": (lambda: transfer(ALICE, {BOB: -5, ALICE: 5}), [ALICE, BOB], 200),
+    # Bob is associated by the transfer: its payer pays for that, too.
+    "an NFT": (lambda: transfer(ALICE, nfts=[(NFT, ALICE, BOB)]), [ALICE], 1_000 + 50_000),
+    "an NFT with royalties": (
+        lambda: transfer(ALICE, nfts=[(ROYAL, ALICE, BOB)]),
+        [ALICE],
+        2_000 + 50_000,
+    ),
+    "an association": (lambda: association(BOB, TOKEN), [BOB], 50_000),
+    "two associations": (lambda: association(BOB, TOKEN, "0.0.7002"), [BOB], 100_000),
+    "an NFT minted": (lambda: minting(TREASURY, TOKEN, b"a"), [TREASURY], 20_000),
+    "two NFTs minted": (lambda: minting(TREASURY, TOKEN, b"a", b"b"), [TREASURY], 40_000),
+    # The approval that it executes is paid by itself.
+    "a schedule": (lambda: schedule(ALICE), [ALICE], 10_000),
+}
+
+
+@pytest.mark.parametrize(("body", "signers", "price"), PRICES.values(), ids=PRICES)
+def test_it_costs_what_the_network_charges(
+    submit, get, balance, ledger, minted, body, signers, price
+):
+    ledger.mint(ROYAL, ALICE, lives.MINTED_AT)
+    body = body()
+    payer = lives.id_of(lives.seal(body)).account_id
+    receipt = submit(body, *signers)
+    assert receipt.result == "SUCCESS"
+    rows = get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")["transactions"]
+    assert rows[0]["charged_tx_fee"] == price * 1000
+    charged = sum(shown["charged_tx_fee"] for shown in rows)
+    given = sum(
+        amount.amount
+        for amount in body.cryptoTransfer.transfers.accountAmounts
+        if lives.account(payer) == amount.accountID
+    )
+    assert balance(payer) == FIRST - charged + given
+
+
+def test_what_a_schedule_executes_is_paid_by_itself(submit, get, balance, minted):
+    body = schedule(ALICE)
+    submit(body, ALICE)
+    made, executed = get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")["transactions"]
+    assert (made["charged_tx_fee"], executed["charged_tx_fee"]) == (HBAR // 10, HBAR // 2)
+    assert balance(ALICE) == FIRST - HBAR // 10 - HBAR // 2
+
+
+@pytest.mark.parametrize(("less", "result"), [(0, "SUCCESS"), (1, "INSUFFICIENT_TX_FEE")])
+def test_a_fee_that_covers_the_price_is_enough(submit, balance, minted, less, result):
+    body = approval(ALICE)
+    body.transactionFee = HBAR // 2 - less
+    assert submit(body, ALICE).result == result
+    assert balance(ALICE) == FIRST - (HBAR // 2 if result == "SUCCESS" else 0)
+
+
+FAILURES = {
+    "INVALID_SIGNATURE": lambda: transfer(ALICE, {BOB: -1, ALICE: 1}),
+    "INSUFFICIENT_ACCOUNT_BALANCE": lambda: transfer(ALICE, {BOB: -FIRST - 1, ALICE: FIRST + 1}),
+    "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO": lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE)]),
+    "SPENDER_DOES_NOT_HAVE_ALLOWANCE": lambda: transfer(ALICE, nfts=[(NFT, BOB, CHARLIE, True)]),
+    "SPENDER_ACCOUNT_SAME_AS_OWNER": lambda: approval(ALICE, spender=ALICE),
+    "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON": lambda: fungible(ALICE),
+    "TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED": lambda: transfer(ALICE, {ALICE: -1, FEES: 1}),
+    "TRANSFER_LIST_SIZE_LIMIT_EXCEEDED": lambda: transfer(
+        ALICE, {ALICE: -10} | {f"0.0.{number}": 1 for number in range(3000, 3010)}
+    ),
+}
+
+
+def fungible(payer):
+    body = transfer(payer)
+    transfers = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(NFT)).transfers
+    transfers.add(accountID=lives.account(ALICE), amount=-1)
+    transfers.add(accountID=lives.account(BOB), amount=1)
+    return body
+
+
+@pytest.mark.parametrize("result", FAILURES)
+def test_what_fails_at_consensus_costs_the_fee_and_nothing_else(
+    submit, row, balance, get, minted, result
+):
+    body = FAILURES[result]()
+    signers = [ALICE] if result == "INVALID_SIGNATURE" else [ALICE, BOB]
+    receipt = submit(body, *signers)
+    assert (receipt.result, receipt.reached_consensus) == (result, True)
+    shown = row(receipt)
+    assert shown["result"] == result
+    assert shown["charged_tx_fee"] > 0
+    assert balance(ALICE) == FIRST - shown["charged_tx_fee"]
+    assert balance(BOB) == FIRST
+    assert {change["account"] for change in shown["transfers"]} == {ALICE, FEES}
+    assert shown["nft_transfers"] == []
+    assert get(f"/tokens/{TOKEN}/nfts/7")["account_id"] == ALICE
+
+
+EDGE = 2**63 - 1
+
+
+def repeated(*amounts):
+    body = transfer(ALICE)
+    for account_id, amount in amounts:
+        body.cryptoTransfer.transfers.accountAmounts.add(
+            accountID=lives.account(account_id), amount=amount
+        )
+    return body
+
+
+def moved_twice():
+    body = transfer(ALICE, nfts=[(NFT, ALICE, BOB)])
+    move(body, NFT, ALICE, CHARLIE)
+    return body
+
+
+def empty_list():
+    body = transfer(ALICE)
+    body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(NFT))
+    return body
+
+
+REFUSALS = [
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: -5, BOB: 4})),
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: EDGE, BOB: EDGE})),
+    # In 64 bits, these would add up to nothing.
+    ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: EDGE, BOB: EDGE, CHARLIE: 2})),
+    ("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS", lambda: repeated((ALICE, -5), (BOB, 2), (BOB, 3))),
+    ("INVALID_ACCOUNT_ID", lambda: repeated(("0.0.0", -5), (BOB, 5))),
+    ("INVALID_TOKEN_NFT_SERIAL_NUMBER", lambda: transfer(ALICE, nfts=[((TOKEN, 0), ALICE, BOB)])),
+    ("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, nfts=[(NFT, ALICE, ALICE)])),
+    ("INVALID_TRANSFER_ACCOUNT_ID", lambda: transfer(ALICE, nfts=[(NFT, ALICE, "0.0.0")])),
+    ("INVALID_ACCOUNT_AMOUNTS", moved_twice),
+    ("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS", empty_list),
+    ("INSUFFICIENT_PAYER_BALANCE", lambda: transfer(ALICE, {ALICE: -FIRST, BOB: FIRST})),
+    ("INSUFFICIENT_PAYER_BALANCE", lambda: transfer(ALICE, {ALICE: -EDGE, BOB: EDGE})),
+    (
+        "INSUFFICIENT_PAYER_BALANCE",
+        lambda: transfer(ALICE, {ALICE: -EDGE - 1, BOB: EDGE, CHARLIE: 1}),
+    ),
+    ("TOKEN_ID_REPEATED_IN_TOKEN_LIST", lambda: association(ALICE, TOKEN, TOKEN)),
+    ("INSUFFICIENT_TX_FEE", lambda: association(ALICE, *(f"0.0.{n}" for n in range(11, 31)))),
+]
+
+
+@pytest.mark.parametrize(("result", "body"), REFUSALS)
+def test_what_a_node_refuses_costs_nothing(submit, balance, get, minted, result, body):
+    body = body()
+    receipt = submit(body, ALICE, BOB)
+    assert (receipt.result, receipt.reached_consensus) == (result, False)
+    assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
+    assert "_status" in get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")
+
+
+def test_all_of_it_may_be_spent(submit, balance):
+    rest = FIRST - HBAR // 1000  # the fee of a transfer
+    assert submit(transfer(ALICE, {ALICE: -rest, BOB: rest}), ALICE).result == "SUCCESS"
+    assert (balance(ALICE), balance(BOB)) == (0, FIRST + rest)
+    refused = submit(approval(ALICE), ALICE)
+    assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_PAYER_BALANCE", False)
+
+
+def test_a_duplicate_that_reaches_consensus_costs_its_handling(submit, row, balance, minted):
+    body = approval(ALICE)
+    assert submit(body, ALICE).result == "SUCCESS"
+    body.nodeAccountID.accountNum = 4
+    receipt = submit(body, ALICE)
+    assert (receipt.result, receipt.reached_consensus) == ("DUPLICATE_TRANSACTION", True)
+    assert row(receipt)["charged_tx_fee"] == HBAR // 1000
+    assert balance(ALICE) == FIRST - HBAR // 2 - HBAR // 1000
+
+
+def purchase(buyer, price=250 * HBAR):
+    return transfer("0.0.9001", {buyer: -price, ALICE: price}, [(NFT, ALICE, buyer, True)])
+
+
+def test_of_two_buyers_one_pays(submit, balance, get, minted):
+    submit(approval(ALICE), ALICE)
+    results = [submit(purchase(buyer), "0.0.9001", buyer).result for buyer in (BOB, CHARLIE)]
+    assert results == ["SUCCESS", "SPENDER_DOES_NOT_HAVE_ALLOWANCE"]
+    assert get(f"/tokens/{TOKEN}/nfts/7")["account_id"] == BOB
+    assert (balance(BOB), balance(CHARLIE)) == (FIRST - 250 * HBAR, FIRST)
+    assert balance(ALICE) == FIRST - HBAR // 2 + 250 * HBAR
+
+
+def test_a_purchase_is_shown_whole(submit, row, minted):
+    submit(approval(ALICE), ALICE)
+    shown = row(submit(purchase(BOB), "0.0.9001", BOB))
+    # Two signatures, and the association of Bob.
+    fee = HBAR // 100 + HBAR // 1000 + HBAR // 2
+    assert shown["charged_tx_fee"] == fee
+    assert [(change["account"], change["amount"]) for change in shown["transfers"]] == [
+        (FEES, fee),
+        (ALICE, 250 * HBAR),
+        (BOB, -250 * HBAR),
+        ("0.0.9001", -fee),
+    ]
+    assert shown["nft_transfers"] == [
+        {
+            "is_approval": True,
+            "receiver_account_id": BOB,
+            "sender_account_id": ALICE,
+            "serial_number": 7,
+            "token_id": TOKEN,
+        }
+    ]
+
+
+def test_a_listing_is_paid_by_the_seller(client, ledger, nft, balance):
+    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
+    prepared = client.post("/v1/list/extwallet", json=keys).json["byteArray"]
+    ledger.sign_and_submit(prepared)
+    assert balance(ALICE) == FIRST - HBAR // 2
+
+
+def test_a_sale_elsewhere_costs_nothing(client, ledger, minted, balance):
+    ledger.hand_over(NFT, BOB)
+    assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}
+
+
+def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
+    submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
+    with ledger.sandbox.app_context(), write() as db:
+        queries.mark_balance(db, BOB, EDGE - 5)
+    results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
+    assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
+    assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)
+
+
+def test_balances_are_paged(submit, get):
+    for number in range(5):
+        submit(transfer(ALICE, {ALICE: -1, f"0.0.{3000 + number}": 1}), ALICE)
+    seen, path = [], "/balances?limit=2&account.id=gte:0.0.1001"
+    while path:
+        page = get(path)
+        seen += [row["account"] for row in page["balances"]]
+        path = page["links"]["next"] and page["links"]["next"].removeprefix("/api/v1")
+    assert seen == ["0.0.3004", "0.0.3003", "0.0.3002", "0.0.3001", "0.0.3000", ALICE]
+
+
+@pytest.mark.parametrize(
+    "query", ["account.id=x", "account.id=ne:0.0.5", "limit=0", "order=up", "colour=blue"]
+)
+def test_balances_refuse_nonsense(client, query):
+    r = client.get(f"/sandbox/api/v1/balances?{query}")
+    assert r.status_code == 400
+
+
+def test_an_hbar_is_worth_ten_cents(get):
+    rate = get("/network/exchangerate")["current_rate"]
+    assert rate["cent_equivalent"] == 10 * rate["hbar_equivalent"]
