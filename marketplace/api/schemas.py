@@ -129,7 +129,7 @@ class OrderbookQuerySchema(RequestSchema):
     )
     token = EntityId(
         "Token id of a collection: only its NFTs",
-        "0.0.5005",
+        "0.0.5001",
         data_key="tokenId",
         required=False,
         load_default=None,
@@ -330,7 +330,7 @@ class RoyaltySchema(Schema):
         data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
     )
     numerator = fields.Integer(
-        required=True, metadata=described("Of the fraction of the price", 5, format="int64")
+        required=True, metadata=described("Of the fraction of the price", 5, format="int64", minimum=0)
     )
     denominator = fields.Integer(
         required=True,

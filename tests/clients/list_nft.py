@@ -4,7 +4,8 @@ import json
 import sys
 
 from market import AuthenticatedClient
-from market.api.listings import prepare_listing, report_listing
+from market.api.collections import get_collection
+from market.api.listings import prepare_listing, report_transaction
 from market.api.nft import add_nft, get_nft
 from market.api.order_book import list_orderbook
 from market.api.status import show_status
@@ -12,10 +13,11 @@ from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
     ApiError,
-    ListingTransaction,
+    CollectionRecord,
     Nft,
-    PrepareRequest,
-    ReportRequest,
+    PreparedTransaction,
+    PrepareListingRequest,
+    ReportTransactionRequest,
     Result,
     ServiceStatus,
 )
@@ -44,9 +46,9 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     assert added == Result("OK")
 
     prepared = prepare_listing.sync(
-        "extwallet", client=market, body=PrepareRequest(listing_price=250, **nft)
+        "extwallet", client=market, body=PrepareListingRequest(listing_price=250, **nft)
     )
-    assert isinstance(prepared, ListingTransaction)
+    assert isinstance(prepared, PreparedTransaction)
     signed = sign_transaction.sync(
         client=sandbox,
         body=SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array),
@@ -56,8 +58,8 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
         client=sandbox, body=SubmitTransactionRequest(signed.transaction)
     )
     assert isinstance(receipt, TransactionReceipt)
-    reported = report_listing.sync(
-        client=market, body=ReportRequest(transaction_id=receipt.transaction_id, **nft)
+    reported = report_transaction.sync(
+        client=market, body=ReportTransactionRequest(transaction_id=receipt.transaction_id, **nft)
     )
     assert reported == Result("OK")
 
@@ -67,4 +69,17 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     [record] = listed
     assert isinstance(record, Nft)
     assert record.last_listed_date.tzinfo is not None
+    assert listed == list_orderbook.sync(
+        client=market,
+        sort="-price",
+        token_id=TOKEN_ID,
+        min_price=250,
+        max_price=250,
+    )
+
+    collection = get_collection.sync(TOKEN_ID, client=market)
+    assert isinstance(collection, CollectionRecord)
+    assert (collection.listed, collection.floor_price) == (1, 250)
+    assert collection.treasury.account_id
+    assert collection.royalties == []
     print(json.dumps(record.to_dict()))

@@ -38,4 +38,15 @@ const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...nft
 if (result !== "OK") throw new Error(result);
 
 const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
+const sorted: Nft[] = await answered(
+  market.GET("/v1/orderbook", {
+    params: { query: { sort: "-price", tokenId: nft.tokenId, minPrice: 250, maxPrice: 250 } },
+  }),
+);
+if (JSON.stringify(sorted) !== JSON.stringify(listed)) throw new Error("by price, another NFT is listed");
+
+const collection: components["schemas"]["CollectionRecord"] = await answered(
+  market.GET("/v1/collection/{tokenId}", { params: { path: { tokenId: nft.tokenId } } }),
+);
+if (collection.listed !== 1 || collection.floorPrice !== 250) throw new Error(JSON.stringify(collection));
 console.log(JSON.stringify(listed[0]));
