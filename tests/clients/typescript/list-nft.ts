@@ -41,6 +41,15 @@ const list = () => market.POST("/v1/list/{wallet}", { ...wallet, body: { ...nft,
 await complete(await answered(list()), nft);
 const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
 
+const query = { sort: "-price", tokenId: nft.tokenId, minPrice: 250, maxPrice: 250 } as const;
+const sorted: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query } }));
+if (JSON.stringify(sorted) !== JSON.stringify(listed)) throw new Error("by price, another NFT is listed");
+
+const collection: components["schemas"]["CollectionRecord"] = await answered(
+  market.GET("/v1/collection/{tokenId}", { params: { path: { tokenId: nft.tokenId } } }),
+);
+if (collection.listed !== 1 || collection.floorPrice !== 250) throw new Error(JSON.stringify(collection));
+
 await complete(await answered(market.POST("/v1/delist/{wallet}", { ...wallet, body: nft })), nft);
 await complete(await answered(list()), nft);
 const buyer = { ...nft, accountId: "0.0.2003" };
