@@ -24,7 +24,7 @@ if (missing.error?.code !== 404) throw new Error("an NFT that was not added is t
 
 await answered(market.POST("/v1/add", { body: nft }));
 type Prepared = components["schemas"]["PreparedTransaction"];
-const wallet = { params: { path: { wallet: "extwallet" } } };
+const wallet = { params: { path: { wallet: "extwallet" } } } as const;
 
 /** Sign what was prepared, submit it, and report it. */
 async function complete(prepared: Prepared, keys: typeof nft) {
