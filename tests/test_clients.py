@@ -1,4 +1,4 @@
-"""Clients generated from our documents are typed, and list an NFT end to end in a running sandbox.
+"""Clients generated from our documents are typed, and list, withdraw and buy an NFT in a running sandbox.
 
 Needs the generators: make clients installs them.
 """

@@ -11,11 +11,10 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
 
 
-def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> bool:
+def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> None:
     """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
 
-    ``price``: in HBAR. Raises the ledger's errors, too. Tells whether the buyer is associated with the token
-    already: if not, the transfer will do so, at its payer's cost.
+    ``price``: in HBAR. Raises the ledger's errors, too.
     """
     _require_tradable(token, deadline)
     _require_payable(seller, deadline)
@@ -28,9 +27,8 @@ def require_able(account_id: str, seller: str, token: str, price: int, deadline:
     relationship = mirror_node().find_relationship(account_id, token, deadline)
     if relationship is None:
         _require_free_association(account_id, buyer, token, deadline)
-        return False
-    _require_good_standing(account_id, relationship, token)
-    return True
+    else:
+        _require_good_standing(account_id, relationship, token)
 
 
 def _require_tradable(token: str, deadline: Deadline) -> None:

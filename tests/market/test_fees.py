@@ -10,6 +10,7 @@ from marketplace import create_app, times
 from marketplace.market import fees, purchases
 from marketplace.operator import watcher
 from marketplace.sandbox import accounts
+from marketplace.sandbox import queries as ledger_queries
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from tests.conftest import (
@@ -339,8 +340,15 @@ def sells_elsewhere_first(market, r, buyer):
     market.submit(r, buyer)
 
 
+def ends_its_association_first(market, r, buyer):
+    with market.ledger.sandbox.app_context(), write() as db:
+        ledger_queries.delete_association(db, buyer, TOKEN)
+    market.submit(r, buyer)
+
+
 WAYS = [
     never_signs,
+    ends_its_association_first,
     pays,
     has_spent_it,
     submits_twice,
@@ -361,6 +369,9 @@ def test_whoever_drains_it_on_purpose_finds_the_bound(market, seed):
         if aged > 3400:
             break
         serial_no, buyer = luck.choice(serial_nos), f"0.0.{1100 + step}"
+        if luck.random() < 0.5:
+            with market.ledger.sandbox.app_context(), write() as db:
+                accounts.associate(db, buyer, TOKEN, times.now())
         r = market.buy(serial_no, buyer)
         if r.status_code == 200:
             signed += 1
