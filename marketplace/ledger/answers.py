@@ -9,6 +9,8 @@ from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, val
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
+from marketplace.ledger import tokens
+from marketplace.ledger.tokens import Token
 
 CODE = validate.Regexp(r"[A-Z0-9_]{1,80}\Z")  # kinds of transactions, and results
 
@@ -23,20 +25,6 @@ class Nft(NamedTuple):
     is_deleted: bool
     pointer: str
     modified_at: int  # nanoseconds
-
-
-class Token(NamedTuple):
-    """A token as the ledger has it."""
-
-    name: str
-    type: str
-    total_supply: int
-    is_deleted: bool = False
-    is_paused: bool = False
-
-    @property
-    def is_nft(self) -> bool:
-        return self.type == "NON_FUNGIBLE_UNIQUE"
 
 
 class Key(NamedTuple):
@@ -229,15 +217,23 @@ class NftsAnswer(_Shape):
 class TokenAnswer(_Shape):
     name = fields.String(required=True)
     type = fields.String(load_default="")
-    total_supply = fields.Integer(load_default=0)  # written as a string
+    symbol = fields.Raw(load_default=None)
+    total_supply = fields.Raw(load_default=None)  # written as a string
+    treasury = fields.Raw(load_default=None, data_key="treasury_account_id")
+    royalties = fields.Raw(load_default=None, data_key="custom_fees")
     is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
     pause_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
 
     @post_load
     def make(self, values, **kwargs):
         is_paused = values.pop("pause_status") == "PAUSED"
-        is_deleted = bool(values["is_deleted"])
-        return Token(**values | {"is_deleted": is_deleted, "is_paused": is_paused})
+        read = {
+            "total_supply": tokens.read_amount(values["total_supply"]),
+            "treasury": tokens.read_treasury(values["treasury"]),
+            "royalties": tokens.read_royalties(values["royalties"]),
+            "is_deleted": bool(values["is_deleted"]),
+        }
+        return Token(**values | read, is_paused=is_paused)
 
 
 class _Key(_Shape):

@@ -36,6 +36,10 @@ def seed_command():
     ]
     missing = [nft for nft in sample if queries.get_nft(read(), *nft) is None]
     if missing:
+        # All of them first: what the ledger says of a collection is read with the first that is added.
+        with app.extensions["sandbox"].app_context():
+            for nft in missing:
+                consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         with (
             ThreadPoolExecutor() as pool,
             click.progressbar(
@@ -100,11 +104,8 @@ def _owner(token: str, serial_no: int) -> str:
 
 
 def _add(app: Flask, token: str, serial_no: int) -> None:
-    owner = _owner(token, serial_no)
-    with app.extensions["sandbox"].app_context():
-        consensus.mint(token, serial_no, owner, catalogue.GENESIS)
     with app.app_context():
-        nfts.add(owner, token, serial_no)
+        nfts.add(_owner(token, serial_no), token, serial_no)
         nft = queries.get_nft(read(), token, serial_no)
         if nft["missing"]:  # on a busy machine: nobody watches the sandbox, who would complete it
             complete(nft)

@@ -20,7 +20,7 @@ export function balanceTable(before, after, roles) {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, roles[id], element("span", { class: "who" }, account(id))),
+      element("th", { scope: "row" }, roles[id], " ", element("span", { class: "who" }, account(id))),
       element("td", {}, shown(before[id])),
       element("td", {}, shown(after[id])),
       element("td", { class: kind(before[id], after[id]) }, difference(before[id], after[id])),

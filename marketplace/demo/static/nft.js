@@ -100,6 +100,7 @@ function showError(answer) {
 
 const offer = { nft: () => shown, refresh: show };
 const courses = { "#buying": offerPurchase(offer), "#withdrawing": offerWithdrawal(offer) };
+offerMove(offer);
 
 /** Show the steps that the address names, and no others; whoever asked for them is led there. */
 function showCourse() {

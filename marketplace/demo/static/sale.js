@@ -44,7 +44,7 @@ export function saleTable(price, royalties = [], seller = null) {
     element(
       "tr",
       {},
-      element("th", { scope: "row" }, role, who && element("span", { class: "who" }, account(who))),
+      element("th", { scope: "row" }, role, " ", who && element("span", { class: "who" }, account(who))),
       element("td", {}, gets < 0n ? `pays ${tinybars(-gets)}` : `gets ${tinybars(gets)}`),
     ),
   );

@@ -174,7 +174,7 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, desk):
 @in_both
 def test_back_leaves_the_steps(offer):
     page = offer().page
-    page.go_back()
+    page.evaluate("history.back()")
     expect(page.locator("#buying")).to_be_hidden()
     page.get_by_role("link", name="Withdraw it").click()
     expect(page.locator("#withdrawing")).to_be_visible()
