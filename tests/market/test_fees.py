@@ -211,6 +211,24 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     assert market.fees() == (0, MOST)
 
 
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_fee_that_makes_no_sense_stays_reserved(market, count):
+    """It neither ends the watcher nor buying: it is asked about again."""
+    market = market()
+    market.submit(market.buy(market.list_one()))
+    market.age(80)
+
+    def overdo(document):
+        if document["transactions"][0]["transaction_id"].startswith(MARKET):
+            document["transactions"][0]["charged_tx_fee"] = 2**63 - 1
+            document["transactions"] *= count
+
+    altering(market.app)("/transactions/", overdo)
+    market.sync()
+    assert market.fees() == (0, MOST)
+    assert market.buy(market.list_one()).status_code == 200
+
+
 def test_what_failed_is_charged_too(market):
     market = market()
     serial_no = market.list_one()
