@@ -350,6 +350,7 @@ def test_each_signature_is_logged(nft, lister, buy, caplog):
     [line] = [line for line in caplog.messages if "Signed" in line]
     for word in (f"{TOKEN} #7", "250 HBAR", BOB, ALICE, f"{MARKET}@", "100000000 tinybars"):
         assert word in line
+    assert re.search('with the access token "test [0-9a-f-]{36}"', line)  # the one to revoke
 
 
 @pytest.mark.once("no statement is asked")

@@ -162,7 +162,7 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     body = assert_error(r, 503, "What the marketplace pays for purchases in an hour is spent")
     assert 45 <= int(r.headers["Retry-After"]) <= 75  # where the first is never submitted
     assert "try again in" in body["message"]
-    assert "No purchase of 0.0.1004 is signed" in caplog.text
+    assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
     market.age(80)
     assert market.buy(serial_no, "0.0.1004").status_code == 200
