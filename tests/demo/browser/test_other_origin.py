@@ -27,7 +27,7 @@ const bearer = { Authorization: `Bearer ${token}` };
 
 
 @pytest.fixture
-def run(browser, market):
+def run(browsers, browser, market):
     """Run a script in a page of another origin; returns what it returns."""
     url, folder = market
     token = (folder / "instance" / "sandbox-token").read_text().strip()
@@ -37,7 +37,7 @@ def run(browser, market):
         return [b"<!doctype html><title>A dApp</title>"]
 
     with serve(dapp) as origin:
-        page = browser.new_page()
+        page = browsers.get(browser, "light").new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto(origin)
         yield lambda script: page.evaluate(
