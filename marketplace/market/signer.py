@@ -192,8 +192,8 @@ def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
         )
     if sign is not None and not callable(sign):
         raise StartRefused(
-            "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public key"
-            " and the signature"
+            "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public"
+            " key and the signature"
         )
     if path:
         keys = key_file.read_keys(path)
