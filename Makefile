@@ -51,7 +51,7 @@ bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.in
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
-# The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
+# The libraries that wallets and dApps are made of, for tests/wallets/test_page.py; without them, make test skips that.
 wallets:
 	@npm ci --prefix tests/wallets --loglevel=error
 
@@ -69,9 +69,10 @@ examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt 
 java:
 	@$(call debian,javac,default-jdk-headless)
 
-# Debian's chromium, for tests/demo/browser; without it, make test skips these.
+# Debian's chromium and Firefox, for tests/demo/browser; without them, make test skips these.
 browser:
 	@$(call debian,chromium,chromium fonts-liberation)
+	@$(call debian,firefox-esr,firefox-esr)
 
 # Debian's PostgreSQL, older than that of the tests' package. Its programs are tried by
 # TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin make test

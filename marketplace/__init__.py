@@ -12,6 +12,7 @@ from marketplace import counts, demo, ledger, sandbox, settings, store
 from marketplace import operator as operators
 from marketplace.api import (
     authentication,
+    collections,
     cors,
     counted,
     kept,
@@ -68,7 +69,7 @@ def create_app(
 
         counts.init_app(app)
         store.init_app(app)
-        adapters = sandbox.init_app(app) if is_sandbox else {}
+        adapters = sandbox.init_app(app, sign) if is_sandbox else {}
         operators.init_app(app)
         ledger.init_app(app, adapters)
         if not command.is_looked_for():  # a command of an operator's buys nothing
@@ -81,7 +82,7 @@ def create_app(
 
         prefix = app.config["API_PREFIX"]
         api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
-        for module in (nfts, users, orderbook, listings):
+        for module in (nfts, collections, users, orderbook, listings):
             api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
         for module in (status, metrics):
             api.register_blueprint(module.blp)

@@ -4,7 +4,7 @@ MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
 ├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
 ├── TooManyPurchases 429
-├── NotFound 404: NftNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
+├── NotFound 404: NftNotStored, CollectionNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
 │   PurchaseImpossible, TransactionRefused, TransactionAltered, ListingEnded, WithdrawalEnded
 ├── BuyingOff 501
@@ -117,6 +117,11 @@ class NotFound(MarketplaceError):
 class NftNotStored(NotFound):
     def __init__(self, token: str, serial_no: int) -> None:
         super().__init__(f"{token} #{serial_no} is not stored: POST /v1/add it first")
+
+
+class CollectionNotStored(NotFound):
+    def __init__(self, token: str) -> None:
+        super().__init__(f"No NFT of {token} is stored: POST /v1/add one first")
 
 
 class NftNotOnLedger(NotFound):

@@ -29,7 +29,7 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.ledger import decoder as decoding
 from marketplace.ledger.decoder import Decoder
-from marketplace.market import nfts, reconciler, records
+from marketplace.market import collections, nfts, reconciler, records
 from marketplace.sandbox import consensus, envelopes, wallet
 from marketplace.store import access_tokens, uses
 from tests.engines import ENGINES, database_url, databases, running_on
@@ -114,7 +114,7 @@ def patience(monkeypatch):
     monkeypatch.setattr(records, "METADATA_SECONDS", 60)
     monkeypatch.setattr(nfts, "METADATA_SECONDS", 60)
     monkeypatch.setattr(nfts, "ADD_SECONDS", 180)
-    monkeypatch.setattr(records, "TOKEN_NAME_SECONDS", 60)
+    monkeypatch.setattr(collections, "LOOK_SECONDS", 60)
     monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
     monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
     monkeypatch.setattr(uses, "PAUSE_SECONDS", 3600)  # nothing is written behind a test's back

@@ -96,6 +96,7 @@ def make_version_3(db):
     db.execute("DROP TABLE prepared_transaction")
     db.execute("ALTER TABLE access_token DROP COLUMN rate")
     db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
+    db.execute("DROP TABLE collection")
     for index in NEW_INDEXES:
         db.execute(f"DROP INDEX {index}")
     sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"

@@ -34,7 +34,8 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.errors import MarketplaceError
 from marketplace.ledger import mirror
-from marketplace.market import listings
+from marketplace.ledger.tokens import Token
+from marketplace.market import collections, listings
 from marketplace.market.memos import listing_memo
 from marketplace.operator import importer, watcher
 from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
@@ -145,6 +146,11 @@ class Weather:
         return dice.random() < chance * self.force
 
 
+def foo(token: str) -> dict:
+    """The record of a collection, for an import."""
+    return collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+
+
 def clear_sky() -> Weather:
     weather = Weather("none")
     weather.clear()
@@ -186,7 +192,7 @@ class World:
         World.weather = clear_sky()
         for app in (self.app, self.rebuilt):
             with app.app_context(), write() as db:
-                for table in ("prepared_transaction", "nft"):
+                for table in ("prepared_transaction", "nft", "collection"):
                     db.execute(f"DELETE FROM {table}")
         with self.ledger.app_context(), write() as db:
             for table in LEDGER_TABLES:
@@ -540,7 +546,7 @@ class Story:
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
             token, anew = step.choose(NFTS)[0], step.number % 2 == 0
-            list(importer.import_collection(token, "Foo", importer.Tally(), anew=anew))
+            list(importer.import_collection(foo(token), importer.Tally(), anew=anew))
 
     # At the end
 
@@ -561,7 +567,7 @@ class Story:
         if self.dice.random() < 0.25:
             with self.world.rebuilt.app_context():
                 for token in sorted({token for token, _ in NFTS}):
-                    list(importer.import_collection(token, "Foo", importer.Tally(), anew=True))
+                    list(importer.import_collection(foo(token), importer.Tally(), anew=True))
             self.compare_index(self.world.rebuilt, ACCOUNTS)
 
     def watched(self) -> set[str]:

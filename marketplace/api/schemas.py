@@ -3,7 +3,17 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validates_schema
+import json
+
+from marshmallow import (
+    EXCLUDE,
+    Schema,
+    ValidationError,
+    fields,
+    post_load,
+    pre_dump,
+    validates_schema,
+)
 
 from marketplace import __version__
 from marketplace.api.fields import (
@@ -34,10 +44,10 @@ def token_field(example="0.0.5001"):
     return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
-def serial_no_field(kind=WholeNumber):
+def serial_no_field(kind=WholeNumber, example=7):
     return kind(
         "Serial number of the NFT within the token",
-        7,
+        example,
         low=1,
         high=MAX_INT64,
         required=True,
@@ -45,8 +55,8 @@ def serial_no_field(kind=WholeNumber):
     )
 
 
-def account_id_field(description):
-    return EntityId(description, "0.0.1001", data_key="accountId")
+def account_id_field(description, example="0.0.1001"):
+    return EntityId(description, example, data_key="accountId")
 
 
 # Requests
@@ -119,7 +129,7 @@ class OrderbookQuerySchema(RequestSchema):
     )
     token = EntityId(
         "Token id of a collection: only its NFTs",
-        "0.0.5005",
+        "0.0.5001",
         data_key="tokenId",
         required=False,
         load_default=None,
@@ -177,16 +187,17 @@ class PrepareListingSchema(RequestSchema):
 class PrepareWithdrawalSchema(RequestSchema):
     account_id = account_id_field("Account that has listed the NFT, and signs")
     token = token_field()
-    serial_no = serial_no_field()
+    # Another one than that whose listing is reported: the newest preparation counts.
+    serial_no = serial_no_field(example=19)
 
 
 class PreparePurchaseSchema(RequestSchema):
-    account_id = EntityId("Account that buys the NFT, and signs", "0.0.1002", data_key="accountId")
+    account_id = account_id_field("Account that buys the NFT, and signs", "0.0.1002")
     token = token_field()
     serial_no = serial_no_field()
     expected_price = WholeNumber(
         "The price in HBAR that the buyer was shown: a purchase for another one is refused",
-        250,
+        60,
         low=1,
         high=MAX_HBAR,
         load_default=None,
@@ -289,6 +300,110 @@ class NftSchema(Schema):
     def get_attribute(self, obj, attr, default):
         # The owner's object is a view of the same row.
         return obj if attr == "owner" else super().get_attribute(obj, attr, default)
+
+
+class TreasurySchema(Schema):
+    account_id = fields.String(
+        data_key="accountId",
+        required=True,
+        metadata=described("Account that NFTs are minted to", "0.0.1000"),
+    )
+
+
+class FallbackFeeSchema(Schema):
+    """What a buyer pays to the collector who gives nothing of value for an NFT."""
+
+    amount = fields.Integer(
+        required=True,
+        metadata=described("Tinybars, or smallest units of the token", 500_000_000, format="int64"),
+    )
+    token = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=described("Token id of what is paid; null: HBAR", None),
+    )
+
+
+class RoyaltySchema(Schema):
+    """A part of an NFT's price, which the network takes at each sale."""
+
+    collector = fields.String(
+        data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
+    )
+    numerator = fields.Integer(
+        required=True,
+        metadata=described("Of the fraction of the price", 5, format="int64", minimum=0),
+    )
+    denominator = fields.Integer(
+        required=True,
+        metadata=described("Of the fraction of the price", 100, format="int64", minimum=1),
+    )
+    fallback = fields.Nested(
+        FallbackFeeSchema,
+        data_key="fallbackFee",
+        required=True,
+        allow_none=True,
+        metadata={
+            "description": "What is paid where an NFT changes hands for nothing; null: nothing"
+        },
+    )
+
+
+class CollectionRecordSchema(Schema):
+    """A collection: what the ledger said of it last, and what of it is listed here.
+
+    What the ledger has not told yet is null.
+    """
+
+    token = fields.String(
+        required=True, metadata=described("Token id of the collection", "0.0.5001")
+    )
+    name = fields.String(
+        required=True, allow_none=True, metadata=described("Name; null while not known", "Tides")
+    )
+    symbol = fields.String(
+        required=True, allow_none=True, metadata=described("Symbol; null while not known", "TIDE")
+    )
+    total_supply = fields.Integer(
+        data_key="totalSupply",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "NFTs minted and not burned; null while not known", 30, format="int64", minimum=0
+        ),
+    )
+    treasury = fields.Nested(
+        TreasurySchema,
+        required=True,
+        allow_none=True,
+        metadata={"description": "The account that NFTs are minted to; null while not known"},
+    )
+    royalties = fields.List(
+        fields.Nested(RoyaltySchema),
+        required=True,
+        allow_none=True,
+        metadata={"description": "What creators are paid at each sale; null while not known"},
+    )
+    listed = fields.Integer(
+        required=True, metadata=described("NFTs for sale here", 10, format="int64", minimum=0)
+    )
+    floor_price = fields.Integer(
+        data_key="floorPrice",
+        required=True,
+        allow_none=True,
+        metadata=described(
+            "Lowest price in HBAR; null where nothing is listed", 15, format="int64"
+        ),
+    )
+
+    @pre_dump
+    def unfold(self, row, **kwargs):
+        """Make objects of what a row holds as an id and as JSON."""
+        treasury, royalties = row["treasury"], row["royalties"]
+        return dict(row) | {
+            "treasury": treasury and {"account_id": treasury},
+            "royalties": royalties and json.loads(royalties),
+        }
 
 
 class ResultSchema(Schema):

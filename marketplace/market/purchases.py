@@ -16,6 +16,7 @@ from marketplace.errors import (
     MarketplaceError,
     NotListed,
     PriceChanged,
+    shown,
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
@@ -147,7 +148,12 @@ def _reserve(account_id: str, columns: dict, present: int) -> Any:
                 if inserted := queries.insert_prepared_transaction(db, row):
                     break
     except FeesSpent as error:
-        current_app.logger.warning("No purchase of %s is signed: %s", account_id, error)
+        current_app.logger.warning(
+            "No purchase of %s, asked for with the access token %s, is signed: %s",
+            account_id,
+            shown(columns["caller"]),
+            error,
+        )
         raise
     return inserted
 
@@ -170,9 +176,11 @@ def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
     )
     signed = write_signed(body, *signer.sign(body))
     current_app.logger.info(
-        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees",
+        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees, asked for"
+        " with the access token %s",
         *(row[name] for name in ("token", "serial_no", "price", "account_id", "seller")),
         transaction_id,
         row["fee_tinybars"],
+        shown(row["caller"]),
     )
     return signed

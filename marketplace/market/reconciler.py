@@ -13,7 +13,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft
-from marketplace.market import records, rule
+from marketplace.market import collections, records, rule
 from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.store import queries
 from marketplace.store.database import read, write
@@ -65,15 +65,15 @@ def bring_in_line(
     on_ledger: Nft,
     deadline: Deadline | None = None,
     *,
-    describe: Callable[[Nft], dict] = records.build,
+    describe: Callable[..., dict] = records.build,
     anew: bool = False,
     until: Deadline | None = None,
 ) -> InLine:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
-    ``describe`` makes the record of one that is not; ``anew`` looks at all facts even of one that is listed
-    and has not changed; ``until`` is when it must be written, whoever else writes. Raises the ledger's own
-    errors, and the database's; then nothing is written.
+    ``describe(on_ledger, token_name=...)`` makes the record of one that is not; ``anew`` looks at all facts
+    even of one that is listed and has not changed; ``until`` is when it must be written, whoever else writes.
+    Raises the ledger's own errors, and the database's; then nothing is written.
     """
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     verdict = _judge(on_ledger, before, anew, deadline or Deadline(LEDGER_SECONDS))
@@ -82,8 +82,11 @@ def bring_in_line(
     state = _state(on_ledger, before, verdict)
     if before and all(before[name] == state[name] for name in state):
         return InLine(before, before, verdict)
-    record = None if before else describe(on_ledger) | {"ledger_at": NOTHING_DECIDED}
-    nft = _write(on_ledger, record, state, until)
+    record = collection = None
+    if before is None:
+        name, collection = collections.look_up(on_ledger.token, until)
+        record = describe(on_ledger, token_name=name) | {"ledger_at": NOTHING_DECIDED}
+    nft = _write(on_ledger, record, collection, state, until)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return InLine(before, nft, verdict)
@@ -130,12 +133,19 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
     return {}
 
 
-def _write(on_ledger: Nft, record: dict | None, state: dict, until: Deadline | None) -> Any:
+def _write(
+    on_ledger: Nft,
+    record: dict | None,
+    collection: dict | None,
+    state: dict,
+    until: Deadline | None,
+) -> Any:
     """Write all that follows, in one transaction; returns the NFT as it is stored then."""
     keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
     with write(until.left if until else None) as db:
         if record:
             queries.insert_nft(db, record)
+            collections.store(db, on_ledger.token, collection)
         if state:
             seen_at = state["ledger_at"]
             if seen_at == NOTHING_DECIDED:

@@ -3,8 +3,8 @@
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MediaUnreachable
-from marketplace.ledger import Deadline, FetchError, mirror_node, resolver
+from marketplace.errors import MediaUnreachable
+from marketplace.ledger import Deadline, FetchError, resolver
 from marketplace.ledger.answers import Nft
 from marketplace.ledger.deadline import TimeIsUp
 from marketplace.ledger.decoder import LONG_SECONDS, QUICK_SECONDS, ImagesBusy, ImageSlow
@@ -15,7 +15,6 @@ from marketplace.ledger.metadata import Description, text
 METADATA_SECONDS = 6  # for metadata and image together
 MEDIA_SECONDS = 1  # at least, for a bucket to take the image
 DECODING_SECONDS = 30  # where no client waits: for the turn of an image, and for decoding it
-TOKEN_NAME_SECONDS = 1  # for what it would be nice to know
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
@@ -39,10 +38,10 @@ def build(
     return record | {"name": record["name"] or _name_after(token_name, on_ledger)}
 
 
-def build_bare(on_ledger: Nft) -> dict:
+def build_bare(on_ledger: Nft, *, token_name: str | None = None) -> dict:
     """Build it without asking any stranger's host: metadata and image are to be completed, at once."""
     return _identify(on_ledger) | {
-        "name": _name_after(None, on_ledger),
+        "name": _name_after(token_name, on_ledger),
         "file_type": UNKNOWN_FILE_TYPE,
         "attributes": None,
         "image": None,
@@ -65,16 +64,7 @@ def _identify(on_ledger: Nft) -> dict:
 
 def _name_after(token_name: str | None, on_ledger: Nft) -> str:
     """What an NFT is called whose metadata does not say."""
-    token_name = text(token_name or _find_token_name(on_ledger.token)) or on_ledger.token
-    return f"{token_name} #{on_ledger.serial_no}"
-
-
-def _find_token_name(token: str) -> str | None:
-    try:
-        found = mirror_node().find_token(token, Deadline(TOKEN_NAME_SECONDS))
-        return found and found.name
-    except (LedgerUnreachable, LedgerAnswerInvalid):
-        return None  # it answered about the NFT, which is what counts
+    return f"{text(token_name) or on_ledger.token} #{on_ledger.serial_no}"
 
 
 def complete(nft) -> dict:

@@ -11,12 +11,13 @@ import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
+from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Nft, Token
+from marketplace.ledger.answers import Nft
 from marketplace.ledger.decoder import LONG_SECONDS
-from marketplace.market import reconciler, records, rule
+from marketplace.market import collections, reconciler, records, rule
 from marketplace.market.reconciler import InLine
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
@@ -40,18 +41,20 @@ class Tally:
 
 
 def import_collection(
-    token: str, token_name: str, tally: Tally, *, with_images: bool = True, anew: bool = False
+    collection: dict, tally: Tally, *, with_images: bool = True, anew: bool = False
 ) -> Iterator[int]:
-    """Store what is missing of a collection, batch by batch; yields how many NFTs were dealt with.
+    """Store a collection, and what is missing of it, batch by batch; yields how many NFTs were dealt with.
 
+    It is the record of market/collections.py.
     What the marketplace may spend is brought in line with the ledger: with ``anew``, also what is stored.
     Otherwise that is left alone, and asked for no more: it may be stopped at any moment, and begun again.
     Raises the ledger's errors.
     """
     app = current_app._get_current_object()
     market = app.config["ACCOUNT_ID"]
+    token, name = collection["token"], collection["name"]
 
-    def describe(nft: Nft) -> dict:
+    def describe(nft: Nft, token_name: str | None = name) -> dict:
         with app.app_context():
             seconds = LONG_SECONDS if with_images else 0
             return records.build(nft, token_name=token_name, image_seconds=seconds)
@@ -79,6 +82,8 @@ def import_collection(
             with write() as db:
                 for row in rows:
                     queries.insert_nft(db, row)
+                if rows or ours or stored:
+                    collections.store(db, token, collection)
             for nft, line in zip(ours, pool.map(bring_in_line, ours), strict=True):
                 _count_in_line(tally, nft, line)
             tally.added += len(rows)
@@ -119,11 +124,11 @@ def _batches(nfts: Iterable[Nft]) -> Iterator[list[Nft]]:
 with_images = click.option(
     "--images/--no-images", "with_images", default=True, help="Fetch images too; the default."
 )
-collections = click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
+wanted = click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 
 
 @click.command("import", cls=Command)
-@collections
+@wanted
 @with_images
 @with_appcontext
 def import_command(tokens, with_images):
@@ -136,7 +141,7 @@ def import_command(tokens, with_images):
 
 
 @click.command("rebuild", cls=Command)
-@collections
+@wanted
 @with_images
 @with_appcontext
 def rebuild_command(tokens, with_images):
@@ -152,9 +157,9 @@ def _run(tokens: tuple[str, ...], **options) -> None:
     for token in tokens:
         tally = Tally()
         try:
-            described = require_collection(token)
-            batches = import_collection(token, described.name, tally, **options)
-            with _progress(token, described) as progress:
+            collection = require_collection(token)
+            batches = import_collection(collection, tally, **options)
+            with _progress(collection) as progress:
                 for size in batches:
                     progress.update(size)
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
@@ -168,25 +173,28 @@ def _run(tokens: tuple[str, ...], **options) -> None:
         raise click.ClickException("Not everything was brought in: run it again to go on")
 
 
-def _progress(token: str, described: Token):
+def _progress(collection: dict):
     """How far it is, and how long it will take, on a terminal."""
-    name = " ".join(printable(described.name).split())  # or it would take more than its line
+    name = " ".join(
+        printable(collection["name"] or "").split()
+    )  # or it would take more than its line
     return click.progressbar(
-        length=max(described.total_supply, 1),
-        label=f"{token} {name}",
+        length=max(collection["total_supply"] or 0, 1),
+        label=f"{collection['token']} {name}",
         show_pos=True,
         hidden=not sys.stdout.isatty(),
     )
 
 
-def require_collection(token: str) -> Token:
+def require_collection(token: str) -> dict:
     """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
     if not is_entity_id(token):
         raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
-    described = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
-    if described is None or not described.is_nft:
+    asked_at = times.now()
+    found = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
+    if found is None or not found.is_nft:
         raise click.ClickException(f"{token} is not an NFT collection on the ledger")
-    return described
+    return collections.describe(token, found, asked_at)
 
 
 def _tell(token: str, tally: Tally) -> None:

@@ -28,10 +28,11 @@ from marketplace.errors import (
 )
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft
-from marketplace.market import fees, reconciler, records
+from marketplace.market import collections, fees, reconciler, records
 from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.operator.notify import tell, tell_alive
+from marketplace.store import collections as kept
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from marketplace.store.faults import explained
@@ -45,6 +46,8 @@ SETTLING_SECONDS = 10
 SETTLED_AT_ONCE = 200  # purchases asked about
 STILL_SECONDS = 10  # between two signs of life while nothing is to be done
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
+COLLECTIONS_SECONDS = 10
+COLLECTIONS_AT_ONCE = 200  # read again
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
 FORGOTTEN_AT_ONCE = (
     10_000  # prepared transactions, in one of the database's, for which other writers wait
@@ -62,6 +65,8 @@ class Done(enum.Enum):
     NOT_CHECKED = "not checked"
     COMPLETED = "NFTs completed"
     INCOMPLETE = "NFTs still incomplete"
+    COLLECTIONS = "collections read"
+    COLLECTIONS_LATE = "collections not read yet"
 
     @property
     def is_final(self) -> bool:
@@ -69,7 +74,14 @@ class Done(enum.Enum):
         return self not in (Done.UNDECIDED, Done.NOT_CHECKED)
 
 
-UNREMARKABLE = {Done.SELLERS, Done.UNCHANGED, Done.UNDECIDED, Done.INCOMPLETE}
+UNREMARKABLE = {
+    Done.SELLERS,
+    Done.UNCHANGED,
+    Done.UNDECIDED,
+    Done.INCOMPLETE,
+    Done.COLLECTIONS,
+    Done.COLLECTIONS_LATE,
+}
 
 
 def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Done]:
@@ -89,7 +101,14 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
     settle_purchases(share, times.to_iso(now - KEPT_SECONDS * times.SECOND))
     incomplete = next_to_complete(share)
     completed = _for_each(complete, incomplete, stop, COMPLETING_SECONDS, left_out=Done.INCOMPLETE)
-    counts = Counter([*looked, *completed, *[Done.SELLERS] * len(checked)])
+    refreshed = _for_each(
+        refresh,
+        next_collections(share),
+        stop,
+        COLLECTIONS_SECONDS,
+        left_out=Done.COLLECTIONS_LATE,
+    )
+    counts = Counter([*looked, *completed, *refreshed, *[Done.SELLERS] * len(checked)])
     counts[Done.NOT_CHECKED] += len(differing) - len(checked)
     if not stop.is_set() and all(done.is_final for done in +counts):
         with write() as db:
@@ -125,6 +144,18 @@ def next_to_complete(share: Share) -> list:
         queries.list_incomplete(read(), row["token"], now, of_each) for row in collections
     )
     return [nft for nft in rows if share.has(nft["token"], nft["serial_no"])][:COMPLETED_AT_ONCE]
+
+
+def next_collections(share: Share) -> list[str]:
+    """The collections of a share that are to be read next: those first whose turn is longest ago."""
+    now = times.to_iso(times.now())
+    rows = kept.list_collections_due(read(), now, share.of * COLLECTIONS_AT_ONCE)
+    return [row["token"] for row in rows if share.has(row["token"])][:COLLECTIONS_AT_ONCE]
+
+
+def refresh(token: str) -> Done:
+    """Read again what the ledger knows of a collection: one request."""
+    return Done.COLLECTIONS if collections.refresh(token) else Done.COLLECTIONS_LATE
 
 
 def find_differing(account_id: str) -> list[Any]:

@@ -36,6 +36,10 @@ def seed_command():
     ]
     missing = [nft for nft in sample if queries.get_nft(read(), *nft) is None]
     if missing:
+        # All of them first: what the ledger says of a collection is read with the first that is added.
+        with app.extensions["sandbox"].app_context():
+            for nft in missing:
+                consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         with (
             ThreadPoolExecutor() as pool,
             click.progressbar(
@@ -85,14 +89,14 @@ Try it, in another terminal:
 
 def _node(app: Flask) -> str:
     """Where a Hedera SDK finds the consensus node, as a line; nothing where there is none."""
-    node = app.extensions["node"]
-    if not node.is_wanted:
+    node, wanted = app.extensions["node"], app.config["GRPC_PORT"]
+    if node.has_begun and not node.port:
+        return "  Hedera SDKs    the node did not begin in time: see the log\n"
+    port = node.port or wanted  # a command is not told on which one it listens
+    if not port:
         return ""
-    if not node.port:
-        return "  Hedera SDKs    not served: see the log\n"
-    address = f"127.0.0.1:{node.port}"
-    taken = node.is_another and f" ({app.config['GRPC_PORT']} is taken)"
-    return f'  Hedera SDKs    Client.forNetwork({{"{address}": "0.0.3"}}){taken or ""}\n'
+    taken = f" ({wanted} is taken)" if node.has_begun and wanted not in (0, port) else ""
+    return f'  Hedera SDKs    Client.forNetwork({{"127.0.0.1:{port}": "0.0.3"}}){taken}\n'
 
 
 def _owner(token: str, serial_no: int) -> str:
@@ -100,11 +104,8 @@ def _owner(token: str, serial_no: int) -> str:
 
 
 def _add(app: Flask, token: str, serial_no: int) -> None:
-    owner = _owner(token, serial_no)
-    with app.extensions["sandbox"].app_context():
-        consensus.mint(token, serial_no, owner, catalogue.GENESIS)
     with app.app_context():
-        nfts.add(owner, token, serial_no)
+        nfts.add(_owner(token, serial_no), token, serial_no)
         nft = queries.get_nft(read(), token, serial_no)
         if nft["missing"]:  # on a busy machine: nobody watches the sandbox, who would complete it
             complete(nft)

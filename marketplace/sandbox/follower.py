@@ -49,7 +49,7 @@ class Follower:
             time.sleep(PAUSE_SECONDS)
 
     def look(self) -> None:
-        """Bring in line whatever has changed since the last look, and complete what is not complete."""
+        """Bring in line whatever has changed since the last look, and complete and refresh what is due."""
         self._find_changed()
         with self._app.app_context():
             for nft in sorted(self._waiting):
@@ -58,6 +58,27 @@ class Follower:
                     del self._waiting[nft]
             for nft in watcher.next_to_complete(ALL):
                 watcher.complete(nft)
+            for token in watcher.next_collections(ALL):
+                watcher.refresh(token)
+
+    def _sync_at_times(self) -> None:
+        """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.
+
+        It also forgets what is over, and does what only time asks for.
+        """
+        now = time.monotonic()
+        if now < self._synced_at + SYNC_SECONDS:
+            return
+        if self._stamps() != self._synced:
+            self._changed_at = now
+        if now < self._changed_at + AWAKE_SECONDS:
+            with self._app.app_context():
+                watcher.sync()
+            self._synced, self._synced_at = self._stamps(), time.monotonic()
+
+    def _stamps(self) -> list:
+        """Others where something was committed to the ledger or to the marketplace's database."""
+        return [app.extensions["database"].stamp() for app in (self._sandbox, self._app)]
 
     def _sync_at_times(self) -> None:
         """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.

@@ -77,7 +77,7 @@ class AutomaticAssociations(Strict, fields.Integer):
 
 
 class ChangeAccountSchema(RequestSchema):
-    account_id = account_id_field("Account to change")
+    account_id = account_id_field("Account to change", examples.CHANGED_ACCOUNT)
     automatic_associations = AutomaticAssociations(
         data_key="maxAutomaticTokenAssociations",
         required=True,

@@ -45,7 +45,7 @@ CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_
 CREATE INDEX nft_by_price_descending
     ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_cheapest_in_collection.
+-- Serves orderbook.list_cheapest_in_collection, collections.get_floor and get_collection_on_sale.
 CREATE INDEX nft_in_collection_by_price
     ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
 
@@ -66,6 +66,23 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00
 
 -- Serves queries.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
+
+-- One collection of which an NFT is stored, as the ledger showed it last: what is not known is null. Royalties are
+-- fractions of a price; a fallback fee is of the smallest units of a token, or of tinybars where it is null.
+CREATE TABLE collection (
+    token TEXT PRIMARY KEY,
+    name TEXT,
+    symbol TEXT,
+    total_supply INTEGER CHECK (total_supply >= 0),
+    treasury TEXT,
+    royalties TEXT, -- JSON text of [{"collector", "numerator", "denominator", "fallback": {"amount", "token"} or null}, ...]
+    read_at TEXT, -- when the ledger was asked what is here; null before it has told anything
+    attempts INTEGER NOT NULL DEFAULT 0, -- how often it did not tell, since it last did
+    retry_at TEXT NOT NULL -- when to ask it again
+) STRICT;
+
+-- Serves collections.list_collections_due.
+CREATE INDEX collection_due ON collection (retry_at, token);
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
 -- of an NFT; of a purchase, for which the marketplace pays, it also says what that costs.

@@ -53,6 +53,7 @@ def test_it_holds_these_endpoints(app):
     assert {(method, path) for path, method, _ in operations(document(app)) if "/v1/" in path} == {
         ("get", "/v1/nft/{tokenId}/{serialNo}"),
         ("get", "/v1/nftslisted/{tokenId}"),
+        ("get", "/v1/collection/{tokenId}"),
         ("get", "/v1/user/{accountId}/listed"),
         ("get", "/v1/orderbook"),
         ("post", "/v1/add"),

@@ -4,6 +4,7 @@ import json
 import sys
 
 from market import AuthenticatedClient
+from market.api.collections import get_collection
 from market.api.listings import (
     prepare_listing,
     prepare_purchase,
@@ -17,6 +18,7 @@ from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
     ApiError,
+    CollectionRecord,
     Nft,
     PreparedTransaction,
     PrepareListingRequest,
@@ -73,6 +75,12 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     [record] = listed
     assert isinstance(record, Nft)
     assert record.last_listed_date.tzinfo is not None
+    bounds = {"token_id": TOKEN_ID, "min_price": 250, "max_price": 250}
+    assert listed == list_orderbook.sync(client=market, sort="-price", **bounds)
+    collection = get_collection.sync(TOKEN_ID, client=market)
+    assert isinstance(collection, CollectionRecord)
+    assert (collection.listed, collection.floor_price) == (1, 250)
+    assert (collection.treasury.account_id, collection.royalties) == ("0.0.1000", [])
 
     withdrawal = PrepareWithdrawalRequest(**nft)
     complete(prepare_withdrawal.sync("extwallet", client=market, body=withdrawal), nft)

@@ -32,7 +32,9 @@ def test_it_works(app, page):
     r = app.test_client().get(page)
     assert r.status_code == 200
     assert r.text.count("<h1") == 1
-    assert "need JavaScript" in r.text.partition("<noscript>")[2].partition("</noscript>")[0]
+    assert any(
+        "need JavaScript" in said for said in re.findall("<noscript>(.*?)</noscript>", r.text)
+    )
     addresses = meta(r)
     assert addresses.pop("token").startswith("nftm_")
     assert addresses == {

@@ -18,7 +18,7 @@ from marketplace.ledger import fetch, mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.pace import Pace
-from marketplace.market import nfts, reconciler, records
+from marketplace.market import collections, nfts, reconciler, records
 from marketplace.operator import watcher
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
@@ -33,7 +33,7 @@ KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 # What an add may take, and no client waits for longer.
 BUDGET_SECONDS = 8
 BUDGETS = reconciler.LEDGER_SECONDS, nfts.METADATA_SECONDS, nfts.ADD_SECONDS
-AFTERWARDS = records.MEDIA_SECONDS + records.TOKEN_NAME_SECONDS
+AFTERWARDS = records.MEDIA_SECONDS + collections.LOOK_SECONDS
 ENDLESS = {"silence", "a body that drips", "headers that drip"}
 
 NFT = {

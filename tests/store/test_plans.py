@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import orderbook, queries
+from marketplace.store import collections, orderbook, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -26,7 +26,12 @@ PREPARED = {
 TOKEN = {
     "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
 }  # fmt: skip
+COLLECTION = {
+    "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
+    "royalties": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
+}  # fmt: skip
 ARGUMENTS = {
+    "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
@@ -37,12 +42,13 @@ ARGUMENTS = {
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
-STATEMENTS = dict(
-    inspect.getmembers(queries, inspect.isfunction)
-    + inspect.getmembers(orderbook, inspect.isfunction)
-)
+STATEMENTS = {
+    name: statement
+    for module in (queries, orderbook, collections)
+    for name, statement in inspect.getmembers(module, inspect.isfunction)
+}
 SCANS = {
-    "sqlite": re.compile(r"SCAN (?!page|tied|cheaper)\w+\b(?! USING)|TEMP B-TREE"),
+    "sqlite": re.compile(r"SCAN (?!page|tied|cheaper|asked|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
 # What is put together of two pages is sorted: of rows that were read, never on the way to them.

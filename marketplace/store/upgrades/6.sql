@@ -53,3 +53,18 @@ CREATE INDEX prepared_transaction_by_account
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
+
+-- Keep what the ledger knows of each collection: the watcher reads it
+CREATE TABLE collection (
+    token TEXT PRIMARY KEY,
+    name TEXT,
+    symbol TEXT,
+    total_supply INTEGER CHECK (total_supply >= 0),
+    treasury TEXT,
+    royalties TEXT,
+    read_at TEXT,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    retry_at TEXT NOT NULL
+) STRICT;
+CREATE INDEX collection_due ON collection (retry_at, token);
+INSERT INTO collection (token, retry_at) SELECT DISTINCT token, '1970-01-01T00:00:00.000000000Z' FROM nft;

@@ -24,7 +24,7 @@ if (missing.error?.code !== 404) throw new Error("an NFT that was not added is t
 
 await answered(market.POST("/v1/add", { body: nft }));
 type Prepared = components["schemas"]["PreparedTransaction"];
-const wallet = { params: { path: { wallet: "extwallet" } } };
+const wallet = { params: { path: { wallet: "extwallet" } } } as const;
 
 /** Sign what was prepared, submit it, and report it. */
 async function complete(prepared: Prepared, keys: typeof nft) {
@@ -40,6 +40,15 @@ async function complete(prepared: Prepared, keys: typeof nft) {
 const list = () => market.POST("/v1/list/{wallet}", { ...wallet, body: { ...nft, listingPrice: 250 } });
 await complete(await answered(list()), nft);
 const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
+
+const query = { sort: "-price", tokenId: nft.tokenId, minPrice: 250, maxPrice: 250 } as const;
+const sorted: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query } }));
+if (JSON.stringify(sorted) !== JSON.stringify(listed)) throw new Error("by price, another NFT is listed");
+
+const collection: components["schemas"]["CollectionRecord"] = await answered(
+  market.GET("/v1/collection/{tokenId}", { params: { path: { tokenId: nft.tokenId } } }),
+);
+if (collection.listed !== 1 || collection.floorPrice !== 250) throw new Error(JSON.stringify(collection));
 
 await complete(await answered(market.POST("/v1/delist/{wallet}", { ...wallet, body: nft })), nft);
 await complete(await answered(list()), nft);

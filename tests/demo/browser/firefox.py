@@ -1,8 +1,8 @@
 """Debian's Firefox, as Playwright can drive it: started by Playwright in Firefox's place.
 
-Playwright speaks WebDriver BiDi to it, and sets with each context what the browser is to prefer: a command that
-this Firefox does not know yet. So its answer is made here, and what is preferred is set when Firefox starts. All
-else goes through as it is.
+Playwright speaks WebDriver BiDi to it, and says with each context whether light or dark is preferred: by a
+command that this Firefox does not know yet. So its answer is made here, and what is preferred is set when
+Firefox starts. All else goes through as it is.
 """
 
 import asyncio

@@ -1,0 +1,121 @@
+"""What is kept of a collection, as the ledger has it: read with its first NFT, and now and then again."""
+
+import json
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.metadata import text
+from marketplace.ledger.tokens import Token
+from marketplace.store import collections as kept
+from marketplace.store.database import read, write
+
+LOOK_SECONDS = 1  # where somebody waits for its NFT
+REFRESH_SECONDS = 8
+MINUTE = 60 * times.SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Found(NamedTuple):
+    """What is known of a collection while an NFT of it is stored."""
+
+    name: str | None
+    news: dict | None  # what is to be stored with it; None where nothing has to be
+
+
+def describe(token: str, found: Token, read_at: int) -> dict:
+    """The record of a collection, by what was read of it at a moment."""
+    return {
+        "token": token,
+        "name": text(found.name),
+        "symbol": text(found.symbol),
+        "total_supply": found.total_supply,
+        "treasury": found.treasury,
+        "royalties": _write_royalties(found),
+        "read_at": times.to_iso(read_at),
+        "attempts": 0,
+        "retry_at": times.to_iso(read_at + HOUR),
+    }
+
+
+def _write_royalties(found: Token) -> str | None:
+    if found.royalties is None:
+        return None
+    royalties = [
+        royalty._asdict() | {"fallback": royalty.fallback and royalty.fallback._asdict()}
+        for royalty in found.royalties
+    ]
+    return json.dumps(royalties, separators=(",", ":"))
+
+
+def look_up(token: str, until: Deadline | None = None) -> Found:
+    """Find out about the collection of an NFT that is to be stored: the ledger is asked until it has told.
+
+    Where it does not tell in time, nothing of it is known, and it is asked again later.
+    """
+    stored = kept.get_collection(read(), token)
+    if stored and stored["read_at"]:
+        return Found(stored["name"], None)
+    try:
+        news = _read(token, (until or Deadline(LOOK_SECONDS)).within(LOOK_SECONDS))
+        return Found(news["name"], news)
+    except (
+        LedgerUnreachable,
+        LedgerAnswerInvalid,
+    ):  # it answered about the NFT, which is what counts
+        return Found(None, None if stored else _describe_nothing(token))
+
+
+def _read(token: str, deadline: Deadline) -> dict:
+    """Ask the ledger. Raises its errors."""
+    read_at = times.now()
+    found = mirror_node().find_token(token, deadline)
+    if found is None or not found.is_nft:
+        raise LedgerAnswerInvalid(f"/tokens/{token}: it is no collection, though it has NFTs")
+    return describe(token, found, read_at)
+
+
+def _describe_nothing(token: str) -> dict:
+    columns = ("name", "symbol", "total_supply", "treasury", "royalties", "read_at")
+    due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
+    return dict.fromkeys(columns) | {"token": token} | due
+
+
+def store(db, token: str, news: dict | None) -> None:
+    """Store what was found of a collection, in the transaction that stores an NFT of it.
+
+    One that is known already has one more NFT here, and maybe on the ledger: it is read again soon.
+    """
+    if news is None:
+        soon = times.to_iso(times.now() + MINUTE)
+        kept.mark_collection_due(db, token, soon)
+    elif not kept.insert_collection(db, news) and news["read_at"]:
+        kept.mark_collection_read(db, news)
+
+
+def refresh(token: str) -> bool:
+    """Read a stored collection again; tells whether the ledger told. It is next read in an hour where
+    something of it is listed, otherwise in a day; and where the ledger did not tell, ever later."""
+    try:
+        news = _read(token, Deadline(REFRESH_SECONDS))
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning("The collection %s was not read: %s", token, error)
+        _put_off(token)
+        return False
+    is_listed = kept.get_floor(read(), token)["price"] is not None
+    pause = HOUR if is_listed else DAY
+    with write() as db:
+        retry_at = times.to_iso(times.now() + pause)
+        kept.mark_collection_read(db, news | {"retry_at": retry_at})
+    return True
+
+
+def _put_off(token: str) -> None:
+    attempts = kept.get_collection(read(), token)["attempts"] + 1
+    retry_at = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
+    with write() as db:
+        kept.mark_collection_unread(db, token, attempts, retry_at)

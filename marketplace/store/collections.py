@@ -1,0 +1,86 @@
+"""The statements about collections: what the ledger knows of each, and when it is to be asked again."""
+
+
+def get_collection(db, token):
+    return db.execute("SELECT * FROM collection WHERE token = :token", {"token": token}).fetchone()
+
+
+def get_collection_on_sale(db, token):
+    # Of which an NFT is stored, with what is listed of it, counted in an index. What is not known is null.
+    sql = """
+        SELECT
+            asked.token, name, symbol, total_supply, treasury, royalties,
+            (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token) AS listed,
+            (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price
+        FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
+        LEFT JOIN collection ON collection.token = asked.token
+        WHERE EXISTS (SELECT 1 FROM nft WHERE token = :token)
+    """
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def get_floor(db, token):
+    sql = "SELECT MIN(listing_price) AS price FROM nft WHERE is_for_sale = 1 AND token = :token"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def list_collections_due(db, now, limit):
+    sql = """
+        SELECT token FROM collection
+        WHERE retry_at <= :now
+        ORDER BY retry_at, token
+        LIMIT :limit
+    """
+    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+
+
+def insert_collection(db, collection):
+    sql = """
+        INSERT INTO collection (
+            token, name, symbol, total_supply, treasury, royalties, read_at, attempts, retry_at
+        )
+        VALUES (
+            :token, :name, :symbol, :total_supply, :treasury, :royalties, :read_at, :attempts, :retry_at
+        )
+        ON CONFLICT (token) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, collection).fetchone()
+
+
+def mark_collection_read(db, collection):
+    # What was asked for earlier never wins.
+    sql = """
+        UPDATE collection
+        SET name = :name,
+            symbol = :symbol,
+            total_supply = :total_supply,
+            treasury = :treasury,
+            royalties = :royalties,
+            read_at = :read_at,
+            attempts = :attempts,
+            retry_at = :retry_at
+        WHERE token = :token AND (read_at IS NULL OR read_at < :read_at)
+        RETURNING *
+    """
+    return db.execute(sql, collection).fetchone()
+
+
+def mark_collection_unread(db, token, attempts, retry_at):
+    # An attempt that began before another one ended says nothing.
+    sql = """
+        UPDATE collection SET attempts = :attempts, retry_at = :retry_at
+        WHERE token = :token AND attempts = :attempts - 1
+        RETURNING *
+    """
+    parameters = {"token": token, "attempts": attempts, "retry_at": retry_at}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_collection_due(db, token, soon):
+    sql = """
+        UPDATE collection SET retry_at = :soon
+        WHERE token = :token AND retry_at > :soon AND attempts = 0
+        RETURNING *
+    """
+    return db.execute(sql, {"token": token, "soon": soon}).fetchone()

@@ -1,0 +1,431 @@
+"""A collection: what the ledger said of it last, and what of it is for sale. No read asks the ledger."""
+
+import json
+
+import pytest
+from werkzeug.wrappers import Response
+
+from marketplace import times
+from marketplace.market import collections as collecting
+from marketplace.operator import importer, watcher
+from marketplace.operator.watcher import Done, sync
+from marketplace.store import collections, queries
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, TOKEN, assert_error
+
+ORBITS = "0.0.5002"
+MAX = 2**63 - 1
+UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties"))
+
+
+def get(client, token=TOKEN):
+    return client.get(f"/v1/collection/{token}")
+
+
+def collection(client, token=TOKEN):
+    r = get(client, token)
+    assert r.status_code == 200, r.text
+    return r.json
+
+
+def add(client, token=TOKEN, serial_no=7):
+    keys = {"accountId": ALICE, "tokenId": token, "serialNo": serial_no}
+    r = client.post("/v1/add", json=keys)
+    assert r.status_code == 200, r.text
+
+
+class Mirror:
+    """Lets the mirror node say something else of tokens, or nothing."""
+
+    def __init__(self, sandbox):
+        self.changes, self.status, self.requests = {}, 200, 0
+        self._answer, sandbox.wsgi_app = sandbox.wsgi_app, self
+
+    def __call__(self, environ, start_response):
+        path = environ["PATH_INFO"]
+        if "/api/v1/tokens/" not in path or "/nfts" in path:
+            return self._answer(environ, start_response)
+        self.requests += 1
+        response = Response.from_app(self._answer, environ)
+        document = json.loads(response.get_data()) | self.changes
+        response = Response(json.dumps(document), self.status, mimetype="application/json")
+        return response(environ, start_response)
+
+
+@pytest.fixture
+def mirror(app, monkeypatch):
+    monkeypatch.setattr("marketplace.ledger.mirror.FIRST_PAUSE_SECONDS", 0)
+    return Mirror(app.extensions["sandbox"])
+
+
+def hurry(app, token=TOKEN):
+    """Let it be time to read a collection again."""
+    with app.app_context(), write() as db:
+        db.execute("UPDATE collection SET retry_at = '2026' WHERE token = :token", {"token": token})
+
+
+def stored(app, token=TOKEN):
+    with app.app_context():
+        return dict(collections.get_collection(read(), token))
+
+
+def test_it_works(client, lister):
+    lister((ORBITS, 1), listing_price=250)
+    lister((ORBITS, 2), listing_price=99)
+    add(client, ORBITS, 3)
+    fallback = {"amount": 1_000_000_000, "token": None}
+    assert collection(client, ORBITS) == {
+        "token": ORBITS,
+        "name": "Orbits",
+        "symbol": "ORBIT",
+        "totalSupply": 1,  # when it was read
+        "treasury": {"accountId": "0.0.1000"},
+        "royalties": [
+            {"accountId": "0.0.2002", "numerator": 5, "denominator": 100, "fallbackFee": fallback},
+            {"accountId": "0.0.2003", "numerator": 1, "denominator": 40, "fallbackFee": None},
+        ],
+        "listed": 2,
+        "floorPrice": 99,
+    }
+
+
+def test_one_without_royalties_and_with_nothing_listed(client, nft):
+    shown = collection(client)
+    assert shown["royalties"] == []
+    assert (shown["listed"], shown["floorPrice"]) == (0, None)
+
+
+def test_nothing_of_it_stored(client):
+    assert_error(get(client), 404, f"No NFT of {TOKEN} is stored", "POST /v1/add one first")
+
+
+@pytest.mark.parametrize("token", ["x", "5", "0.0.9223372036854775808", "0.0.07", "0.0.5001%0A"])
+def test_it_rejects_a_bad_id(client, token):
+    assert_error(get(client, token), 422, "tokenId must be three integers joined by dots")
+
+
+def test_listed_and_floor_follow_the_order_book(client, ledger, lister):
+    lister((TOKEN, 7), listing_price=50)
+    lister((TOKEN, 8), listing_price=40)
+    lister(("0.0.7002", 9), listing_price=1)
+    assert collection(client)["floorPrice"] == 40
+    lister((TOKEN, 8), listing_price=60)
+    assert collection(client)["floorPrice"] == 50
+    ledger.hand_over((TOKEN, 7), BOB)
+    with client.application.app_context():
+        sync()
+    shown = collection(client)
+    assert (shown["listed"], shown["floorPrice"]) == (1, 60)
+
+
+def test_no_read_asks_the_ledger(client, nft, asked):
+    get(client)
+    get(client, "0.0.7999")
+    assert asked == []
+
+
+def test_it_is_asked_for_once(client, mirror):
+    for serial_no in range(1, 6):
+        add(client, serial_no=serial_no)
+    assert mirror.requests == 1
+
+
+def test_it_has_an_etag_that_outlives_other_writes(client, nft):
+    r = get(client)
+    add(client, "0.0.7002", 1)
+    again = client.get(f"/v1/collection/{TOKEN}", headers={"If-None-Match": r.headers["ETag"]})
+    assert again.status_code == 304
+
+
+# What the ledger does not tell
+
+
+def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
+    mirror.status = 503
+    add(client)
+    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+    mirror.status = 200
+    with app.app_context():
+        assert sync()[Done.COLLECTIONS] == 1
+    assert collection(client)["name"] == f"Sandbox {TOKEN}"
+
+
+def test_the_next_add_asks_again_where_nothing_is_known(client, mirror):
+    mirror.status = 503
+    add(client)
+    mirror.status = 200
+    add(client, serial_no=8)
+    assert collection(client)["symbol"] == "SAND"
+
+
+def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirror):
+    mirror.status = 404
+    add(client)
+    pauses = []
+    for attempt in range(1, 25):
+        hurry(app)
+        now = times.now()
+        with app.app_context():
+            assert sync()[Done.COLLECTIONS_LATE] == 1
+        row = stored(app)
+        assert row["attempts"] == attempt
+        pauses.append(round((times.from_iso(row["retry_at"]) - now / times.SECOND) / 60))
+    assert pauses[:10] == [2, 4, 8, 16, 32, 64, 128, 256, 512, 1024]
+    assert set(pauses[10:]) == {24 * 60}
+
+
+def test_a_round_is_done_all_the_same(app, client, mirror):
+    mirror.status = 503
+    add(client)
+    with app.app_context():
+        sync()
+    assert client.get("/status").json["lastSync"]
+
+
+def test_an_nft_whose_collection_is_not_stored_yet(app, client):
+    with app.app_context(), write() as db:
+        db.execute(
+            """
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+            VALUES (:token, 1, 'x', 'x/x', :owner, '2026')
+            """,
+            {"token": TOKEN, "owner": ALICE},
+        )
+    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+
+
+# What the ledger says, however strange
+
+ROYALTY = {
+    "amount": {"numerator": 5, "denominator": 100},
+    "collector_account_id": "0.0.8001",
+    "fallback_fee": None,
+    "all_collectors_are_exempt": False,
+}
+SHOWN = {"accountId": "0.0.8001", "numerator": 5, "denominator": 100, "fallbackFee": None}
+FEE = {"amount": 7, "denominating_token_id": None}
+
+
+def fees(*royalties, **changes):
+    return {"custom_fees": {"royalty_fees": [ROYALTY | changes, *royalties], "fixed_fees": []}}
+
+
+@pytest.mark.parametrize(
+    ("changes", "royalties"),
+    [
+        (fees(), [SHOWN]),
+        (fees(ROYALTY), [SHOWN, SHOWN]),
+        (fees(fallback_fee=FEE), [SHOWN | {"fallbackFee": {"amount": 7, "token": None}}]),
+        (
+            fees(fallback_fee={"amount": MAX, "denominating_token_id": "0.0.9"}),
+            [SHOWN | {"fallbackFee": {"amount": MAX, "token": "0.0.9"}}],
+        ),
+        (
+            fees(amount={"numerator": MAX, "denominator": MAX}),
+            [SHOWN | {"numerator": MAX, "denominator": MAX}],
+        ),
+        ({"custom_fees": None}, []),
+        ({"custom_fees": {}}, []),
+        ({"custom_fees": {"royalty_fees": None}}, []),
+        # One that makes no sense: who is shown the others alone, is told too little.
+        (fees(amount={"numerator": 5, "denominator": 0}), None),
+        (fees(amount={"numerator": -5, "denominator": 100}), None),
+        (fees(amount={"numerator": MAX + 1, "denominator": 100}), None),
+        (fees(amount={"numerator": 10**400, "denominator": 100}), None),
+        (fees(amount={"numerator": 5.5, "denominator": 100}), None),
+        (fees(amount={"numerator": True, "denominator": 100}), None),
+        (fees(amount={}), None),
+        (fees(amount=None), None),
+        (fees(fallback_fee={}), None),
+        (fees(fallback_fee={"amount": MAX + 1, "denominating_token_id": None}), None),
+        (fees(fallback_fee={"amount": 1, "denominating_token_id": "x"}), None),
+        (fees(fallback_fee=5), None),
+        (fees(collector_account_id=None), None),
+        (fees(collector_account_id=["0.0.1"]), None),
+        (fees(None), None),
+        (fees(*[ROYALTY] * 200), None),
+        ({"custom_fees": []}, []),
+        ({"custom_fees": "x"}, None),
+        ({"custom_fees": {"royalty_fees": 5}}, None),
+        ({"custom_fees": {"royalty_fees": {"x": 5}}}, None),
+    ],
+)
+def test_royalties(client, mirror, changes, royalties):
+    mirror.changes = changes
+    add(client)
+    shown = collection(client)
+    assert shown["royalties"] == royalties
+    assert shown["symbol"] == "SAND"  # what makes sense is kept
+
+
+@pytest.mark.parametrize(
+    ("written", "shown"),
+    [
+        (str(MAX), MAX),
+        ("0", 0),
+        (30, 30),
+        (str(MAX + 1), None),
+        ("-1", None),
+        ("1e3", None),
+        ("9" * 5000, None),
+        ("٣", None),
+        ("", None),
+        (None, None),
+        (1.5, None),
+        ([], None),
+    ],
+)
+def test_total_supply(client, mirror, written, shown):
+    mirror.changes = {"total_supply": written}
+    add(client)
+    assert collection(client)["totalSupply"] == shown
+
+
+@pytest.mark.parametrize(
+    ("name", "shown"),
+    [
+        ("  Tides\0 ", "Tides"),
+        ("x" * 5000, "x" * 1000),
+        ("a\ud800b", "ab"),
+        ("", None),
+        ("<script>", "<script>"),
+    ],
+)
+def test_names_of_strangers_are_cleaned(client, mirror, name, shown):
+    mirror.changes = {"name": name, "symbol": name}
+    add(client)
+    assert (collection(client)["name"], collection(client)["symbol"]) == (shown, shown)
+
+
+@pytest.mark.parametrize("symbol", [None, 5, ["x"], {"x": 1}, "x"])
+@pytest.mark.parametrize("treasury", [None, 5, [], "0.0", "0.0.9223372036854775808"])
+def test_other_kinds_are_no_500(client, mirror, symbol, treasury):
+    mirror.changes = {"symbol": symbol, "treasury_account_id": treasury}
+    add(client)
+    assert collection(client)["treasury"] is None
+
+
+@pytest.mark.parametrize(
+    "changes", [{"type": "FUNGIBLE_COMMON"}, {"type": None}, {"name": None}, {"name": 5}]
+)
+def test_what_can_be_no_collection_is_not_known(client, mirror, changes):
+    mirror.changes = changes
+    add(client)
+    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+
+
+# It is read again
+
+
+def test_it_is_read_again_when_its_time_has_come(app, client, nft, mirror):
+    mirror.changes = {"name": "Renamed", "total_supply": "77"} | fees()
+    with app.app_context():
+        sync()
+    assert mirror.requests == 0
+    hurry(app)
+    with app.app_context():
+        assert sync()[Done.COLLECTIONS] == 1
+        assert Done.COLLECTIONS not in sync()
+    assert mirror.requests == 1
+    shown = collection(client)
+    assert (shown["name"], shown["totalSupply"], shown["royalties"]) == ("Renamed", 77, [SHOWN])
+
+
+def test_one_that_has_something_listed_is_read_more_often(app, client, lister):
+    add(client, "0.0.7002", 1)
+    lister((TOKEN, 7))
+    pauses = []
+    for token in (TOKEN, "0.0.7002"):
+        hurry(app, token)
+        now = times.now() // times.SECOND
+        with app.app_context():
+            sync()
+        pauses.append(int(times.from_iso(stored(app, token)["retry_at"])) - now)
+    assert 3600 <= pauses[0] < 3700
+    assert 86_400 <= pauses[1] < 86_500
+
+
+def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
+    add(client, serial_no=1)
+    assert times.from_iso(stored(app)["retry_at"]) > times.now() / times.SECOND + 3000
+    add(client, serial_no=2)
+    assert times.from_iso(stored(app)["retry_at"]) <= times.now() / times.SECOND + 61
+    hurry(app)
+    with app.app_context():
+        sync()
+    assert collection(client)["totalSupply"] == 2
+    assert mirror.requests == 2
+
+
+def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirror):
+    before = collection(client)
+    mirror.status = 404
+    hurry(app)
+    with app.app_context():
+        assert sync()[Done.COLLECTIONS_LATE] == 1
+    assert collection(client) == before
+
+
+def test_an_older_answer_never_wins(app, client, nft):
+    with app.app_context():
+        row = dict(collections.get_collection(read(), TOKEN))
+        late = row | {"name": "Old", "read_at": "2026-01-01T00:00:00.000000000Z"}
+        with write() as db:
+            assert collections.mark_collection_read(db, late) is None
+    assert collection(client)["name"] == f"Sandbox {TOKEN}"
+
+
+def test_each_share_reads_its_own(app, client):
+    tokens = [f"0.0.{7000 + number}" for number in range(12)]
+    for token in tokens:
+        add(client, token, 1)
+        hurry(app, token)
+    with app.app_context():
+        shares = [watcher.next_collections(watcher.Share(number, 3)) for number in (1, 2, 3)]
+    assert sorted(sum(shares, [])) == sorted(tokens)
+    assert all(shares)
+
+
+def test_those_first_that_wait_the_longest(app, client):
+    for number, token in enumerate(("0.0.7003", "0.0.7001", "0.0.7002")):
+        add(client, token, 1)
+        with app.app_context(), write() as db:
+            sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
+            db.execute(sql, {"at": f"202{number}", "token": token})
+    with app.app_context():
+        assert watcher.next_collections(watcher.ALL) == ["0.0.7003", "0.0.7001", "0.0.7002"]
+
+
+# However its first NFT comes
+
+
+def test_an_import_stores_it(app, client, ledger, mirror):
+    for serial_no in (1, 2, 3):
+        ledger.mint((TOKEN, serial_no), ALICE, 1_700_000_000 * times.SECOND)
+    with app.app_context():
+        list(importer.import_collection(importer.require_collection(TOKEN), importer.Tally()))
+    assert collection(client)["totalSupply"] == 3
+    assert mirror.requests == 1
+
+
+def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, lister):
+    lister((TOKEN, 7))  # whoever has listed something is asked about
+    token = "0.0.7005"
+    ledger.mint((token, 1), ALICE, 1_700_000_000 * times.SECOND)
+    memo = f"Listing NFT with {token} and Serial Number 1 for 12 HBAR on Elsewhere"
+    ledger.approve((token, 1), ALICE, "0.0.9001", memo)
+    with app.app_context():
+        sync()
+        assert queries.get_nft(read(), token, 1)["is_for_sale"]
+    shown = collection(client, token)
+    assert (shown["name"], shown["listed"], shown["floorPrice"]) == (f"Sandbox {token}", 1, 12)
+
+
+def test_two_first_adds_at_once_make_one_record(app, client, nft):
+    with app.app_context():
+        row = dict(collections.get_collection(read(), TOKEN))
+        later = row | {"name": "Later", "read_at": times.to_iso(times.now())}
+        with write() as db:
+            collecting.store(db, TOKEN, later)
+            collecting.store(db, TOKEN, row)
+    assert collection(client)["name"] == "Later"
