@@ -27,7 +27,7 @@ from marketplace.store.database import read, write
 # Purchases that are signed, may still be submitted, and of which nothing is known yet.
 OPEN_FOR_EACH_NFT = 3
 OPEN_FOR_EACH_BUYER = 5
-OPEN_FOR_EACH_CALLER = 50
+OPEN_FOR_EACH_CALLER = 10
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 HOUR = 3600 * times.SECOND
 LOOKED_AT = 1000  # fees, to tell when there is room again
