@@ -126,7 +126,9 @@ def test_operations_are_named_verb_noun_and_once(app, path):
     names = [operation["operationId"] for operation in operations(document)]
     assert len(names) == len(set(names))
     for name in names:
-        verbs = "add|change|decode|delete|get|list|make|prepare|report|show|sign|submit|transfer|update"
+        verbs = (
+            "add|change|decode|delete|get|list|make|prepare|report|show|sign|submit|transfer|update"
+        )
         assert re.fullmatch(rf"({verbs})_[a-z_]+", name), name
 
 

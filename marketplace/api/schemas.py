@@ -331,7 +331,8 @@ class RoyaltySchema(Schema):
         data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
     )
     numerator = fields.Integer(
-        required=True, metadata=described("Of the fraction of the price", 5, format="int64", minimum=0)
+        required=True,
+        metadata=described("Of the fraction of the price", 5, format="int64", minimum=0),
     )
     denominator = fields.Integer(
         required=True,
