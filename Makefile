@@ -69,9 +69,10 @@ examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt 
 java:
 	@$(call debian,javac,default-jdk-headless)
 
-# Debian's chromium, for tests/demo/browser; without it, make test skips these.
+# Debian's chromium and Firefox, for tests/demo/browser; without them, make test skips these.
 browser:
 	@$(call debian,chromium,chromium fonts-liberation)
+	@$(call debian,firefox-esr,firefox-esr)
 
 # Debian's PostgreSQL, older than that of the tests' package. Its programs are tried by
 # TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin make test

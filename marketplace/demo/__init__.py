@@ -21,7 +21,8 @@ SNIPPETS = (
     ("sdk.py", "Python SDK"),
 )
 # What the listing form suggests: an account and an NFT that the sample does not use.
-SELLER, BUYER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.1004", "0.0.7007", range(1, 10_000), 250
+SELLER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.7007", range(1, 10_000), 250
+BUYER = "0.0.2007"
 # What the scripts replace in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # What of the order book is wanted, in the address of a page that shows it.

@@ -6,7 +6,7 @@ import { get } from "./call.js";
 import { element, fields, notice, words } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
 import { picture } from "./picture.js";
-import { account, royaltyWords, saleTable } from "./sale.js";
+import { account, royaltyWords, showSale } from "./sale.js";
 import { Shelf, showCall } from "./shelf.js";
 
 const place = (id) => document.getElementById(id);
@@ -43,10 +43,9 @@ function describe(collection) {
   place("name").replaceChildren(words(name));
   if (collection.symbol) place("symbol").append(" · ", element("bdi", { class: "clipped" }, collection.symbol));
   place("figures").replaceChildren(...fields(figures(collection)));
-  place("cost").hidden = false;
   const price = collection.floorPrice ?? 100;
-  const which = collection.floorPrice ? "At the floor price" : "At a price of 100 HBAR";
-  place("sale").replaceChildren(element("p", { class: "hint" }, `${which}:`), saleTable(price, collection.royalties));
+  const title = collection.floorPrice ? "At the floor price:" : "At a price of 100 HBAR:";
+  if (collection.royalties) showSale(place("cost"), price, collection.royalties, { title });
 }
 
 function figures({ floorPrice, totalSupply, treasury, royalties }) {

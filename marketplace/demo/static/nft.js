@@ -10,7 +10,7 @@ import { element, fields, notice, webLink, words } from "./element.js";
 import { exchange } from "./exchange.js";
 import { showHistory } from "./history.js";
 import { attributes, picture } from "./picture.js";
-import { saleTable } from "./sale.js";
+import { showSale } from "./sale.js";
 import { lead } from "./step.js";
 import { offerWithdrawal } from "./withdrawing.js";
 
@@ -43,11 +43,11 @@ function showRecord(nft) {
   place("attributes").replaceChildren(...traits(nft));
   place("fields").replaceChildren(...fields(rows(nft)));
   place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");
-  place("cost").hidden = !nft.isForSale;
-  if (nft.isForSale) {
-    showPrice(nft.listingPrice);
-    place("sale").replaceChildren(saleTable(nft.listingPrice, collection.data?.royalties, nft.owner.accountId));
-  }
+  if (nft.isForSale) showPrice(nft.listingPrice);
+  // Where the royalties are not known yet, nothing is said of them.
+  const royalties = nft.isForSale && collection.data?.royalties;
+  if (royalties) showSale(place("cost"), nft.listingPrice, royalties, { seller: nft.owner.accountId });
+  else place("cost").hidden = true;
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
 
@@ -73,7 +73,7 @@ function state(nft) {
 function traits(nft) {
   const list = attributes(nft);
   if (!list.length) return [element("p", { class: "hint" }, "It has no attributes.")];
-  const boxes = list.map(({ trait_type: name, value }) => [name, value]);
+  const boxes = list.map(({ trait_type: name, value }) => [words(name), words(value)]);
   return [element("h2", { class: "small" }, "Attributes"), element("dl", { class: "traits" }, fields(boxes))];
 }
 

@@ -32,15 +32,22 @@ export function shares(price, royalties, seller) {
   const left = due.reduce((rest, { gets }) => rest - gets, paid - fee);
   return [
     { who: null, role: "Buyer", gets: -paid },
-    { who: seller, role: "Owner", gets: left },
+    { who: seller, role: "Seller", gets: left },
     ...due,
     { who: marketplace, role: "Marketplace", gets: fee },
   ];
 }
 
-/** The table of it; the seller may not be known. */
-export function saleTable(price, royalties = [], seller = null) {
-  const rows = shares(price, royalties ?? [], seller).map(({ who, role, gets }) =>
+/** Show it in a <details>: open where there is room. The seller may not be known. */
+export function showSale(shown, price, royalties, { seller = null, title = null } = {}) {
+  if (shown.hidden) shown.open = matchMedia("(min-width: 56rem)").matches;
+  shown.hidden = false;
+  const said = title && element("p", { class: "hint" }, title);
+  shown.querySelector("div").replaceChildren(...[said, ...saleTable(price, royalties ?? [], seller)].filter(Boolean));
+}
+
+function saleTable(price, royalties, seller) {
+  const rows = shares(price, royalties, seller).map(({ who, role, gets }) =>
     element(
       "tr",
       {},
@@ -48,10 +55,8 @@ export function saleTable(price, royalties = [], seller = null) {
       element("td", {}, gets < 0n ? `pays ${tinybars(-gets)}` : `gets ${tinybars(gets)}`),
     ),
   );
-  return element(
-    "div",
-    {},
+  return [
     element("table", { class: "shares" }, element("tbody", {}, rows)),
-    element("p", { class: "hint" }, "The network's own fee is paid by the marketplace, not by buyer or owner."),
-  );
+    element("p", { class: "hint" }, "The network's own fee is paid by the marketplace, not by buyer or seller."),
+  ];
 }

@@ -134,7 +134,7 @@ class Visitor:
         )
         self.problems = []
         self._name = f"{name}-{scheme}-{size[0]}"
-        self._url = url
+        self.url = url
         self._refusals = refusals
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
@@ -161,7 +161,7 @@ class Visitor:
             self.problems.append(f"{status} {url}")
 
     def _check_address(self, request):
-        if not request.url.startswith(self._url):
+        if not request.url.startswith(self.url):
             self.problems.append(f"an external request: {request.url}")
         if "nftm_" in request.url:
             self.problems.append(f"a token in an address: {request.url}")
