@@ -185,10 +185,29 @@ class Client:
         if nft is not None:
             self.books.put_back(nft)
         what = self.dice.choice(
-            ("book", "book", "user", "collection", "nft", "nft", "image", "status")
+            (
+                "book",
+                "book",
+                "priced",
+                "user",
+                "collection",
+                "record",
+                "nft",
+                "nft",
+                "image",
+                "status",
+            )
         )
         if what == "book":
             self._read_pages("orderbook", "/v1/orderbook", self.dice.randint(1, 6))
+        elif what == "priced":
+            query = self.dice.choice(
+                ("price", "-price", f"price&tokenId={self.dice.choice(TOKENS)}")
+            )
+            self._read_pages("priced", f"/v1/orderbook?sort={query}&minPrice=2", 3)
+        elif what == "record":
+            path = f"/v1/collection/{self.dice.choice(TOKENS)}"
+            self.ask("record", path, expected=(200, 404))
         elif what == "user":
             self._read_pages("user", f"/v1/user/{self.dice.choice(ACCOUNTS)}/listed?limit=50", 2)
         elif what == "collection":
@@ -219,6 +238,12 @@ class Client:
             nft = self.books.added.get(key)
             if nft is not None and offer_in(row) not in nft.signed:
                 self.books.find(f"{path} shows {key} as {offer_in(row)}, which nobody signed")
+        if kind == "priced":
+            is_descending = "sort=-price" in path
+            prices = [row["listingPrice"] for row in rows]
+            if prices != sorted(prices, reverse=is_descending):
+                self.books.find(f"{path} is out of order: {prices}")
+            return
         dates = [row["lastListedDate"] for row in rows]
         if kind != "collection" and dates != sorted(dates, reverse=True):
             self.books.find(f"{path} is out of order: {dates}")

@@ -91,8 +91,12 @@ def test_the_sandboxs_come_through_with_every_row(old, tmp_path):
     assert len(orderbook) == 4
     assert {nft["originalImageUrl"][:30] for nft in orderbook} == {"http://127.0.0.1:8000/sandbox/"}
     assert client.get("/v1/orderbook?offset=1&limit=1").headers["Link"]
+    assert client.get("/v1/collection/0.0.5001").json["name"] is None
     with app.app_context():
         sync()
+    collection = client.get("/v1/collection/0.0.5001").json
+    assert (collection["name"], collection["listed"]) == ("Tides", 2)
+    assert len(rows(path, "collection")) == len({row["token"] for row in before["nft"]})
     listed = {(nft["token"], nft["serialNo"]) for nft in client.get("/v1/orderbook").json}
     assert listed == LISTED
     keys = {"accountId": "0.0.1001", "tokenId": "0.0.5001", "serialNo": 5}
