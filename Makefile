@@ -51,7 +51,7 @@ bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.in
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
-# The JavaScript SDK of real wallets, for tests/market/test_wallets.py; without it, make test skips these.
+# The libraries that wallets and dApps are made of, for tests/wallets/test_page.py; without them, make test skips that.
 wallets:
 	@npm ci --prefix tests/wallets --loglevel=error
 

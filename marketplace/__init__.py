@@ -69,7 +69,7 @@ def create_app(
 
         counts.init_app(app)
         store.init_app(app)
-        adapters = sandbox.init_app(app) if is_sandbox else {}
+        adapters = sandbox.init_app(app, sign) if is_sandbox else {}
         operators.init_app(app)
         ledger.init_app(app, adapters)
         if not command.is_looked_for():  # a command of an operator's buys nothing

@@ -1,4 +1,4 @@
-"""Clients generated from our documents are typed, and list an NFT end to end in a running sandbox.
+"""Clients generated from our documents are typed, and list, withdraw and buy an NFT in a running sandbox.
 
 Needs the generators: make clients installs them.
 """
@@ -126,7 +126,9 @@ def test_operations_are_named_verb_noun_and_once(app, path):
     names = [operation["operationId"] for operation in operations(document)]
     assert len(names) == len(set(names))
     for name in names:
-        verbs = "add|decode|delete|get|list|make|prepare|report|show|sign|submit|transfer|update"
+        verbs = (
+            "add|change|decode|delete|get|list|make|prepare|report|show|sign|submit|transfer|update"
+        )
         assert re.fullmatch(rf"({verbs})_[a-z_]+", name), name
 
 

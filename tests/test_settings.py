@@ -73,6 +73,15 @@ def test_a_real_network_needs_an_account(network):
         ("MAX_TRANSACTION_FEE", "NaN"),
         ("MAX_TRANSACTION_FEE", "five"),
         ("MAX_TRANSACTION_FEE", "0.000000001"),
+        ("SALE_MAX_FEE", "0"),
+        ("SALE_MAX_FEE", "-1"),
+        ("SALE_FEE_BUDGET", "-1"),
+        ("SALE_FEE_BUDGET", "much"),
+        ("SALE_FEE_BUDGET", "10001"),
+        ("SALE_FEE_BUDGET", ""),
+        ("SALE_FEE_BASIS_POINTS", "5001"),
+        ("SALE_FEE_BASIS_POINTS", "2.5"),
+        ("ACCOUNT_KEY_FILE", "key\nfile"),
         ("TRANSACTION_VALID_SECONDS", "181"),
         ("TRANSACTION_VALID_SECONDS", "14"),
         ("PUBLIC_URL", "nft.example.com"),
@@ -153,6 +162,20 @@ def test_no_other_prefix_hides_an_address(tmp_path, prefix):
         with client.get(address) as response:
             assert response.status_code == 200, address
     assert client.get(f"{prefix}/v1/orderbook").status_code == 401
+
+
+def test_a_budget_below_one_fee_stops_the_start():
+    with pytest.raises(SettingError, match=r"SALE_FEE_BUDGET is less than one .*SALE_MAX_FEE"):
+        load({"SALE_FEE_BUDGET": "0.4"}, {})
+    for none in ("0", "0.0", "0 HBAR"):
+        assert load({"SALE_FEE_BUDGET": none}, {})["SALE_FEE_BUDGET"] == 0
+    assert load({"SALE_FEE_BUDGET": "0.5"}, {})["SALE_FEE_BUDGET"] == 50_000_000
+
+
+def test_no_key_file_is_none():
+    assert load({}, {})["ACCOUNT_KEY_FILE"] is None
+    assert load({"ACCOUNT_KEY_FILE": " "}, {})["ACCOUNT_KEY_FILE"] is None
+    assert load({"ACCOUNT_KEY_FILE": "/etc/key"}, {})["ACCOUNT_KEY_FILE"] == "/etc/key"
 
 
 def test_two_databases_in_one_file_stop_the_start():

@@ -44,10 +44,10 @@ def token_field(example="0.0.5001"):
     return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
-def serial_no_field(kind=WholeNumber):
+def serial_no_field(kind=WholeNumber, example=7):
     return kind(
         "Serial number of the NFT within the token",
-        7,
+        example,
         low=1,
         high=MAX_INT64,
         required=True,
@@ -55,8 +55,8 @@ def serial_no_field(kind=WholeNumber):
     )
 
 
-def account_id_field(description):
-    return EntityId(description, "0.0.1001", data_key="accountId")
+def account_id_field(description, example="0.0.1001"):
+    return EntityId(description, example, data_key="accountId")
 
 
 # Requests
@@ -129,7 +129,7 @@ class OrderbookQuerySchema(RequestSchema):
     )
     token = EntityId(
         "Token id of a collection: only its NFTs",
-        "0.0.5005",
+        "0.0.5001",
         data_key="tokenId",
         required=False,
         load_default=None,
@@ -187,16 +187,17 @@ class PrepareListingSchema(RequestSchema):
 class PrepareWithdrawalSchema(RequestSchema):
     account_id = account_id_field("Account that has listed the NFT, and signs")
     token = token_field()
-    serial_no = serial_no_field()
+    # Another one than that whose listing is reported: the newest preparation counts.
+    serial_no = serial_no_field(example=19)
 
 
 class PreparePurchaseSchema(RequestSchema):
-    account_id = EntityId("Account that buys the NFT, and signs", "0.0.1002", data_key="accountId")
+    account_id = account_id_field("Account that buys the NFT, and signs", "0.0.1002")
     token = token_field()
     serial_no = serial_no_field()
     expected_price = WholeNumber(
         "The price in HBAR that the buyer was shown: a purchase for another one is refused",
-        250,
+        60,
         low=1,
         high=MAX_HBAR,
         load_default=None,
@@ -330,7 +331,8 @@ class RoyaltySchema(Schema):
         data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
     )
     numerator = fields.Integer(
-        required=True, metadata=described("Of the fraction of the price", 5, format="int64")
+        required=True,
+        metadata=described("Of the fraction of the price", 5, format="int64", minimum=0),
     )
     denominator = fields.Integer(
         required=True,

@@ -13,6 +13,8 @@ from marketplace.ledger import tokens
 from marketplace.ledger.tokens import Token
 
 CODE = validate.Regexp(r"[A-Z0-9_]{1,80}\Z")  # kinds of transactions, and results
+# 100,000 HBAR, in tinybars: no transaction costs as much, and the sum of an answer's stays within 63 bits.
+MAX_FEE = 10**13
 
 
 class Nft(NamedTuple):
@@ -47,6 +49,7 @@ class Account(NamedTuple):
 class Relationship(NamedTuple):
     """What an account has to do with a token that it is associated with."""
 
+    token: str
     is_automatic: bool
     is_frozen: bool
     lacks_kyc: bool
@@ -223,17 +226,21 @@ class TokenAnswer(_Shape):
     royalties = fields.Raw(load_default=None, data_key="custom_fees")
     is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
     pause_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
+    kyc_key = fields.Raw(load_default=None, allow_none=True)
+    freeze_default = fields.Boolean(load_default=False, allow_none=True)
 
     @post_load
     def make(self, values, **kwargs):
-        is_paused = values.pop("pause_status") == "PAUSED"
         read = {
             "total_supply": tokens.read_amount(values["total_supply"]),
             "treasury": tokens.read_treasury(values["treasury"]),
             "royalties": tokens.read_royalties(values["royalties"]),
             "is_deleted": bool(values["is_deleted"]),
+            "is_paused": values.pop("pause_status") == "PAUSED",
+            "asks_for_kyc": values.pop("kyc_key") is not None,
+            "freezes_newcomers": bool(values.pop("freeze_default")),
         }
-        return Token(**values | read, is_paused=is_paused)
+        return Token(**values | read)
 
 
 class _Key(_Shape):
@@ -274,6 +281,7 @@ class AccountAnswer(_Shape):
 
 
 class RelationshipAnswer(_Shape):
+    token = _EntityId(required=True, data_key="token_id")
     is_automatic = fields.Boolean(load_default=False, data_key="automatic_association")
     freeze_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
     kyc_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
@@ -281,6 +289,7 @@ class RelationshipAnswer(_Shape):
     @post_load
     def make(self, values, **kwargs):
         return Relationship(
+            values["token"],
             values["is_automatic"],
             is_frozen=values["freeze_status"] == "FROZEN",
             lacks_kyc=values["kyc_status"] == "REVOKED",
@@ -314,7 +323,7 @@ class TransactionAnswer(_Shape):
     fee_tinybars = fields.Integer(
         load_default=0,
         strict=True,
-        validate=validate.Range(0, MAX_INT64),
+        validate=validate.Range(0, MAX_FEE),
         data_key="charged_tx_fee",
     )
     nft_transfers = fields.List(fields.Nested(NftTransferAnswer), load_default=(), allow_none=True)

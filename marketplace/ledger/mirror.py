@@ -123,7 +123,12 @@ class MirrorNode:
         """What an account has to do with a token; None where it is not associated with it."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         answer = self._get(path, answers.RELATIONSHIPS, deadline)
-        return next(iter(answer["items"]), None) if answer else None
+        if not answer or not answer["items"]:
+            return None
+        relationship = answer["items"][0]
+        if relationship.token != token:
+            raise _nonsense(path, f"it tells of {relationship.token}, and was asked about {token}")
+        return relationship
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """What an account has to do with each token that it is associated with."""

@@ -35,6 +35,8 @@ class Token(NamedTuple):
     royalties: tuple[Royalty, ...] | None = ()
     is_deleted: bool = False
     is_paused: bool = False
+    asks_for_kyc: bool = False  # of who is associated with it
+    freezes_newcomers: bool = False  # until its issuer lets them hold it
 
     @property
     def is_nft(self) -> bool:

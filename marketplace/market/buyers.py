@@ -5,20 +5,22 @@ from itertools import islice
 from marketplace.errors import LedgerAnswerInvalid, PurchaseImpossible
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Account, Relationship
+from marketplace.ledger.tokens import Token
 from marketplace.market.transactions import TINYBARS
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
 
 
-def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> bool:
+def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> None:
     """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
 
-    ``price``: in HBAR. Raises the ledger's errors, too. Tells whether the buyer is associated with the token
-    already: if not, the transfer will do so, at its payer's cost.
+    ``price``: in HBAR. Raises the ledger's errors, too.
     """
-    _require_tradable(token, deadline)
+    of_token = _require_tradable(token, deadline)
     _require_payable(seller, deadline)
+    if of_seller := mirror_node().find_relationship(seller, token, deadline):
+        _require_good_standing(f"{seller}, who sells it,", of_seller, token)
     buyer = mirror_node().find_account(account_id, deadline)
     if buyer is None:
         raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
@@ -28,17 +30,22 @@ def require_able(account_id: str, seller: str, token: str, price: int, deadline:
     relationship = mirror_node().find_relationship(account_id, token, deadline)
     if relationship is None:
         _require_free_association(account_id, buyer, token, deadline)
-        return False
+        relationship = Relationship(
+            token,
+            is_automatic=True,
+            is_frozen=of_token.freezes_newcomers,
+            lacks_kyc=of_token.asks_for_kyc,
+        )
     _require_good_standing(account_id, relationship, token)
-    return True
 
 
-def _require_tradable(token: str, deadline: Deadline) -> None:
+def _require_tradable(token: str, deadline: Deadline) -> Token:
     found = mirror_node().find_token(token, deadline)
     if found is None or found.is_deleted:
         raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
     if found.is_paused:
         raise PurchaseImpossible(f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
+    return found
 
 
 def _require_payable(seller: str, deadline: Deadline) -> None:
@@ -84,12 +91,12 @@ def _require_free_association(
         )
 
 
-def _require_good_standing(account_id: str, relationship: Relationship, token: str) -> None:
+def _require_good_standing(who: str, relationship: Relationship, token: str) -> None:
     if relationship.is_frozen:
         raise PurchaseImpossible(
-            f"{account_id} is frozen for {token} by its issuer", "ACCOUNT_FROZEN_FOR_TOKEN"
+            f"{who} is frozen for {token} by its issuer", "ACCOUNT_FROZEN_FOR_TOKEN"
         )
     if relationship.lacks_kyc:
         raise PurchaseImpossible(
-            f"{account_id} lacks the issuer's KYC for {token}", "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
+            f"{who} lacks the issuer's KYC for {token}", "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
         )

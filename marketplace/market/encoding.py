@@ -16,6 +16,7 @@ ZEROS_WRITTEN = {
     "TokenID": ("shardNum", "realmNum"),
     "TransactionID": ("scheduled",),
     "AccountAmount": ("is_approval",),
+    "Timestamp": ("seconds", "nanos"),
 }
 VARINT, LENGTH_DELIMITED = 0, 2
 

@@ -33,34 +33,37 @@ HOUR = 3600 * times.SECOND
 LOOKED_AT = 1000  # fees, to tell when there is room again
 
 
-def find_most(is_associated: bool, deadline: Deadline) -> int:
+def find_most(deadline: Deadline) -> int:
     """The most that a purchase can cost, in tinybars: its own cap, and what the network charges beyond it.
 
-    That is an association, where the transfer has to make one: HIP-904, whatever the transaction's cap is.
+    That is the association of a buyer, whatever the transaction's cap is (HIP-904): also of one who is
+    associated now, and ends that before the purchase is submitted.
     """
-    most = current_app.config["SALE_MAX_FEE"]
-    return most if is_associated else most + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
+    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline)
+    return current_app.config["SALE_MAX_FEE"] + association
 
 
-def require_room(db: Any, row: dict, now: int) -> None:
-    """Raise TooManyPurchases or FeesSpent where a purchase can not be reserved just now.
-
-    Nobody else reserves one until the transaction ends.
-    """
-    queries.lock_purchases(db)
-    present, nft = times.to_iso(now), (row["token"], row["serial_no"])
-    of_nft = queries.get_open_purchases_of_nft(db, *nft, present)
-    of_buyer = queries.get_open_purchases_of_buyer(db, row["account_id"], present)
-    of_caller = queries.get_open_purchases_of_caller(db, row["caller"], present)
+def require_few_open(db: Any, token: str, serial_no: int, buyer: str, caller: str) -> None:
+    """Raise TooManyPurchases where as many are open for the NFT, the buyer or the caller as may be."""
+    now = times.now()
+    present = times.to_iso(now)
+    of_nft = queries.get_open_purchases_of_nft(db, token, serial_no, present)
+    of_buyer = queries.get_open_purchases_of_buyer(db, buyer, present)
+    of_caller = queries.get_open_purchases_of_caller(db, caller, present)
     for whose, found, most in (
-        (f"{nft[0]} #{nft[1]}", of_nft, OPEN_FOR_EACH_NFT),
-        (row["account_id"], of_buyer, OPEN_FOR_EACH_BUYER),
+        (f"{token} #{serial_no}", of_nft, OPEN_FOR_EACH_NFT),
+        (buyer, of_buyer, OPEN_FOR_EACH_BUYER),
         ("This access token", of_caller, OPEN_FOR_EACH_CALLER),
     ):
         if found["n"] >= most:
             raise TooManyPurchases(whose, found["n"], _seconds_until(found["first_end"], now))
+
+
+def require_room(db: Any, fee_tinybars: int) -> None:
+    """Raise FeesSpent where the hour's budget has no room for another fee."""
+    now = times.now()
     spent = int(queries.get_fees(db, _an_hour_before(now))["total"])
-    missing = spent + row["fee_tinybars"] - current_app.config["SALE_FEE_BUDGET"]
+    missing = spent + fee_tinybars - current_app.config["SALE_FEE_BUDGET"]
     if missing > 0:
         raise FeesSpent(_seconds_until_room(db, missing, now))
 

@@ -16,6 +16,7 @@ from marketplace.errors import (
     MarketplaceError,
     NotListed,
     PriceChanged,
+    shown,
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
@@ -32,7 +33,7 @@ from marketplace.market.prepared import (
 from marketplace.market.signer import Signer
 from marketplace.market.transactions import build_purchase, write_signed
 from marketplace.store import queries
-from marketplace.store.database import write
+from marketplace.store.database import read, write
 
 VALID_SECONDS = 60
 MOST_BEHIND = 15 * times.SECOND  # the mirror node: what it shows is what the price is taken from
@@ -65,13 +66,14 @@ def prepare(
 def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> PreparedTransaction:
     signer = _signer()
     require_nft(token, serial_no)
+    fees.require_few_open(read(), token, serial_no, account_id, caller)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(account_id, token, serial_no, expected_price, deadline)
     price, seller = nft["listing_price"], nft["owner"]
-    is_associated = buyers.require_able(account_id, seller, token, price, deadline)
-    fee = fees.find_most(is_associated, deadline)
+    buyers.require_able(account_id, seller, token, price, deadline)
+    fee = fees.find_most(deadline)
     fees.settle(fees.list_unsettled(SETTLED_AT_ONCE), present, deadline)
     settings = current_app.config
     columns = {
@@ -137,13 +139,21 @@ def _reserve(account_id: str, columns: dict, present: int) -> Any:
     valid_start = min(present, now - START_BEFORE_NOW_SECONDS * times.SECOND)
     try:
         with write() as db:
-            fees.require_room(db, columns | {"account_id": account_id}, now)
+            queries.lock_purchases(db)
+            keys = (columns[name] for name in ("token", "serial_no"))
+            fees.require_few_open(db, *keys, account_id, columns["caller"])
+            fees.require_room(db, columns["fee_tinybars"])
             for transaction_id in free_ids(market, valid_start):
                 row = describe(transaction_id, account_id, VALID_SECONDS, now) | columns
                 if inserted := queries.insert_prepared_transaction(db, row):
                     break
     except FeesSpent as error:
-        current_app.logger.warning("No purchase of %s is signed: %s", account_id, error)
+        current_app.logger.warning(
+            "No purchase of %s, asked for with the access token %s, is signed: %s",
+            account_id,
+            shown(columns["caller"]),
+            error,
+        )
         raise
     return inserted
 
@@ -166,9 +176,11 @@ def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
     )
     signed = write_signed(body, *signer.sign(body))
     current_app.logger.info(
-        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees",
+        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees, asked for"
+        " with the access token %s",
         *(row[name] for name in ("token", "serial_no", "price", "account_id", "seller")),
         transaction_id,
         row["fee_tinybars"],
+        shown(row["caller"]),
     )
     return signed

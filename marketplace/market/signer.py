@@ -126,7 +126,8 @@ class Signer:
 
     def _call(self, sign: Sign, body: bytes, until: float) -> Any:
         """What a signer returns. Raises SignerFailed where it raises, or takes too long."""
-        if self._are_all_hanging() or not self._places.acquire(timeout=SIGNER_SECONDS):
+        patience = max(0.0, until - time.monotonic())
+        if self._are_all_hanging() or not self._places.acquire(timeout=patience):
             raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
         answers: queue.SimpleQueue = queue.SimpleQueue()
         threading.Thread(target=self._work, args=(sign, body, answers), daemon=True).start()
@@ -185,9 +186,14 @@ def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
     Without any of them nothing is bought. Raises StartRefused for a file whose key is not the account's.
     """
     path, account_id = app.config["ACCOUNT_KEY_FILE"], app.config["ACCOUNT_ID"]
-    if path and sign:
+    if path and sign is not None:
         raise StartRefused(
             "MARKETPLACE_ACCOUNT_KEY_FILE is set, and create_app(sign=...) is, too: only one can sign"
+        )
+    if sign is not None and not callable(sign):
+        raise StartRefused(
+            "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public"
+            " key and the signature"
         )
     if path:
         keys = key_file.read_keys(path)

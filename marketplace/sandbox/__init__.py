@@ -4,6 +4,7 @@ An application of its own. The service reaches it only through its mirror client
 code that talks to the real network is the code that is shown, tested and demoed.
 """
 
+from collections.abc import Callable
 from pathlib import Path
 
 from flask import Flask
@@ -32,14 +33,15 @@ with the demo wallet or with your own, submit it, and let happen on the ledger w
 It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
 asks for it. The mirror node's own REST is below `/sandbox/api/v1`, as Hedera documents it.
 """
-SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transaction"})
+SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
 
 
-def init_app(app: Flask) -> dict[str, BaseAdapter]:
+def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]:
     """Mount the sandbox, and return what carries requests for its address to it, in-process.
 
     Its databases are brought up to this version at once. One of before 0.1.0 does not say that it is the
-    sandbox's: it is, where it has a ledger of its age beside it.
+    sandbox's: it is, where it has a ledger of its age beside it. ``sign``: who signs for the marketplace, if
+    neither the demo wallet nor a key file does.
     """
     path, database = Path(app.config["SANDBOX_DATABASE_URL"]), app.extensions["database"]
 
@@ -53,6 +55,8 @@ def init_app(app: Flask) -> dict[str, BaseAdapter]:
         app.config["MAX_CONTENT_LENGTH"],
         app.config["PUBLIC_URL"],
     )
+    if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
+        sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
     app.extensions["node"] = sandbox.extensions["node"] = Node(app, sandbox)

@@ -11,7 +11,8 @@ from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
 from marketplace.operator.watcher import complete
-from marketplace.sandbox import access, catalogue, consensus, wallet
+from marketplace.sandbox import access, catalogue, wallet
+from marketplace.sandbox.ledger import consensus
 from marketplace.store import queries
 from marketplace.store.database import read
 
@@ -89,14 +90,14 @@ Try it, in another terminal:
 
 def _node(app: Flask) -> str:
     """Where a Hedera SDK finds the consensus node, as a line; nothing where there is none."""
-    node = app.extensions["node"]
-    if not node.is_wanted:
+    node, wanted = app.extensions["node"], app.config["GRPC_PORT"]
+    if node.has_begun and not node.port:
+        return "  Hedera SDKs    the node did not begin in time: see the log\n"
+    port = node.port or wanted  # a command is not told on which one it listens
+    if not port:
         return ""
-    if not node.port:
-        return "  Hedera SDKs    not served: see the log\n"
-    address = f"127.0.0.1:{node.port}"
-    taken = node.is_another and f" ({app.config['GRPC_PORT']} is taken)"
-    return f'  Hedera SDKs    Client.forNetwork({{"{address}": "0.0.3"}}){taken or ""}\n'
+    taken = f" ({wanted} is taken)" if node.has_begun and wanted not in (0, port) else ""
+    return f'  Hedera SDKs    Client.forNetwork({{"127.0.0.1:{port}": "0.0.3"}}){taken}\n'
 
 
 def _owner(token: str, serial_no: int) -> str:

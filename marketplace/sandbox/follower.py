@@ -13,7 +13,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
 from marketplace.market.shares import ALL
 from marketplace.operator import watcher
-from marketplace.sandbox import queries
+from marketplace.sandbox.ledger import queries
 from marketplace.store import queries as store
 from marketplace.store.database import read
 from marketplace.store.faults import explained
@@ -60,6 +60,25 @@ class Follower:
                 watcher.complete(nft)
             for token in watcher.next_collections(ALL):
                 watcher.refresh(token)
+
+    def _sync_at_times(self) -> None:
+        """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.
+
+        It also forgets what is over, and does what only time asks for.
+        """
+        now = time.monotonic()
+        if now < self._synced_at + SYNC_SECONDS:
+            return
+        if self._stamps() != self._synced:
+            self._changed_at = now
+        if now < self._changed_at + AWAKE_SECONDS:
+            with self._app.app_context():
+                watcher.sync()
+            self._synced, self._synced_at = self._stamps(), time.monotonic()
+
+    def _stamps(self) -> list:
+        """Others where something was committed to the ledger or to the marketplace's database."""
+        return [app.extensions["database"].stamp() for app in (self._sandbox, self._app)]
 
     def _sync_at_times(self) -> None:
         """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.

@@ -20,6 +20,14 @@ def report(client, **fields):
     return client.post("/v1/comingsoon", json=KEYS | fields)
 
 
+def transaction_id(r):
+    content = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
+    signed = SignedTransaction.FromString(content.transaction_list[0].signedTransactionBytes)
+    found = TransactionBody.FromString(signed.bodyBytes).transactionID
+    start = found.transactionValidStart
+    return f"0.0.{found.accountID.accountNum}@{start.seconds}.{start.nanos:09}"
+
+
 def shown(client):
     return client.get(f"/v1/nft/{TOKEN}/7").json
 
@@ -77,11 +85,31 @@ def test_what_was_listed_again_since_is_told(client, nft, ledger, lister):
     assert report(client).json == {"result": "OK"}
 
 
-def test_what_was_sold_instead_is_withdrawn_all_the_same(client, nft, ledger, lister):
+def test_what_was_sold_instead_was_not_withdrawn(client, nft, ledger, lister, buy):
     lister(nft)
-    prepare(client)
+    signed = ledger.sign(prepare(client).json["byteArray"])
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    assert_error(report(client), 409, "is no longer listed", f"it belongs to {BOB} now")
+    receipt = ledger.submit(signed)
+    assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
+    for named in ({}, {"transactionId": receipt.transaction_id}):
+        body = assert_error(report(client, **named), 409, "did not withdraw")
+        assert body["errors"] == {"ledger": {"result": [receipt.result]}}
+
+
+def test_one_that_may_still_come_is_pending_though_it_was_sold(client, nft, ledger, lister):
+    lister(nft)
+    named = {"transactionId": transaction_id(prepare(client))}
     ledger.hand_over(nft, BOB)
-    assert report(client).json == {"result": "OK"}
+    assert report(client, **named).status_code == 202
+
+
+def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, nft, ledger, lister):
+    lister(nft)
+    withdrawn = ledger.sign_and_submit(prepare(client).json["byteArray"])
+    ledger.hand_over(nft, BOB)
+    for named in ({"transactionId": withdrawn}, {}):
+        assert report(client, **named).json == {"result": "OK"}
 
 
 def test_it_expires(client, app, nft, ledger, lister):

@@ -1,10 +1,16 @@
-"""List an NFT with clients that were generated from the two documents: market and sandbox."""
+"""List, withdraw and buy an NFT with clients that were generated from our two documents."""
 
 import json
 import sys
 
 from market import AuthenticatedClient
-from market.api.listings import prepare_listing, report_listing
+from market.api.collections import get_collection
+from market.api.listings import (
+    prepare_listing,
+    prepare_purchase,
+    prepare_withdrawal,
+    report_transaction,
+)
 from market.api.nft import add_nft, get_nft
 from market.api.order_book import list_orderbook
 from market.api.status import show_status
@@ -12,10 +18,13 @@ from market.api.users import list_user_listings
 from market.models import (
     AddNftRequest,
     ApiError,
-    ListingTransaction,
+    CollectionRecord,
     Nft,
-    PrepareRequest,
-    ReportRequest,
+    PreparedTransaction,
+    PrepareListingRequest,
+    PreparePurchaseRequest,
+    PrepareWithdrawalRequest,
+    ReportTransactionRequest,
     Result,
     ServiceStatus,
 )
@@ -30,6 +39,7 @@ from sandbox.models import (
 
 url, token = sys.argv[1:]
 ACCOUNT_ID, TOKEN_ID, SERIAL_NO = "0.0.2002", "0.0.7007", 7
+BUYER = {"account_id": "0.0.2003", "token_id": TOKEN_ID, "serial_no": SERIAL_NO}
 
 with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sandbox:
     status = show_status.sync(client=market)
@@ -43,28 +53,47 @@ with AuthenticatedClient(url, token) as market, Client(f"{url}/sandbox") as sand
     added = add_nft.sync(client=market, body=AddNftRequest(**nft))
     assert added == Result("OK")
 
-    prepared = prepare_listing.sync(
-        "extwallet", client=market, body=PrepareRequest(listing_price=250, **nft)
-    )
-    assert isinstance(prepared, ListingTransaction)
-    signed = sign_transaction.sync(
-        client=sandbox,
-        body=SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array),
-    )
-    assert isinstance(signed, SignedTransaction)
-    receipt = submit_transaction.sync(
-        client=sandbox, body=SubmitTransactionRequest(signed.transaction)
-    )
-    assert isinstance(receipt, TransactionReceipt)
-    reported = report_listing.sync(
-        client=market, body=ReportRequest(transaction_id=receipt.transaction_id, **nft)
-    )
-    assert reported == Result("OK")
+    def complete(prepared, keys):
+        """Sign what was prepared, submit it, and report it."""
+        assert isinstance(prepared, PreparedTransaction)
+        assert prepared.metadata.account_to_sign == keys["account_id"]
+        unsigned = SignTransactionRequest(prepared.metadata.account_to_sign, prepared.byte_array)
+        signed = sign_transaction.sync(client=sandbox, body=unsigned)
+        assert isinstance(signed, SignedTransaction)
+        receipt = submit_transaction.sync(
+            client=sandbox, body=SubmitTransactionRequest(signed.transaction)
+        )
+        assert isinstance(receipt, TransactionReceipt)
+        report = ReportTransactionRequest(transaction_id=receipt.transaction_id, **keys)
+        assert report_transaction.sync(client=market, body=report) == Result("OK")
 
+    listing = PrepareListingRequest(listing_price=250, **nft)
+    complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
     listed = list_orderbook.sync(client=market, limit=1)
     assert isinstance(listed, list)
     assert listed == list_user_listings.sync(ACCOUNT_ID, client=market)
     [record] = listed
     assert isinstance(record, Nft)
     assert record.last_listed_date.tzinfo is not None
+    bounds = {"token_id": TOKEN_ID, "min_price": 250, "max_price": 250}
+    assert listed == list_orderbook.sync(client=market, sort="-price", **bounds)
+    collection = get_collection.sync(TOKEN_ID, client=market)
+    assert isinstance(collection, CollectionRecord)
+    assert (collection.listed, collection.floor_price) == (1, 250)
+    assert (collection.treasury.account_id, collection.royalties) == ("0.0.1000", [])
+
+    withdrawal = PrepareWithdrawalRequest(**nft)
+    complete(prepare_withdrawal.sync("extwallet", client=market, body=withdrawal), nft)
+    assert list_orderbook.sync(client=market) == []
+
+    complete(prepare_listing.sync("extwallet", client=market, body=listing), nft)
+    dearer = PreparePurchaseRequest(expected_price=249, **BUYER)
+    refused = prepare_purchase.sync("extwallet", client=market, body=dearer)
+    assert isinstance(refused, ApiError)
+    assert refused.code == 409
+    purchase = PreparePurchaseRequest(expected_price=250, **BUYER)
+    complete(prepare_purchase.sync("extwallet", client=market, body=purchase), BUYER)
+    bought = get_nft.sync(TOKEN_ID, SERIAL_NO, client=market)
+    assert isinstance(bought, Nft)
+    assert bought.owner.account_id == BUYER["account_id"]
     print(json.dumps(record.to_dict()))

@@ -9,7 +9,8 @@ import pytest
 from marketplace import create_app, times
 from marketplace.market import fees, purchases
 from marketplace.operator import watcher
-from marketplace.sandbox import accounts
+from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from tests.conftest import (
@@ -161,7 +162,7 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     body = assert_error(r, 503, "What the marketplace pays for purchases in an hour is spent")
     assert 45 <= int(r.headers["Retry-After"]) <= 75  # where the first is never submitted
     assert "try again in" in body["message"]
-    assert "No purchase of 0.0.1004 is signed" in caplog.text
+    assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
     market.age(80)
     assert market.buy(serial_no, "0.0.1004").status_code == 200
@@ -208,6 +209,24 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     altering(market.app)("/blocks", set_back)
     market.sync()
     assert market.fees() == (0, MOST)
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_a_fee_that_makes_no_sense_stays_reserved(market, count):
+    """It neither ends the watcher nor buying: it is asked about again."""
+    market = market()
+    market.submit(market.buy(market.list_one()))
+    market.age(80)
+
+    def overdo(document):
+        if document["transactions"][0]["transaction_id"].startswith(MARKET):
+            document["transactions"][0]["charged_tx_fee"] = 2**63 - 1
+            document["transactions"] *= count
+
+    altering(market.app)("/transactions/", overdo)
+    market.sync()
+    assert market.fees() == (0, MOST)
+    assert market.buy(market.list_one()).status_code == 200
 
 
 def test_what_failed_is_charged_too(market):
@@ -339,8 +358,15 @@ def sells_elsewhere_first(market, r, buyer):
     market.submit(r, buyer)
 
 
+def ends_its_association_first(market, r, buyer):
+    with market.ledger.sandbox.app_context(), write() as db:
+        ledger_queries.delete_association(db, buyer, TOKEN)
+    market.submit(r, buyer)
+
+
 WAYS = [
     never_signs,
+    ends_its_association_first,
     pays,
     has_spent_it,
     submits_twice,
@@ -361,6 +387,9 @@ def test_whoever_drains_it_on_purpose_finds_the_bound(market, seed):
         if aged > 3400:
             break
         serial_no, buyer = luck.choice(serial_nos), f"0.0.{1100 + step}"
+        if luck.random() < 0.5:
+            with market.ledger.sandbox.app_context(), write() as db:
+                accounts.associate(db, buyer, TOKEN, times.now())
         r = market.buy(serial_no, buyer)
         if r.status_code == 200:
             signed += 1

@@ -7,6 +7,7 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from marketplace import create_app
+from marketplace.errors import StartRefused
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
@@ -177,6 +178,12 @@ def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
     assert "it took longer than 0.3 s" in caplog.text
     assert count_reserved(app) == 0
     over.set()
+
+
+@pytest.mark.parametrize("sign", [0, "key", b"", (b"", b"")])
+def test_what_can_not_be_called_is_refused_at_the_start(tmp_path, sign):
+    with pytest.raises(StartRefused, match="is not callable"):
+        create_app(sign=sign, **settings(tmp_path))
 
 
 def test_where_all_hang_it_is_said_at_once(app, monkeypatch):

@@ -4,8 +4,13 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.ids import TransactionId
-from marketplace.market.memos import listing_memo
-from marketplace.market.transactions import build_listing
+from marketplace.market.memos import (
+    is_withdrawal_memo,
+    listing_memo,
+    purchase_memo,
+    withdrawal_memo,
+)
+from marketplace.market.transactions import build_listing, build_purchase
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -50,6 +55,32 @@ def test_its_bytes_mean_what_the_python_sdk_means():
     assert len(body_bytes) - body.ByteSize() == 5 * 4 + 2
 
 
+def test_a_purchase_adds_up_at_every_edge():
+    envelope = {"transaction_id": TransactionId("0.0.9001", 1_790_000_000, 5), "memo": "hi"}
+    envelope |= {"max_fee_tinybars": 5, "valid_seconds": 60, "node_account_id": "0.0.3"}
+    for price in (1, 3, 250, 50_000_000_000):
+        for basis_points in (0, 1, 33, 250, 5000):
+            body = TransactionBody.FromString(
+                build_purchase(
+                    token="0.0.5005",
+                    serial_no=7,
+                    seller="0.0.1001",
+                    buyer="0.0.1002",
+                    price=price,
+                    fee_basis_points=basis_points,
+                    **envelope,
+                )
+            )
+            amounts = {
+                amount.accountID.accountNum: amount.amount
+                for amount in body.cryptoTransfer.transfers.accountAmounts
+            }
+            part = price * 10**8 * basis_points // 10_000
+            expected = {1001: price * 10**8 - part, 1002: -price * 10**8, 9001: part}
+            assert amounts == {account: n for account, n in expected.items() if n}
+            assert sum(amounts.values()) == 0
+
+
 def test_it_builds_one_transaction_per_node():
     first, second = bodies(build(node_account_ids=("0.0.3", "0.0.4")))
     assert TransactionBody.FromString(first).nodeAccountID.accountNum == 3
@@ -68,6 +99,29 @@ def test_a_memo_fits_and_keeps_the_price(name):
     assert len(memo.encode()) <= 100
     assert memo.startswith("Listing NFT with 0.0.49139498 and Serial Number 123456")
     assert " for 50000000000 HBAR on " in memo
+
+
+@pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40])
+@pytest.mark.parametrize("token", ["0.0.5005", "0.0.9223372036854775807"])
+def test_other_memos_fit_too(name, token):
+    for memo in (
+        withdrawal_memo(token, 2**63 - 1, name),
+        purchase_memo(token, 2**63 - 1, 50_000_000_000, name),
+    ):
+        assert len(memo.encode()) <= 100
+        assert str(2**63 - 1) in memo
+    assert " for 50000000000 HBAR" in memo
+
+
+def test_a_withdrawals_memo_is_known_by_any_name():
+    for name in ("Market", "", "M" * 200):
+        memo = withdrawal_memo("0.0.5005", 7, name).encode()
+        assert is_withdrawal_memo(memo, "0.0.5005", 7)
+        assert not is_withdrawal_memo(memo, "0.0.5005", 8)
+        assert not is_withdrawal_memo(memo, "0.0.500", 7)
+    assert not is_withdrawal_memo(
+        b"Delisting NFT with 0.0.5005 and Serial Number 77", "0.0.5005", 7
+    )
 
 
 def test_a_memo_without_room_for_a_name_has_none():

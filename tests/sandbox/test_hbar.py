@@ -2,7 +2,8 @@
 
 import pytest
 
-from marketplace.sandbox import queries
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import queries
 from marketplace.store.database import write
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
@@ -234,6 +235,14 @@ def test_of_two_buyers_one_pays(submit, balance, get, minted):
     assert get(f"/tokens/{TOKEN}/nfts/7")["account_id"] == BOB
     assert (balance(BOB), balance(CHARLIE)) == (FIRST - 250 * HBAR, FIRST)
     assert balance(ALICE) == FIRST - HBAR // 2 + 250 * HBAR
+
+
+def test_who_signs_a_purchase_first_does_not_become_its_payer(submit, get, minted):
+    submit(approval(ALICE), ALICE)
+    assert submit(purchase(BOB), BOB, "0.0.9001").result == "SUCCESS"
+    for account_id in (BOB, "0.0.9001"):
+        own = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+        assert get(f"/accounts/{account_id}")["key"]["key"] == own
 
 
 def test_a_purchase_is_shown_whole(submit, row, minted):

@@ -19,7 +19,7 @@ from tests.network import PATIENCE_SECONDS, reserved_port
 from tests.sandbox import hapi
 from tests.sandbox.hapi import APPROVE, RECEIPTS
 from tests.sandbox.test_sandbox_ledger import approval, signed
-from tests.serving import serve
+from tests.serving import run_flask, serve
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -263,6 +263,14 @@ def test_the_port_that_is_set_is_taken(tmp_path):
     with reserved_port() as wanted, serve(tmp_path, *ONE_WORKER, GRPC_PORT=wanted) as service:
         assert port_of(service) == (wanted, "")
         ping(wanted)
+
+
+def test_a_command_says_where_it_should_be(tmp_path):
+    for setting, said in (("50299", "127.0.0.1:50299"), ("0", None), ("off", None)):
+        ended = run_flask(tmp_path, "sandbox", "hello", GRPC_PORT=setting)
+        found = re.search(r"127\.0\.0\.1:50\d+", ended.output)
+        assert (found and found[0]) == said
+        assert "Access token" in ended.output
 
 
 def test_only_this_machine_reaches_it(service):

@@ -1,6 +1,6 @@
 """The programs of examples/sdk, each with its Hedera SDK as it is, beside the service as it is served.
 
-The browser's is in tests/demo/browser/test_sdk.py. Needs node and the packages of examples/sdk/javascript, and
+The browser's is in tests/demo/browser/test_sdk.py. Needs node, the packages of examples/sdk/javascript, and
 a JDK with the SDK's jar: make sdks installs them.
 """
 
@@ -11,8 +11,26 @@ import subprocess
 import sys
 
 import pytest
+from hiero_sdk_python import (
+    AccountInfoQuery,
+    Client,
+    CryptoGetAccountBalanceQuery,
+    Hbar,
+    NftId,
+    PrivateKey,
+    ResponseCode,
+    TokenId,
+    TokenInfoQuery,
+    TokenMintTransaction,
+    TokenNftInfoQuery,
+    TransferTransaction,
+)
+from hiero_sdk_python.exceptions import PrecheckError
 
+from marketplace.sandbox import wallet
+from tests.conftest import ALICE, BOB
 from tests.sandbox.test_node import port_of
+from tests.sandbox.test_sandbox_ledger import account
 from tests.serving import ROOT, serve
 
 FOLDER = ROOT / "examples/sdk"
@@ -99,3 +117,46 @@ def test_python(run):
 @needs_java
 def test_java(run):
     assert_sold(run("java", "-cp", str(JAR), str(JAVA / "Sell.java")))
+
+
+@pytest.fixture
+def client(market):
+    """Alice's, of the Python SDK; her key is the demo wallet's."""
+    port, _ = port_of(market)
+    client = Client.for_network({f"127.0.0.1:{port}": account("0.0.3")})
+    client.set_operator(account(ALICE), wallet.private_key(ALICE))
+    yield client
+    client.close()
+
+
+def test_what_fails_at_consensus_is_in_the_receipt(client):
+    nft = NftId(TokenId.from_string("0.0.7101"), 7)
+    transfer = TransferTransaction().add_nft_transfer(nft, account(ALICE), account(BOB))
+    receipt = transfer.execute(client)
+    assert ResponseCode(receipt.status) is ResponseCode.SENDER_DOES_NOT_OWN_NFT_SERIAL_NO
+
+
+def test_what_a_node_refuses_is_a_precheck_error(client):
+    CryptoGetAccountBalanceQuery(account(ALICE)).execute(client)
+    AccountInfoQuery(account(ALICE)).execute(client)  # pays, so that she has a key
+    client.set_operator(account(ALICE), PrivateKey.generate_ed25519())
+    with pytest.raises(PrecheckError) as refused:
+        TransferTransaction().add_hbar_transfer(account(ALICE), Hbar(-1)).add_hbar_transfer(
+            account(BOB), Hbar(1)
+        ).execute(client)
+    assert refused.value.status == ResponseCode.INVALID_SIGNATURE
+
+
+def test_what_the_sdk_reads(client):
+    client.set_operator(account("0.0.1000"), wallet.private_key("0.0.1000"))  # the treasury
+    mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7102"))
+    receipt = mint.set_metadata([b"one", b"two"]).execute(client)
+    assert receipt.serial_numbers == [1, 2]
+    nft = TokenNftInfoQuery(NftId(TokenId.from_string("0.0.7102"), 2)).execute(client)
+    assert (nft.metadata, str(nft.account_id)) == (b"two", "0.0.1000")
+    token = TokenInfoQuery(TokenId.from_string("0.0.5001")).execute(client)
+    [royalty] = token.custom_fees
+    assert (token.name, royalty.numerator, royalty.denominator) == ("Tides", 5, 100)
+    info = AccountInfoQuery(account("0.0.1000")).execute(client)
+    expected = wallet.private_key("0.0.1000").public_key().to_bytes_raw()
+    assert info.key.to_bytes_raw() == expected

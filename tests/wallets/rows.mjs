@@ -255,7 +255,7 @@ export const facts = {
       type: kinds.find((kind) => transaction instanceof hashgraph[kind]),
       name: transaction.constructor.name,
       isOfAnotherSdk: kinds.some((kind) => transaction instanceof hiero[kind]),
-      says: whatItSays(transaction),
+      does: whatItDoes(transaction),
       memo: transaction.transactionMemo,
       payer: transaction.transactionId.accountId.toString(),
       maxFee: transaction.maxTransactionFee.toString(),
@@ -280,19 +280,20 @@ export const facts = {
 };
 
 /** Who may do what with which NFT, as an SDK reads it. */
-function whatItSays(transaction) {
-  if (transaction instanceof hashgraph.AccountAllowanceApproveTransaction) {
-    const [{ tokenId, serialNumbers, ownerAccountId, spenderAccountId, allSerials }, ...others] =
-      transaction.tokenNftApprovals;
-    return `${ownerAccountId} lets ${spenderAccountId} spend ${tokenId} #${serialNumbers} ${allSerials} ${others}`;
-  }
-  if (transaction instanceof hashgraph.AccountAllowanceDeleteTransaction) {
-    const [{ tokenId, serialNumbers, ownerAccountId }, ...others] = transaction.tokenNftAllowanceDeletions;
-    return `${ownerAccountId} lets nobody spend ${tokenId} #${serialNumbers} ${others}`;
-  }
-  const [[tokenId, [{ sender, recipient, serial, isApproved }, ...others]]] = [...transaction.nftTransfers];
-  const paid = [...transaction.hbarTransfers].map(([account, amount]) => `${account} ${amount}`);
-  return `${sender} gives ${recipient} ${tokenId} #${serial} ${isApproved} ${others} for ${paid}`;
+function whatItDoes(transaction) {
+  if (transaction instanceof hashgraph.AccountAllowanceApproveTransaction)
+    return transaction.tokenNftApprovals.map((approval) => {
+      const what = approval.allSerials ? "all" : `#${approval.serialNumbers}`;
+      return `${approval.ownerAccountId} lets ${approval.spenderAccountId} spend ${approval.tokenId} ${what}`;
+    }).join();
+  if (transaction instanceof hashgraph.AccountAllowanceDeleteTransaction)
+    return transaction.tokenNftAllowanceDeletions.map((deletion) =>
+      `${deletion.ownerAccountId} lets nobody spend ${deletion.tokenId} #${deletion.serialNumbers}`).join();
+  const moves = [...transaction.nftTransfers].flatMap(([token, transfers]) =>
+    transfers.map(({ sender, recipient, serial, isApproved }) =>
+      `${sender} gives ${recipient} ${token} #${serial}${isApproved ? " by approval" : ""}`));
+  const payments = [...transaction.hbarTransfers].map(([account, amount]) => `${account} ${amount}`);
+  return [...moves, ...payments].join(", ");
 }
 
 function countSignatures(bytes) {

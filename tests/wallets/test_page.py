@@ -15,10 +15,13 @@ from pathlib import Path
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.transaction.transaction import Transaction
 
 from marketplace import times
 from marketplace.demo import SNIPPETS
+from marketplace.sandbox.ledger.envelopes import read_list
 from tests.conftest import ALICE, BOB, TOKEN
 from tests.network import reserved_port
 from tests.serving import ROOT, serve
@@ -135,6 +138,9 @@ def check_what_is_in_the_bytes(facts):
         assert (payer == "the marketplace") == (shown["payer"] == "0.0.9001")
         assert shown["isFrozen"] and shown["isUnchanged"] and shown["isEncodedAlike"]
         assert shown["nodes"] == ["0.0.3"]
+        does = re.sub(r"0\.0\.31\d+", "OWNER", re.sub(r"0\.0\.32\d+", "BUYER", shown["does"]))
+        does = re.sub(r"#\d+", "#1", re.sub(r"\d+ ℏ", "250 ℏ", does))
+        assert said["What it does, as an SDK reads it"] == f"`{does}`"
         # Of a minified bundle, and of another copy of the SDK in it.
         assert len(shown["name"]) <= 2
         assert not shown["isOfAnotherSdk"]
@@ -251,6 +257,22 @@ def test_python_late(kind, signer):
 
 
 VALIDITY = [cells for cells in table("What is in the bytes") if cells[0] == "Valid for"]
+
+
+def test_what_dropped_the_marketplaces_signature_takes_nothing_from_it(client, nft, ledger):
+    """In the sandbox the first key that signs for an account becomes its key: not here that of the buyer."""
+    seller, buyer = (
+        Person(account_id, PrivateKey.generate_ed25519, client, ledger)
+        for account_id in (ALICE, BOB)
+    )
+    assert seller.submit(seller.sign(seller.prepare("list"))) == "SUCCESS"
+    [transaction] = read_list(buyer.prepare("buy"))
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    del signed.sigMap.sigPair[:]
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    dropped = TransactionList(transaction_list=[transaction]).SerializeToString()
+    assert buyer.submit(buyer.sign(dropped)) == "INVALID_SIGNATURE"
+    assert buyer.submit(buyer.sign(buyer.prepare("buy"))) == "SUCCESS"
 
 
 def test_each_row_about_the_python_sdk_is_run():

@@ -30,6 +30,7 @@ document.addEventListener("DOMContentLoaded", () => {
     theme: "none",
     featuredClients: CLIENTS,
     defaultHttpClient: { targetKey: "shell", clientKey: "curl" },
+    orderSchemaPropertiesBy: "preserve",
     persistAuth: false,
     // Nothing leaves for the servers of its makers.
     withDefaultFonts: false,

@@ -38,7 +38,7 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
         raise NotPrepared(account_id, token, serial_no, transaction_id)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: what the mirror node had not received by then, it does not show afterwards, either.
-    overdue = _find_overdue(prepared, deadline)
+    overdue = _find_overdue([*prepared, *([named] if named else [])], deadline)
     line = reconciler.refresh(token, serial_no, deadline)
 
     def report_of(kind: str) -> Report:

@@ -1,9 +1,9 @@
 """Whether a listing that was reported stands."""
 
 from marketplace import times
-from marketplace.errors import ListingEnded, TransactionAltered
+from marketplace.errors import TransactionAltered
 from marketplace.ledger.answers import Transaction
-from marketplace.market import reconciler, rule
+from marketplace.market import rule
 from marketplace.market.memos import read_listing_memo
 from marketplace.market.prepared import Kind
 from marketplace.market.reports.report import Report
@@ -31,21 +31,10 @@ class ListingReport(Report):
         if self.stands and is_listing and times.to_iso(signed.consensus_at) <= self.listed_at:
             return True  # by this one, or by one that came after it
         if is_listing and self.line.is_decided and self.shows(signed) and not self.stands:
-            raise self._ended()
+            raise self.ended()
         if is_listing and self.may_follow(signed):
             return False
         raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
 
     def require_possible(self) -> None:
-        is_sold = self.line.is_decided and self.nft["owner"] != self.account_id
-        if is_sold and self.transaction_id is None:
-            raise self._ended()
-
-    def _ended(self) -> ListingEnded:
-        if self.nft["ledger_at"] == reconciler.GONE:
-            reason = rule.GONE
-        elif self.nft["owner"] != self.account_id:
-            reason = f"it belongs to {self.nft['owner']} now"
-        else:
-            reason = self.line.verdict.reason
-        return ListingEnded(*self.keys, reason)
+        self.require_still_theirs()

@@ -14,8 +14,8 @@ class PurchaseReport(Report):
 
     def is_fulfilled(self) -> bool:
         """Tell whether the buyer has it; a purchase that is named is looked up, as it may be sold on."""
-        is_theirs = self.line.is_decided and self.nft["owner"] == self.account_id
-        return self.transaction_id is None and is_theirs and bool(self.prepared)
+        is_had = self.line.is_decided and self.is_theirs
+        return self.transaction_id is None and is_had and bool(self.prepared)
 
     def judge(self, signed: Transaction) -> bool:
         is_paid_here = signed.payer == current_app.config["ACCOUNT_ID"]

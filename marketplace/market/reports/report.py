@@ -4,10 +4,10 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from marketplace import times
-from marketplace.errors import NotPrepared, TransactionRefused
+from marketplace.errors import ListingEnded, NotPrepared, TransactionRefused
 from marketplace.ids import TransactionId
 from marketplace.ledger.answers import Transaction
-from marketplace.market import reconciler
+from marketplace.market import reconciler, rule
 from marketplace.market.prepared import Kind
 from marketplace.market.reconciler import InLine
 
@@ -49,9 +49,14 @@ class Report:
         return self.nft["last_listed_at"] or ""
 
     @property
+    def is_theirs(self) -> bool:
+        """Whether the NFT belongs to the account that reports."""
+        return self.nft["owner"] == self.account_id
+
+    @property
     def stands(self) -> bool:
         """Whether the NFT is for sale, by the account that reports."""
-        return bool(self.nft["is_for_sale"]) and self.nft["owner"] == self.account_id
+        return bool(self.nft["is_for_sale"]) and self.is_theirs
 
     @property
     def is_unnamed(self) -> bool:
@@ -79,6 +84,21 @@ class Report:
 
     def require_possible(self) -> None:
         """Raise a Conflict where what is awaited can not come about any more."""
+
+    def require_still_theirs(self) -> None:
+        """Raise ListingEnded where a report without an id is about what belongs to somebody else by now."""
+        if self.transaction_id is None and self.line.is_decided and not self.is_theirs:
+            raise self.ended()
+
+    def ended(self) -> ListingEnded:
+        """Why the account that reports has it no more in the order book."""
+        if self.nft["ledger_at"] == reconciler.GONE:
+            reason = rule.GONE
+        elif not self.is_theirs:
+            reason = f"it belongs to {self.nft['owner']} now"
+        else:
+            reason = self.line.verdict.reason
+        return ListingEnded(*self.keys, reason)
 
     def shows(self, signed: Transaction) -> bool:
         """Tell whether what is stored of the NFT is as new as a transaction."""

@@ -13,7 +13,12 @@ class WithdrawalReport(Report):
     name = "CRYPTODELETEALLOWANCE"
 
     def is_fulfilled(self) -> bool:
-        """Tell whether that owner sells it no more, whatever took it off."""
+        """Tell whether its owner has it, and sells it no more, whatever took it off: but a sale did not."""
+        return self.is_off and self.is_theirs
+
+    @property
+    def is_off(self) -> bool:
+        """Whether that account sells it no more, be it its owner still or not."""
         return self.line.is_decided and not self.stands
 
     def judge(self, signed: Transaction) -> bool:
@@ -23,10 +28,13 @@ class WithdrawalReport(Report):
         if signed.result != "SUCCESS":
             raise self.refused(signed)
         if is_ours and signed.name == self.name:
-            if self.is_fulfilled():
+            if self.is_off:
                 return True
             if self.stands and times.to_iso(signed.consensus_at) < self.listed_at:
                 raise WithdrawalEnded(*self.keys, self.listed_at)
             if self.may_follow(signed):
                 return False
         raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
+
+    def require_possible(self) -> None:
+        self.require_still_theirs()

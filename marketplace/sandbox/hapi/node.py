@@ -57,17 +57,13 @@ class Node:
         return PORT.unpack(self._memory[:])[0]
 
     @property
-    def is_wanted(self) -> bool:
-        return self._wanted is not None
-
-    @property
-    def is_another(self) -> bool:
-        """Whether it listens on another port than it was told to, which was taken."""
-        return bool(self._wanted and self.port and self._wanted != self.port)
+    def has_begun(self) -> bool:
+        """Whether this process has begun it, or was forked from the one that did."""
+        return self._pid != 0
 
     def start(self, inherited: Iterable[socket.socket] = ()) -> None:
         """Begin it, and wait until it listens. It closes the sockets that it has inherited."""
-        if not self.is_wanted:
+        if self._wanted is None:
             return
         reading, writing = os.pipe()
         parent = os.getpid()

@@ -50,7 +50,8 @@ class GrpcWeb:
         path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
         is_ours = path.startswith(PREFIXES)
         if method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ:
-            if is_ours or path == "/":
+            asked = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "").lower()
+            if is_ours or (path == "/" and "x-grpc-web" in asked):
                 start_response("204 No Content", CORS + PREFLIGHT)
                 return []
         elif method == "POST" and (is_ours or (path == "/" and _content_type(environ))):

@@ -1,4 +1,4 @@
-// List an NFT with clients whose types were generated from the two documents: market and sandbox.
+// List, withdraw and buy an NFT with clients whose types were generated from the two documents: market and sandbox.
 import createClient from "openapi-fetch";
 import type { components, paths } from "./market";
 import type { paths as sandboxPaths } from "./sandbox";
@@ -23,19 +23,38 @@ const missing = await market.GET("/v1/nft/{tokenId}/{serialNo}", { params: { pat
 if (missing.error?.code !== 404) throw new Error("an NFT that was not added is there");
 
 await answered(market.POST("/v1/add", { body: nft }));
-const prepared = await answered(
-  market.POST("/v1/list/{wallet}", {
-    params: { path: { wallet: "extwallet" } },
-    body: { ...nft, listingPrice: 250 },
-  }),
-);
-const accountId = prepared.metadata.accountToSign;
-const signed = await answered(
-  sandbox.POST("/sign", { body: { accountId, transaction: prepared.byteArray } }),
-);
-const { transactionId } = await answered(sandbox.POST("/transactions", { body: signed }));
-const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...nft, transactionId } }));
-if (result !== "OK") throw new Error(result);
+type Prepared = components["schemas"]["PreparedTransaction"];
+const wallet = { params: { path: { wallet: "extwallet" } } } as const;
 
+/** Sign what was prepared, submit it, and report it. */
+async function complete(prepared: Prepared, keys: typeof nft) {
+  const accountId = prepared.metadata.accountToSign;
+  const signed = await answered(
+    sandbox.POST("/sign", { body: { accountId, transaction: prepared.byteArray } }),
+  );
+  const { transactionId } = await answered(sandbox.POST("/transactions", { body: signed }));
+  const { result } = await answered(market.POST("/v1/comingsoon", { body: { ...keys, transactionId } }));
+  if (result !== "OK") throw new Error(result);
+}
+
+const list = () => market.POST("/v1/list/{wallet}", { ...wallet, body: { ...nft, listingPrice: 250 } });
+await complete(await answered(list()), nft);
 const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
+
+const query = { sort: "-price", tokenId: nft.tokenId, minPrice: 250, maxPrice: 250 } as const;
+const sorted: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query } }));
+if (JSON.stringify(sorted) !== JSON.stringify(listed)) throw new Error("by price, another NFT is listed");
+
+const collection: components["schemas"]["CollectionRecord"] = await answered(
+  market.GET("/v1/collection/{tokenId}", { params: { path: { tokenId: nft.tokenId } } }),
+);
+if (collection.listed !== 1 || collection.floorPrice !== 250) throw new Error(JSON.stringify(collection));
+
+await complete(await answered(market.POST("/v1/delist/{wallet}", { ...wallet, body: nft })), nft);
+await complete(await answered(list()), nft);
+const buyer = { ...nft, accountId: "0.0.2003" };
+const asked = { ...wallet, body: { ...buyer, expectedPrice: 250 } };
+await complete(await answered(market.POST("/v1/buy/{wallet}", asked)), buyer);
+const bought = await answered(market.GET("/v1/nft/{tokenId}/{serialNo}", { params: { path } }));
+if (bought.owner.accountId !== buyer.accountId) throw new Error("it was not bought");
 console.log(JSON.stringify(listed[0]));

@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.demo.browser.conftest import PATIENCE_MS, needs_chromium
+from tests.demo.browser.conftest import PATIENCE_MS, in_both, needs_chromium
 from tests.network import serve
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
@@ -46,6 +46,7 @@ def run(browsers, browser, market):
         page.close()
 
 
+@in_both
 def test_it_lists_an_nft(run):
     answers = run("""
         const nft = { accountId: "0.0.2002", tokenId: "0.0.7107", serialNo: 1 };
@@ -63,6 +64,7 @@ def test_it_lists_an_nft(run):
     assert answers == [{"result": "OK"}, "SUCCESS", {"result": "OK"}, True]
 
 
+@in_both
 def test_it_reads_what_is_wrong_and_where_more_follows(run):
     answers = run("""
         const large = { transaction: "A".repeat(70000) };
@@ -86,6 +88,7 @@ def test_it_reads_what_is_wrong_and_where_more_follows(run):
     assert request_id
 
 
+@in_both
 def test_it_draws_on_the_artwork_that_it_shows(run):
     """An image that was loaded as such is then read by a script, from the browser's cache."""
     length = run("""

@@ -4,18 +4,21 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hiero_sdk_python.crypto.public_key import PublicKey
 
-from marketplace.sandbox import accounts
-from marketplace.sandbox.envelopes import Signed
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger.envelopes import Signed
 
 
 def require(db, signed: Signed, account_id: str, now: int) -> None:
     """Check that an account has signed. The first key that signs for an account becomes its key.
 
-    But the payer's own signature never speaks for another account whose key is not known yet. Refuses with
+    But the payer's own signature never speaks for another account whose key is not known yet; and where the
+    demo wallet has signed for an account, in whatever order, its key is the account's. Refuses with
     INVALID_SIGNATURE.
     """
     known, payers = accounts.key(db, account_id), accounts.key(db, signed.id.account_id)
-    for pair in signed.pairs:
+    demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
+    for pair in sorted(signed.pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
         key = bytes.fromhex(known[1]) if known else pair.pubKeyPrefix
         if not key.startswith(pair.pubKeyPrefix):
             continue
