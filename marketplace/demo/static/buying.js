@@ -1,14 +1,17 @@
 // Buying an NFT by the marketplace's own transaction: who signs, who pays whom, and what everybody has afterwards.
 
-import { api, marketplace } from "./addresses.js";
+import { marketplace } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
-import { get } from "./call.js";
 import { offerSigning } from "./signing.js";
+import { royaltyWords } from "./sale.js";
 import { Steps } from "./step.js";
 
-/** Make the steps work. nft() is the record as it is shown; refresh() reads it anew, and returns it. */
-export function offerPurchase({ nft, refresh }) {
+/**
+ * Make the steps work. nft() is the record as it is shown, royalties() those of its collection, where they are
+ * known; refresh() reads the record anew, and returns it.
+ */
+export function offerPurchase({ nft, royalties, refresh }) {
   const section = document.getElementById("buying");
   const steps = new Steps(section);
   const { prepare, settled } = steps;
@@ -23,6 +26,7 @@ export function offerPurchase({ nft, refresh }) {
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
     roles: () => sale.roles,
+    besides: () => [["Royalties", royalties() && taken(royalties())]],
     async refused(answer) {
       if (answer.status !== 409) return;
       const { listingPrice: seen } = nft();
@@ -31,9 +35,8 @@ export function offerPurchase({ nft, refresh }) {
         prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
       }
     },
-    async submitting({ tokenId }) {
-      const collection = await get(api("/collection/{tokenId}", { tokenId }));
-      for (const { accountId } of collection.data?.royalties ?? []) sale.roles[accountId] ??= "royalties";
+    async submitting() {
+      for (const { accountId } of royalties() ?? []) sale.roles[accountId] ??= "royalties";
       sale.before = await readBalances(Object.keys(sale.roles));
     },
     async submitted() {
@@ -49,6 +52,11 @@ export function offerPurchase({ nft, refresh }) {
 
   return () => prepare.root.classList.contains("locked") && prepare.open({ focus: false });
 }
+
+const taken = (royalties) =>
+  royalties.length
+    ? `${royalties.map(royaltyWords).join("; ")}: the network takes them from what the seller is paid`
+    : "None";
 
 export const showPrice = (price) => {
   document.getElementById("buy").textContent = `Buy for ${hbar(price)}`;

@@ -30,7 +30,7 @@ const shelf = new Shelf({
 async function show() {
   const answer = await get(api("/collection/{token}", { token }));
   if (answer.ok) describe(answer.data);
-  else if (answer.status !== 422) place("figures").replaceChildren(notice("wait", answer.message));
+  else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort }));
   showCall(answer);
   if (first.ok) place("strip").replaceChildren(...first.data.slice(0, 5).map((nft) => picture(nft, { eager: true })));

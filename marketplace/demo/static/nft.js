@@ -98,7 +98,7 @@ function showError(answer) {
   place("state").replaceChildren(notice("bad", answer.message), ...(answer.status === 404 ? [offer] : []));
 }
 
-const offer = { nft: () => shown, refresh: show };
+const offer = { nft: () => shown, royalties: () => collection?.data?.royalties, refresh: show };
 const courses = { "#buying": offerPurchase(offer), "#withdrawing": offerWithdrawal(offer) };
 offerMove(offer);
 

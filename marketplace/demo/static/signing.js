@@ -13,10 +13,10 @@ const bold = (text) => element("strong", {}, text);
  * Let the steps prepare a transaction, and follow it.
  *
  * order(fields) is the body for `path`, and `says` what the transaction does, in a sentence. `roles(body)` names
- * accounts. Hooks, each of which may be left out: prepared(answer data), refused(answer) when it could not be
+ * accounts, and `besides()` are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data), refused(answer) when it could not be
  * prepared, submitting(body) before the ledger gets it, submitted(body, receipt), reported(body).
  */
-export function offerSigning(steps, { path, order, says, roles = () => ({}), ...hooks }) {
+export function offerSigning(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
   const { prepare, look, sign, submit, report } = steps;
   const now = {}; // what the steps hand on: the body, the bytes, the signed bytes, the transaction's id
   const keys = ({ accountId, tokenId, serialNo }) => ({ accountId, tokenId, serialNo });
@@ -51,6 +51,7 @@ export function offerSigning(steps, { path, order, says, roles = () => ({}), ...
     now.shown = showTransaction(look.root.querySelector("[data-transaction]"), answer.data, {
       base64: now.byteArray,
       roles: roles(now.body),
+      besides: besides(),
       expired: () => look.outcome.replaceChildren(again()),
     });
     look.succeed(says);

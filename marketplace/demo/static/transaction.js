@@ -13,10 +13,10 @@ const TYPES = {
 const FOR_ALL = { true: "Approved", false: "Revoked", null: "Approval unchanged" };
 
 /**
- * Show what /sandbox/decode said, and the bytes themselves; roles are words by account id, and expired() is called
- * when it is too late. Returns { stop(words) }, which ends the countdown.
+ * Show what /sandbox/decode said, and the bytes themselves; roles are words by account id, `besides` are rows of
+ * what the bytes do not say, and expired() is called when it is too late. Returns { stop(words) }, which ends the countdown.
  */
-export function showTransaction(shown, decoded, { base64, roles = {}, expired }) {
+export function showTransaction(shown, decoded, { base64, roles = {}, besides = [], expired }) {
   const left = element("span", { class: "left", role: "timer" });
   const rows = [
     ["Type", TYPES[decoded.type] ?? decoded.type],
@@ -24,6 +24,7 @@ export function showTransaction(shown, decoded, { base64, roles = {}, expired })
     ...decoded.deletedApprovals.flatMap(deletedApproval),
     ...decoded.nftTransfers.flatMap((move) => nftTransfer(move, roles)),
     ...decoded.hbarTransfers.sort(byAmount).map((entry) => payment(entry, roles)),
+    ...besides,
     ["Memo", decoded.memo],
     ["Network fee", `At most ${tinybars(decoded.maxFeeTinybars)}, paid by ${named(decoded.payer, roles)}`],
     ["Valid until", decoded.validUntil && element("span", {}, time(decoded.validUntil), " ", left)],

@@ -75,6 +75,7 @@ def test_it_works(offer, size, scheme):
     assert inside["Is paid"] == f"{SELLER}, the seller: 200 HBAR"
     paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace"
     assert re.fullmatch(paid, inside["Network fee"])
+    assert inside["Royalties"].startswith(f"5 % to {ROYALTIES}: the network takes them")
     assert inside["Signatures"] == "1, by the marketplace"
     go_on_to_submit(page)
     press(steps(page), "Submit to the ledger")
