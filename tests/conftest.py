@@ -30,7 +30,8 @@ from marketplace import create_app, times
 from marketplace.ledger import decoder as decoding
 from marketplace.ledger.decoder import Decoder
 from marketplace.market import collections, nfts, reconciler, records
-from marketplace.sandbox import consensus, envelopes, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.store import access_tokens, uses
 from tests.engines import ENGINES, database_url, databases, running_on
 from tests.postgresql import new_database

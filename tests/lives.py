@@ -38,8 +38,9 @@ from marketplace.ledger.tokens import Token
 from marketplace.market import collections, listings
 from marketplace.market.memos import listing_memo
 from marketplace.operator import importer, watcher
-from marketplace.sandbox import consensus, create_sandbox, envelopes, wallet
-from marketplace.sandbox import queries as ledger_queries
+from marketplace.sandbox import create_sandbox, wallet
+from marketplace.sandbox.ledger import consensus, envelopes
+from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection

@@ -33,7 +33,7 @@ with the demo wallet or with your own, submit it, and let happen on the ledger w
 It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
 asks for it. The mirror node's own REST is below `/sandbox/api/v1`, as Hedera documents it.
 """
-SCHEMA = Schema(Path(__file__).parent, tables={"account", "nft", "nft_transaction"})
+SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
 
 
 def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]:

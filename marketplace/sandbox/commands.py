@@ -11,7 +11,8 @@ from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
 from marketplace.operator.watcher import complete
-from marketplace.sandbox import access, catalogue, consensus, wallet
+from marketplace.sandbox import access, catalogue, wallet
+from marketplace.sandbox.ledger import consensus
 from marketplace.store import queries
 from marketplace.store.database import read
 

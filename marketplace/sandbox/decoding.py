@@ -3,8 +3,8 @@
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
-from marketplace.sandbox.envelopes import open_transaction, read_list
-from marketplace.sandbox.history import NAMES
+from marketplace.sandbox.ledger.envelopes import open_transaction, read_list
+from marketplace.sandbox.ledger.history import NAMES
 
 LAST_SECOND = 10**11  # the year 5138: what is later is no date
 

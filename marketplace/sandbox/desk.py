@@ -3,7 +3,8 @@
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import ResultSchema
-from marketplace.sandbox import accounts, consensus, decoding, examples, wallet
+from marketplace.sandbox import decoding, examples, wallet
+from marketplace.sandbox.ledger import accounts, consensus
 from marketplace.sandbox.schemas import (
     ChangeAccountSchema,
     DecodedTransactionSchema,

@@ -13,7 +13,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
 from marketplace.market.shares import ALL
 from marketplace.operator import watcher
-from marketplace.sandbox import queries
+from marketplace.sandbox.ledger import queries
 from marketplace.store import queries as store
 from marketplace.store.database import read
 from marketplace.store.faults import explained

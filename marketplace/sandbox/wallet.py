@@ -7,7 +7,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
-from marketplace.sandbox.envelopes import open_transaction, read_list
+from marketplace.sandbox.ledger.envelopes import open_transaction, read_list
 
 
 def private_key(account_id: str) -> PrivateKey:

@@ -8,7 +8,8 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import create_app, times
-from marketplace.sandbox import accounts, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import read, write
 from tests.conftest import (
     ALICE,

@@ -9,8 +9,8 @@ import pytest
 from marketplace import create_app, times
 from marketplace.market import fees, purchases
 from marketplace.operator import watcher
-from marketplace.sandbox import accounts
-from marketplace.sandbox import queries as ledger_queries
+from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import queries
 from marketplace.store.database import read, write
 from tests.conftest import (

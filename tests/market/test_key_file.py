@@ -14,7 +14,7 @@ from marketplace import create_app
 from marketplace.errors import StartRefused
 from marketplace.market.key_file import FileKey, read_keys
 from marketplace.market.signer import verifies
-from marketplace.sandbox import accounts
+from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN, Ledger, authorized_client, settings
 

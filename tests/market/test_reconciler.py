@@ -17,7 +17,8 @@ from marketplace import create_app, times
 from marketplace.market import listings, nfts
 from marketplace.market.memos import listing_memo
 from marketplace.operator import watcher
-from marketplace.sandbox import consensus, create_sandbox
+from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.ledger import consensus
 from marketplace.store.database import write
 from marketplace.store.postgresql.connection import Connection
 from tests import lives

@@ -10,7 +10,8 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.operator import watcher
-from marketplace.sandbox import consensus, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import consensus
 from tests.audit import TINYBARS, find_sales
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client, settings
 

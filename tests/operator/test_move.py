@@ -52,7 +52,7 @@ def held(url):
     return {table: ask(url, f"SELECT count(*) FROM {table}")[0][0] for table in tables}
 
 
-NOTHING = {"nft": 0, "prepared_transaction": 0, "job": 0, "access_token": 0}
+NOTHING = {"nft": 0, "collection": 0, "prepared_transaction": 0, "job": 0, "access_token": 0}
 
 
 def start(url, tmp_path):
@@ -99,6 +99,10 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
         f"/v1/nft/{TOKEN}/7",
         "/v1/nft/0.0.7002/1",
         "/v1/nft/0.0.7002/2",
+        f"/v1/collection/{TOKEN}",
+        "/v1/collection/0.0.7002",
+        "/v1/orderbook?sort=price",
+        client.get("/v1/orderbook?sort=-price").headers["Link"].split(">")[0][1:],
     ]
     before = [client.get(path) for path in paths]
     app.extensions["database"].close()

@@ -17,7 +17,7 @@ from hiero_sdk_python.hbar import Hbar
 from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
 
 from marketplace.ids import TransactionId
-from marketplace.sandbox.envelopes import open_transaction, read_list
+from marketplace.sandbox.ledger.envelopes import open_transaction, read_list
 from tests.sandbox.test_sandbox_ledger import account, signed
 
 COST, PAID = ResponseType.COST_ANSWER, ResponseType.ANSWER_ONLY

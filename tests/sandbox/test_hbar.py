@@ -2,7 +2,8 @@
 
 import pytest
 
-from marketplace.sandbox import queries, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import queries
 from marketplace.store.database import write
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN

@@ -3,8 +3,8 @@
 import pytest
 
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.custom_fees import assess
-from marketplace.sandbox.execution import AssessedFee, NftTransfer
+from marketplace.sandbox.ledger.custom_fees import assess
+from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer
 from tests import lives
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox.bodies import HBAR, transfer

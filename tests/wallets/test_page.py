@@ -21,7 +21,7 @@ from hiero_sdk_python.transaction.transaction import Transaction
 
 from marketplace import times
 from marketplace.demo import SNIPPETS
-from marketplace.sandbox.envelopes import read_list
+from marketplace.sandbox.ledger.envelopes import read_list
 from tests.conftest import ALICE, BOB, TOKEN
 from tests.network import reserved_port
 from tests.serving import ROOT, serve

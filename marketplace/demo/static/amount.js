@@ -6,3 +6,6 @@ const TINYBARS = 100_000_000;
 export const hbar = (amount) => `${format.format(amount)} HBAR`;
 
 export const tinybars = (amount) => hbar(Number(amount) / TINYBARS);
+
+/** The number alone, where the unit stands elsewhere. */
+export const bareTinybars = (amount) => format.format(Number(amount) / TINYBARS);

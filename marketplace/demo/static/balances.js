@@ -1,7 +1,7 @@
 // What accounts have on the ledger, before something happened and after.
 
 import { sandbox } from "./addresses.js";
-import { tinybars } from "./amount.js";
+import { bareTinybars } from "./amount.js";
 import { get } from "./call.js";
 import { element } from "./element.js";
 import { account } from "./sale.js";
@@ -13,9 +13,9 @@ export async function readBalances(ids) {
   return { calls, tinybars: Object.fromEntries(ids.map((id, i) => [id, amounts[i]])) };
 }
 
-/** The table of it: roles are words by account id. */
+/** The table of it, in HBAR: roles are words by account id. */
 export function balanceTable(before, after, roles) {
-  const head = ["Account", "Before", "After", "Difference"].map((name) => element("th", { scope: "col" }, name));
+  const head = ["Account", "Before", "After", "Change"].map((name) => element("th", { scope: "col" }, name));
   const rows = Object.keys(after).map((id) =>
     element(
       "tr",
@@ -31,12 +31,12 @@ export function balanceTable(before, after, roles) {
   return table;
 }
 
-const shown = (amount) => (amount === null ? "Not known" : tinybars(amount));
+const shown = (amount) => (amount === null ? "Not known" : bareTinybars(amount));
 
 function difference(before, after) {
   if (before === null || after === null) return "";
   const amount = BigInt(after) - BigInt(before);
-  return `${amount > 0n ? "+" : ""}${tinybars(amount)}`;
+  return `${amount > 0n ? "+" : ""}${bareTinybars(amount)}`;
 }
 
 function kind(before, after) {

@@ -18,7 +18,7 @@ export function offerPurchase({ nft, refresh }) {
     path: "/buy/{wallet}",
     order({ buyer }) {
       const { token: tokenId, serialNo, listingPrice, owner } = nft();
-      sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the owner", [buyer]: "the buyer" };
+      sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [buyer]: "the buyer" };
       return { accountId: buyer, tokenId, serialNo, expectedPrice: listingPrice };
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",

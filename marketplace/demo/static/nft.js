@@ -73,7 +73,7 @@ function state(nft) {
 function traits(nft) {
   const list = attributes(nft);
   if (!list.length) return [element("p", { class: "hint" }, "It has no attributes.")];
-  const boxes = list.map(({ trait_type: name, value }) => [name, value]);
+  const boxes = list.map(({ trait_type: name, value }) => [words(name), words(value)]);
   return [element("h2", { class: "small" }, "Attributes"), element("dl", { class: "traits" }, fields(boxes))];
 }
 

@@ -32,7 +32,7 @@ export function shares(price, royalties, seller) {
   const left = due.reduce((rest, { gets }) => rest - gets, paid - fee);
   return [
     { who: null, role: "Buyer", gets: -paid },
-    { who: seller, role: "Owner", gets: left },
+    { who: seller, role: "Seller", gets: left },
     ...due,
     { who: marketplace, role: "Marketplace", gets: fee },
   ];
@@ -57,6 +57,6 @@ function saleTable(price, royalties, seller) {
   );
   return [
     element("table", { class: "shares" }, element("tbody", {}, rows)),
-    element("p", { class: "hint" }, "The network's own fee is paid by the marketplace, not by buyer or owner."),
+    element("p", { class: "hint" }, "The network's own fee is paid by the marketplace, not by buyer or seller."),
   ];
 }

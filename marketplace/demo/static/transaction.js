@@ -23,7 +23,7 @@ export function showTransaction(shown, decoded, { base64, roles = {}, expired })
     ...decoded.approvals.flatMap(approval),
     ...decoded.deletedApprovals.flatMap(deletedApproval),
     ...decoded.nftTransfers.flatMap((move) => nftTransfer(move, roles)),
-    ...decoded.hbarTransfers.map((entry) => payment(entry, roles)),
+    ...decoded.hbarTransfers.sort(byAmount).map((entry) => payment(entry, roles)),
     ["Memo", decoded.memo],
     ["Network fee", `At most ${tinybars(decoded.maxFeeTinybars)}, paid by ${named(decoded.payer, roles)}`],
     ["Valid until", decoded.validUntil && element("span", {}, time(decoded.validUntil), " ", left)],
@@ -70,6 +70,9 @@ function nftTransfer(move, roles) {
     ["By approval", move.isApproval ? "Yes: its owner lets the marketplace move it" : "No"],
   ];
 }
+
+/** Who pays stands first. */
+const byAmount = (one, other) => Number(one.amount) - Number(other.amount);
 
 function payment({ accountId, amount }, roles) {
   const isPaid = Number(amount) < 0;

@@ -12,10 +12,11 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, RoyaltyFee
 
 from marketplace import times
-from marketplace.sandbox import accounts, catalogue, queries
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.execution import entity
+from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.messages import account, key, timestamp, token
+from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import entity
 from marketplace.store.database import read
 
 LIFE_SECONDS = 7_776_000  # ninety days, until an account or a token is renewed

@@ -14,9 +14,9 @@ from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, Excha
 from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
 
 from marketplace import __version__, times
-from marketplace.sandbox import fees
-from marketplace.sandbox.accounts import Refused
 from marketplace.sandbox.hapi.messages import account
+from marketplace.sandbox.ledger import fees
+from marketplace.sandbox.ledger.accounts import Refused
 
 NODE = "0.0.3"  # what it calls itself; it takes what was signed for any other, too
 ADDRESS = (127, 0, 0, 1)

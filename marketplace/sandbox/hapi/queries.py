@@ -13,12 +13,12 @@ from hiero_sdk_python.hapi.services.query_header_pb2 import QueryHeader, Respons
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_pb2 import Response
 
-from marketplace.sandbox import consensus
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.envelopes import Unreadable, open_transaction
-from marketplace.sandbox.fees import TINYBARS_PER_DOLLAR
 from marketplace.sandbox.hapi import entities, network, receipts
 from marketplace.sandbox.hapi.codes import code, of_faults
+from marketplace.sandbox.ledger import consensus
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction
+from marketplace.sandbox.ledger.fees import TINYBARS_PER_DOLLAR
 
 # $0.0001, and what a version costs: https://docs.hedera.com/networks/fees
 FEE = TINYBARS_PER_DOLLAR // 10_000

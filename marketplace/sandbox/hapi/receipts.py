@@ -10,12 +10,12 @@ from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionRe
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from marketplace import times
-from marketplace.sandbox import queries
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.envelopes import read_transaction_id
 from marketplace.sandbox.hapi.codes import code
 from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.hapi.network import exchange_rate
+from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import read_transaction_id
 from marketplace.store.database import read
 
 KEPT_SECONDS = 180  # past consensus; then a node knows nothing of a transaction any more

@@ -2,9 +2,9 @@
 
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
-from marketplace.sandbox import consensus, fees
-from marketplace.sandbox.envelopes import Unreadable, open_transaction, read_list
 from marketplace.sandbox.hapi.codes import code, of_faults
+from marketplace.sandbox.ledger import consensus, fees
+from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
 
 def answer(content: bytes, now: int) -> list[bytes]:

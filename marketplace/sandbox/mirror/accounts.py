@@ -6,8 +6,9 @@ from urllib.parse import urlencode
 from flask import Blueprint, request
 
 from marketplace import times
-from marketplace.sandbox import accounts, catalogue, queries
-from marketplace.sandbox.history import by_number
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger.history import by_number
 from marketplace.sandbox.mirror import parameters
 from marketplace.store.database import read
 

@@ -3,7 +3,7 @@
 from flask import Blueprint
 
 from marketplace import times
-from marketplace.sandbox import fees
+from marketplace.sandbox.ledger import fees
 from marketplace.sandbox.mirror import parameters
 
 RATE_SECONDS = 3600

@@ -8,8 +8,9 @@ from flask import Blueprint, request
 
 from marketplace import times
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox import catalogue, queries
-from marketplace.sandbox.consensus import mint
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger.consensus import mint
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import CURSORS, BadRequest
 from marketplace.store.database import read

@@ -6,7 +6,7 @@ from flask import request
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, is_entity_id
-from marketplace.sandbox import queries
+from marketplace.sandbox.ledger import queries
 from marketplace.store.database import read
 
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100

@@ -3,7 +3,8 @@
 from flask import Blueprint
 
 from marketplace import times
-from marketplace.sandbox import catalogue, queries
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.accounts import shown_key
 from marketplace.store.database import read

@@ -3,7 +3,7 @@
 from flask import Blueprint, Response
 
 from marketplace.ids import TransactionId
-from marketplace.sandbox import queries
+from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.mirror.parameters import BadRequest, Missing
 from marketplace.store.database import read
 

@@ -95,8 +95,8 @@ def test_a_strangers_name_keeps_to_its_place(visit, market, kind):
         expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
         assert heading.bounding_box()["height"] <= 160
         visitor.look(f"collection-{kind}")
-        visitor.page.goto(visitor.page.url.partition("/demo")[0])
-        expect(visitor.page.locator(".chip").nth(4)).to_be_visible()
+        visitor.page.goto(f"{visitor.url}/?collection=0.0.5004")
+        expect(visitor.page.locator(".about")).to_be_visible()
         for chip in visitor.page.locator(".chip").all():
             assert chip.bounding_box()["width"] <= 340
         visitor.look(f"chips-{kind}", full=False)

@@ -3,8 +3,9 @@
 from flask import current_app
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox import queries, wallet
+from marketplace.sandbox import wallet
 from marketplace.sandbox.catalogue import TINYBARS
+from marketplace.sandbox.ledger import queries
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.sandbox import (
+from marketplace.sandbox.ledger import (
     accounts,
     allowances,
     fees,
@@ -22,9 +22,9 @@ from marketplace.sandbox import (
     tokens,
     transfers,
 )
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.envelopes import Signed, open_transaction, read_list, write_id
-from marketplace.sandbox.execution import Effects, Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Signed, open_transaction, read_list, write_id
+from marketplace.sandbox.ledger.execution import Effects, Execution, NftTransfer, entity
 from marketplace.store.database import write
 
 MAX_TRANSACTION_BYTES = 6144

@@ -6,9 +6,9 @@ TransferExecutor of https://github.com/hiero-ledger/hiero-consensus-node.
 
 from collections import Counter
 
-from marketplace.sandbox import accounts, allowances, custom_fees, fees, history, queries
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger import accounts, allowances, custom_fees, fees, history, queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 
 MAX_HBAR_TRANSFERS = 10
 MAX_NFT_TRANSFERS = 10

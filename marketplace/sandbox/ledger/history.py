@@ -7,9 +7,9 @@ from collections.abc import Mapping
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.sandbox import accounts, queries
-from marketplace.sandbox.envelopes import write_id
-from marketplace.sandbox.execution import AssessedFee, Execution, NftTransfer
+from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger.envelopes import write_id
+from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTransfer
 
 NAMES = {
     "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",

@@ -8,8 +8,9 @@ https://github.com/hashgraph/hedera-services, CustomRoyaltyFeeAssessor.
 
 from collections.abc import Iterable, Mapping
 
-from marketplace.sandbox import catalogue, queries
-from marketplace.sandbox.execution import AssessedFee, NftTransfer
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer
 
 
 def assess(moved: Iterable[NftTransfer], paid: Mapping[str, int]) -> list[AssessedFee]:

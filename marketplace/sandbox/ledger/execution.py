@@ -7,9 +7,9 @@ from typing import NamedTuple
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox import accounts, signatures
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.envelopes import Signed, number_of, write_id
+from marketplace.sandbox.ledger import accounts, signatures
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
 
 
 class AssessedFee(NamedTuple):

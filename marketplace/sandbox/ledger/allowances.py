@@ -1,8 +1,8 @@
 """Who lets whom spend his NFTs: approvals, of serials and for all, and their deletion."""
 
-from marketplace.sandbox import history, queries
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.execution import Execution, entity
+from marketplace.sandbox.ledger import history, queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import Execution, entity
 
 MAX_APPROVALS = 20
 

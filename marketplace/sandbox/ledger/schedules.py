@@ -3,9 +3,9 @@
 Only approvals, and no schedule stays open: the network would wait for signatures.
 """
 
-from marketplace.sandbox import allowances, fees
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.execution import Execution
+from marketplace.sandbox.ledger import allowances, fees
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import Execution
 
 
 def create(execution: Execution, schedule) -> None:

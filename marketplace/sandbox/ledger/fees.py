@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import TINYBARS
-from marketplace.sandbox.envelopes import Signed, write_id
+from marketplace.sandbox.ledger.envelopes import Signed, write_id
 
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR

@@ -4,8 +4,9 @@ from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from hiero_sdk_python.crypto.public_key import PublicKey
 
-from marketplace.sandbox import accounts, wallet
-from marketplace.sandbox.envelopes import Signed
+from marketplace.sandbox import wallet
+from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger.envelopes import Signed
 
 
 def require(db, signed: Signed, account_id: str, now: int) -> None:

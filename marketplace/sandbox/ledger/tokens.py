@@ -6,9 +6,9 @@ All tokens are of one treasury, queries.TREASURY, and its key is the supply key 
 import base64
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox import accounts, history, queries
-from marketplace.sandbox.accounts import Refused
-from marketplace.sandbox.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger import accounts, history, queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 
 MAX_MINTED = 10  # in one transaction
 METADATA_BYTES = 100
