@@ -24,9 +24,11 @@ from marketplace.market.prepared import MIRROR_LAG
 from marketplace.store import queries
 from marketplace.store.database import read, write
 
-# Purchases that are signed, may still be submitted, and of which nothing is known yet.
-OPEN_FOR_EACH_NFT = 3
-OPEN_FOR_EACH_BUYER = 5
+# Purchases that are signed, may still be submitted, and of which nothing is known yet. The last one of an
+# NFT or a buyer is never of a caller who has one of them: nobody keeps all others from buying it, as it
+# costs nothing to ask in anybody's name, and to sign nothing.
+OPEN_FOR_EACH_NFT = 4
+OPEN_FOR_EACH_BUYER = 6
 OPEN_FOR_EACH_CALLER = 10
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 HOUR = 3600 * times.SECOND
@@ -47,12 +49,12 @@ def require_few_open(db: Any, token: str, serial_no: int, buyer: str, caller: st
     """Raise TooManyPurchases where as many are open for the NFT, the buyer or the caller as may be."""
     now = times.now()
     present = times.to_iso(now)
-    of_nft = queries.get_open_purchases_of_nft(db, token, serial_no, present)
-    of_buyer = queries.get_open_purchases_of_buyer(db, buyer, present)
+    of_nft = queries.get_open_purchases_of_nft(db, token, serial_no, caller, present)
+    of_buyer = queries.get_open_purchases_of_buyer(db, buyer, caller, present)
     of_caller = queries.get_open_purchases_of_caller(db, caller, present)
     for whose, found, most in (
-        (f"{token} #{serial_no}", of_nft, OPEN_FOR_EACH_NFT),
-        (buyer, of_buyer, OPEN_FOR_EACH_BUYER),
+        (f"{token} #{serial_no}", of_nft, OPEN_FOR_EACH_NFT - bool(of_nft["of_caller"])),
+        (buyer, of_buyer, OPEN_FOR_EACH_BUYER - bool(of_buyer["of_caller"])),
         ("This access token", of_caller, OPEN_FOR_EACH_CALLER),
     ):
         if found["n"] >= most:

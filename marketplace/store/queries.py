@@ -319,21 +319,26 @@ def lock_purchases(db):
     mark_property(db, "purchases", b"one at a time")
 
 
-def get_open_purchases_of_nft(db, token, serial_no, now):
-    # How many are signed and may still be submitted, and when the first of them expires.
+def get_open_purchases_of_nft(db, token, serial_no, caller, now):
+    # How many are signed and may still be submitted, when the first of them expires, how many are a caller's.
     sql = """
-        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
+        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end,
+            COUNT(CASE WHEN caller = :caller THEN 1 END) AS of_caller
+        FROM prepared_transaction
         WHERE is_settled = 0 AND expires_at > :now AND token = :token AND serial_no = :serial_no
     """
-    return db.execute(sql, {"token": token, "serial_no": serial_no, "now": now}).fetchone()
+    parameters = {"token": token, "serial_no": serial_no, "caller": caller, "now": now}
+    return db.execute(sql, parameters).fetchone()
 
 
-def get_open_purchases_of_buyer(db, account_id, now):
+def get_open_purchases_of_buyer(db, account_id, caller, now):
     sql = """
-        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
+        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end,
+            COUNT(CASE WHEN caller = :caller THEN 1 END) AS of_caller
+        FROM prepared_transaction
         WHERE is_settled = 0 AND expires_at > :now AND account_id = :account_id
     """
-    return db.execute(sql, {"account_id": account_id, "now": now}).fetchone()
+    return db.execute(sql, {"account_id": account_id, "caller": caller, "now": now}).fetchone()
 
 
 def get_open_purchases_of_caller(db, caller, now):

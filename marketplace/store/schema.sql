@@ -119,7 +119,7 @@ CREATE INDEX prepared_transaction_by_nft
 CREATE INDEX prepared_transaction_by_account
     ON prepared_transaction (account_id, expires_at) WHERE is_settled IS NULL;
 
--- Serves queries.sum_fees, list_fees and delete_expired_purchases.
+-- Serves queries.get_fees, list_fees and delete_expired_purchases.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 

@@ -107,7 +107,7 @@ def market(tmp_path, decoder):
 def test_few_are_open_for_each_nft(market):
     market = market()
     serial_no = market.list_one()
-    for number in range(fees.OPEN_FOR_EACH_NFT):
+    for number in range(fees.OPEN_FOR_EACH_NFT - 1):
         assert market.buy(serial_no, f"0.0.{1100 + number}").status_code == 200
     r = market.buy(serial_no, "0.0.1200")
     assert_error(r, 429, f"{TOKEN} #{serial_no} has 3 purchases that may still be submitted")
@@ -118,11 +118,32 @@ def test_few_are_open_for_each_nft(market):
 
 def test_few_are_open_for_each_buyer(market):
     market = market()
-    for _ in range(fees.OPEN_FOR_EACH_BUYER):
+    for _ in range(fees.OPEN_FOR_EACH_BUYER - 1):
         assert market.buy(market.list_one()).status_code == 200
     serial_no = market.list_one()
     assert_error(market.buy(serial_no), 429, f"{BOB} has 5 purchases")
     assert market.buy(serial_no, CHARLIE).status_code == 200
+
+
+def test_nobody_keeps_others_from_an_nft(market):
+    """Whoever asks in strangers' names and signs nothing leaves a place for the next access token."""
+    market = market()
+    serial_no, other = market.list_one(), authorized_client(market.app, "write")
+    for number in range(9):
+        market.buy(serial_no, f"0.0.{1100 + number}")
+    assert market.buy(serial_no, BOB, other).status_code == 200
+    third = authorized_client(market.app, "write")
+    assert_error(market.buy(serial_no, CHARLIE, third), 429, f"{TOKEN} #{serial_no} has 4")
+
+
+def test_nobody_keeps_a_buyer_from_buying(market):
+    market = market()
+    for _ in range(9):
+        market.buy(market.list_one(), BOB)
+    other = authorized_client(market.app, "write")
+    serial_no = market.list_one()
+    assert market.buy(serial_no, BOB, other).status_code == 200
+    assert_error(market.buy(serial_no, BOB, other), 429, f"{BOB} has 6")
 
 
 def test_few_are_open_for_each_access_token(market, monkeypatch):
@@ -147,7 +168,8 @@ def test_one_that_was_reported_is_open_no_more(market):
     assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
     with market.app.app_context():
         now = times.to_iso(times.now())
-        assert queries.get_open_purchases_of_nft(read(), TOKEN, serial_no, now)["n"] == 2
+        found = queries.get_open_purchases_of_nft(read(), TOKEN, serial_no, "", now)
+        assert (found["n"], found["of_caller"]) == (2, 0)
 
 
 # The budget
@@ -314,9 +336,9 @@ def test_those_who_ask_at_once_for_one_nft_are_few(market):
 
     with ThreadPoolExecutor(8) as pool:
         found = [*pool.map(ask, range(8))]
-    assert sorted(found) == [200] * 3 + [429] * 5
+    assert sorted(found) == [200] * 4 + [429] * 4
     ids = [row["transaction_id"] for row in market.rows()]
-    assert len(set(ids)) == 3
+    assert len(set(ids)) == 4
 
 
 # All together
