@@ -167,11 +167,9 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
             f"it returned a key of {len(public_key)} bytes, not 32 or 33, and a signature of"
             f" {len(signature)}, not 64"
         )
-    if len(public_key) == ECDSA_BYTES:
-        signature = _lower(signature)
     if not verifies(public_key, signature, body):
         raise SignerFailed("its signature is not one of the transaction by the key it names")
-    return public_key, signature
+    return public_key, _lower(signature) if len(public_key) == ECDSA_BYTES else signature
 
 
 def _lower(signature: bytes) -> bytes:

@@ -113,6 +113,10 @@ NONSENSE = {
         lambda body: (DEMO.public_key().to_bytes_raw(), OTHER.sign(body)),
         "not one of the transaction",
     ),
+    "numbers beyond the curve's order": (
+        lambda body: (ECDSA.public_key().to_bytes_raw(), b"\xff" * 64),
+        "not one of the",
+    ),
     "no point of the curve": (lambda body: (b"\x02" + b"\xff" * 32, bytes(64)), "not one of the"),
 }
 
@@ -215,7 +219,7 @@ def test_where_all_hang_it_is_said_at_once(app, monkeypatch):
     assert len(calls) == signing.SIGNATURES_AT_ONCE + 1
 
 
-def test_an_ecdsa_signature_has_the_lower_s(app):
+def test_an_ecdsa_signature_has_the_lower_s(app, alter):
     """Both are signatures of the same body; libraries for secp256k1 may take only one of them."""
 
     def sign(body):
@@ -223,6 +227,8 @@ def test_an_ecdsa_signature_has_the_lower_s(app):
         s = int.from_bytes(signature[32:])
         return public_key, signature[:32] + max(s, SECP256K1_ORDER - s).to_bytes(32)
 
+    key = {"_type": "ECDSA_SECP256K1", "key": ECDSA.public_key().to_bytes_raw().hex()}
+    alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
     signer = Signer(MARKET, [sign])
     with app.app_context():
         public_key, signature = signer.sign(b"body")
