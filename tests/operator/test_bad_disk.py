@@ -139,8 +139,10 @@ def age(path):
 
 def held(path):
     with closing(sqlite3.connect(path)) as connection:
-        tables = ("nft", "prepared_transaction", "access_token", "property")
-        return [connection.execute(f"SELECT * FROM {table}").fetchall() for table in tables]
+        tables = connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        ).fetchall()
+        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
 
 
 @pytest.mark.parametrize(

@@ -140,7 +140,7 @@ def test_it_says_who_calls_and_lets_nobody_lie(site):
         "X-Request-ID": "another-ones",
     }
     with site.call("/openapi.json?lie", **forged) as response:
-        assert json.load(response)["servers"] == [{"url": "/"}]
+        assert json.load(response)["servers"] == [{"url": site.service.url}]
     with site.call("/media/placeholder.webp", **forged):
         pass
     headers, _ = site.error("/nowhere", **forged)
@@ -151,7 +151,7 @@ def test_it_compresses_json(site):
     with site.call("/openapi.json", **{"Accept-Encoding": "gzip"}) as response:
         assert response.headers["Content-Encoding"] == "gzip"
         assert "Accept-Encoding" in response.headers["Vary"]
-        assert json.loads(gzip.decompress(response.read()))["openapi"] == "3.0.3"
+        assert json.loads(gzip.decompress(response.read()))["openapi"] == "3.1.0"
 
 
 def test_it_serves_images_itself(site):
@@ -353,9 +353,10 @@ def test_it_may_be_below_a_path(tmp_path):
         Site(tmp_path / "nginx", service, port, plain_port, site) as site,
     ):
         with site.call("/market/openapi.json") as response:
-            assert json.load(response)["servers"] == [{"url": "/market"}]
+            assert json.load(response)["servers"] == [{"url": settings["PUBLIC_URL"]}]
         with site.call("/market/sandbox/openapi.json") as response:
-            assert json.load(response)["servers"] == [{"url": "/market/sandbox"}]
+            server = f"{settings['PUBLIC_URL']}/sandbox"
+            assert json.load(response)["servers"] == [{"url": server}]
         with site.call("/market/") as response:
             assert 'href="/market/reference"' in response.read().decode()
         with site.call("/market/reference") as response:
