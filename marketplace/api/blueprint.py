@@ -116,18 +116,33 @@ class Blueprint(flask_smorest.Blueprint):
     def query(self, schema):
         """Validate the query's parameters, and pass them on by inside name."""
         schema = schema()
-        validate = self.arguments(schema, location="query", as_kwargs=True)
-        unasked = schema.load({})
+        validate = super().arguments(schema, location="query", as_kwargs=True)
+        fields = {field.data_key or name: (name, field) for name, field in schema.fields.items()}
+        unasked = {name: field.load_default for name, field in fields.values()}
+        agree = getattr(schema, "require_agreement", lambda query: None)
+        gather = getattr(schema, "gather", dict)
+
+        def read():
+            """The query, field by field: half of what schema.load() costs, which tells all that is wrong."""
+            asked = {
+                name: field.deserialize(request.args[key])
+                for key, (name, field) in fields.items()
+                if key in request.args
+            }
+            query = unasked | asked
+            agree(query)
+            return gather(query)
 
         def decorator(view):
-            with_query = validate(view)
+            telling = validate(view)
 
-            @wraps(with_query)
+            @wraps(telling)
             def with_inside_names(**path):
-                # Nothing asked for is nothing to validate: mostly so, and it would take a tenth of the time.
-                if request.query_string:
-                    return with_query(**path)
-                return view(**path, **unasked)
+                try:
+                    query = read()
+                except (ValidationError, UnicodeDecodeError):
+                    return telling(**path)
+                return view(**path, **query)
 
             return with_inside_names
 
