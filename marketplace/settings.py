@@ -280,7 +280,10 @@ SETTINGS = {
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
     "SALE_MAX_FEE": Setting(_tinybars, "0.5"),
-    "SALE_FEE_BUDGET": Setting(_tinybars_or_none, "20"),
+    # In the sandbox a developer may buy all day, and nothing is worth money.
+    "SALE_FEE_BUDGET": Setting(
+        _tinybars_or_none, lambda s: "2000" if s["NETWORK"] == "sandbox" else "20"
+    ),
     "MIRROR_NODE_URL": Setting(
         _mirror_node_url,
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
