@@ -49,9 +49,8 @@ COMPLETED_AT_ONCE = 200  # NFTs tried to complete
 COLLECTIONS_SECONDS = 10
 COLLECTIONS_AT_ONCE = 200  # read again
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
-FORGOTTEN_AT_ONCE = (
-    10_000  # prepared transactions, in one of the database's, for which other writers wait
-)
+# Prepared transactions that are deleted in one of the database's, for which other writers wait.
+FORGOTTEN_AT_ONCE = 10_000
 
 
 class Done(enum.Enum):

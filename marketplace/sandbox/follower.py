@@ -80,25 +80,6 @@ class Follower:
         """Others where something was committed to the ledger or to the marketplace's database."""
         return [app.extensions["database"].stamp() for app in (self._sandbox, self._app)]
 
-    def _sync_at_times(self) -> None:
-        """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.
-
-        It also forgets what is over, and does what only time asks for.
-        """
-        now = time.monotonic()
-        if now < self._synced_at + SYNC_SECONDS:
-            return
-        if self._stamps() != self._synced:
-            self._changed_at = now
-        if now < self._changed_at + AWAKE_SECONDS:
-            with self._app.app_context():
-                watcher.sync()
-            self._synced, self._synced_at = self._stamps(), time.monotonic()
-
-    def _stamps(self) -> list:
-        """Others where something was committed to the ledger or to the marketplace's database."""
-        return [app.extensions["database"].stamp() for app in (self._sandbox, self._app)]
-
     def _is_in_line(self, token: str, serial_no: int) -> bool:
         """Bring an NFT in line; false where that has to be tried again."""
         try:
