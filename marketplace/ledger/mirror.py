@@ -8,7 +8,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
@@ -55,12 +55,23 @@ class MirrorNode:
         self._pace = pace
         self._base_url = f"{base_url}/api/v1"
         self._pool = _new_pool()
+        # For those who wait for it: in the same pool they would keep from it what they wait for.
+        self._askers = _new_pool()
 
     def rest(self) -> None:
         """End threads and connections: a fork would leave the child what works no more. New ones follow."""
-        pool, self._pool = self._pool, _new_pool()
-        pool.shutdown()
+        pools, self._pool, self._askers = (self._askers, self._pool), _new_pool(), _new_pool()
+        for pool in pools:
+            pool.shutdown()
         self._fetcher.close()
+
+    def ask(self, *questions: Callable[[], Any]) -> list:
+        """Ask several questions at once; their answers, in the same order.
+
+        Each is bounded by a deadline of its own. Raises what the first one raises that fails.
+        """
+        asked = [self._askers.submit(copy_context().run, question) for question in questions]
+        return [answer.result() for answer in asked]
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""

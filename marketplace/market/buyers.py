@@ -1,6 +1,8 @@
 """Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
 
+from functools import partial
 from itertools import islice
+from typing import NamedTuple
 
 from marketplace.errors import LedgerAnswerInvalid, PurchaseImpossible
 from marketplace.ledger import Deadline, mirror_node
@@ -12,44 +14,64 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
 
 
-def require_able(account_id: str, seller: str, token: str, price: int, deadline: Deadline) -> None:
+class Standing(NamedTuple):
+    """What the ledger shows of all who take part in a sale; None of what it does not have."""
+
+    token: Token | None
+    seller: Account | None
+    of_seller: Relationship | None
+    buyer: Account | None
+    of_buyer: Relationship | None
+
+
+def look_up(account_id: str, seller: str, token: str, deadline: Deadline) -> list:
+    """The questions of a Standing, for MirrorNode.ask()."""
+    mirror = mirror_node()
+    return [
+        partial(mirror.find_token, token, deadline),
+        partial(mirror.find_account, seller, deadline),
+        partial(mirror.find_relationship, seller, token, deadline),
+        partial(mirror.find_account, account_id, deadline),
+        partial(mirror.find_relationship, account_id, token, deadline),
+    ]
+
+
+def require_able(
+    account_id: str, seller: str, token: str, price: int, standing: Standing, deadline: Deadline
+) -> None:
     """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
 
     ``price``: in HBAR. Raises the ledger's errors, too.
     """
-    of_token = _require_tradable(token, deadline)
-    _require_payable(seller, deadline)
-    if of_seller := mirror_node().find_relationship(seller, token, deadline):
-        _require_good_standing(f"{seller}, who sells it,", of_seller, token)
-    buyer = mirror_node().find_account(account_id, deadline)
+    _require_tradable(token, standing.token)
+    _require_payable(seller, standing.seller)
+    if standing.of_seller:
+        _require_good_standing(f"{seller}, who sells it,", standing.of_seller, token)
+    buyer, relationship = standing.buyer, standing.of_buyer
     if buyer is None:
         raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
     if buyer.is_deleted:
         raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
     _require_balance(account_id, buyer, price)
-    relationship = mirror_node().find_relationship(account_id, token, deadline)
     if relationship is None:
         _require_free_association(account_id, buyer, token, deadline)
         relationship = Relationship(
             token,
             is_automatic=True,
-            is_frozen=of_token.freezes_newcomers,
-            lacks_kyc=of_token.asks_for_kyc,
+            is_frozen=standing.token.freezes_newcomers,
+            lacks_kyc=standing.token.asks_for_kyc,
         )
     _require_good_standing(account_id, relationship, token)
 
 
-def _require_tradable(token: str, deadline: Deadline) -> Token:
-    found = mirror_node().find_token(token, deadline)
+def _require_tradable(token: str, found: Token | None) -> None:
     if found is None or found.is_deleted:
         raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
     if found.is_paused:
         raise PurchaseImpossible(f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
-    return found
 
 
-def _require_payable(seller: str, deadline: Deadline) -> None:
-    found = mirror_node().find_account(seller, deadline)
+def _require_payable(seller: str, found: Account | None) -> None:
     if found is None or found.is_deleted:
         raise PurchaseImpossible(f"{seller}, who sells it, was deleted", "ACCOUNT_DELETED")
     if found.must_sign_to_receive:

@@ -1,5 +1,6 @@
 """Buying an NFT: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
 
+from functools import partial
 from typing import Any
 
 from flask import current_app
@@ -72,8 +73,9 @@ def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> Pr
     present = _find_present(deadline)
     nft = _find_offer(account_id, token, serial_no, expected_price, deadline)
     price, seller = nft["listing_price"], nft["owner"]
-    buyers.require_able(account_id, seller, token, price, deadline)
-    fee = fees.find_most(deadline)
+    questions = buyers.look_up(account_id, seller, token, deadline)
+    fee, *found = mirror_node().ask(partial(fees.find_most, deadline), *questions)
+    buyers.require_able(account_id, seller, token, price, buyers.Standing(*found), deadline)
     fees.settle(fees.list_unsettled(SETTLED_AT_ONCE), present, deadline)
     settings = current_app.config
     columns = {
