@@ -37,6 +37,7 @@ WITHOUT = {
     "store/queries.py": ("marketplace", "flask"),
     "market/rule.py": ("flask", "marketplace.store", "marketplace.times"),
     "market/transactions.py": ("marketplace.store", "marketplace.ledger", "requests"),
+    "api/requests.py": ("marketplace.store", "marketplace.market"),
     "api/schemas.py": ("marketplace.store", "marketplace.market"),
     "api/fields.py": ("marketplace.store", "marketplace.market"),
     "operator": ("flask.request",),

@@ -3,7 +3,8 @@
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import look
-from marketplace.api.schemas import CollectionPathSchema, CollectionRecordSchema
+from marketplace.api.requests import CollectionPathSchema
+from marketplace.api.schemas import CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
 from marketplace.store import collections
 

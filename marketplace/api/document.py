@@ -8,7 +8,8 @@ from flask import Flask, current_app, request
 
 from marketplace import __version__
 from marketplace.api import refusals
-from marketplace.api.schemas import ApiErrorSchema, RequestSchema
+from marketplace.api.requests import RequestSchema
+from marketplace.api.schemas import ApiErrorSchema
 
 # 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
 OPENAPI_VERSION = "3.1.0"

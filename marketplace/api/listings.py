@@ -6,15 +6,14 @@ from flask import current_app
 
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.schemas import (
-    PreparedTransactionSchema,
+from marketplace.api.requests import (
     PrepareListingSchema,
     PreparePurchaseSchema,
     PrepareWithdrawalSchema,
     ReportTransactionSchema,
-    ResultSchema,
     WalletPathSchema,
 )
+from marketplace.api.schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
 from marketplace.market import listings, purchases, reports, withdrawals
 from marketplace.market.prepared import PreparedTransaction

@@ -5,13 +5,8 @@ from collections.abc import Iterator
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import look
-from marketplace.api.schemas import (
-    AddNftSchema,
-    CollectionPathSchema,
-    NftPathSchema,
-    NftSchema,
-    ResultSchema,
-)
+from marketplace.api.requests import AddNftSchema, CollectionPathSchema, NftPathSchema
+from marketplace.api.schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotStored
 from marketplace.market import nfts
 from marketplace.store import queries

@@ -4,7 +4,8 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import CHEAPEST, DEAREST, LINK_HEADER, NEWEST, Position
-from marketplace.api.schemas import NftSchema, OrderbookQuerySchema
+from marketplace.api.requests import OrderbookQuerySchema
+from marketplace.api.schemas import NftSchema
 from marketplace.api.selection import Selection
 from marketplace.store import orderbook, queries
 from marketplace.store.database import read

@@ -4,7 +4,8 @@ from flask import current_app
 
 from marketplace import __version__, times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.schemas import ServiceStatusSchema, StatusQuery
+from marketplace.api.requests import StatusQuery
+from marketplace.api.schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
 from marketplace.market.shares import find_last_sync
 
