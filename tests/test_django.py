@@ -60,7 +60,9 @@ def test_it_works(shop):
     assert record["imageUrl"].startswith("http://127.0.0.1:8000/market/media/")
     with client.get(record["imageUrl"].removeprefix("http://127.0.0.1:8000")) as image:
         assert image.content_type == "image/webp"
-    assert client.get("/market/openapi.json").json["servers"] == [{"url": "/market"}]
+    assert client.get("/market/openapi.json").json["servers"] == [
+        {"url": "http://127.0.0.1:8000/market"}
+    ]
 
 
 def test_it_asks_for_the_shops_login(visitor):

@@ -334,7 +334,9 @@ def test_the_flask_example_holds_two_marketplaces(examples):
             call(f"{address}/games/v1/nft/0.0.7001/7", tokens["games"])
         with pytest.raises(HTTPError, match="401"):
             call(f"{address}/games/v1/orderbook", tokens["art"])
-        assert call(f"{address}/games/openapi.json")["servers"] == [{"url": "/games"}]
+        assert call(f"{address}/games/openapi.json")["servers"] == [
+            {"url": "http://127.0.0.1:8000/games"}
+        ]
 
 
 def make_token(programs, folder, database):

@@ -1,12 +1,12 @@
-// Runs every row of docs/wallets.md. Takes the service as JSON: {"url", "token", "node", "several": {"url",
-// "token"}}; node is its address for gRPC, several another service, whose transactions are for two nodes. Writes
+// Runs every row of docs/wallets.md. Takes the service as JSON: {"url", "tokens", "node", "several": {"url",
+// "tokens"}}; node is its address for gRPC, several another service, whose transactions are for two nodes. Writes
 // a line of JSON for each: {row, kind, outcome, isSubmitted, hasItsId}, where the outcome is the ledger's code, or
 // the error of the library where nothing was submitted. Then what is true of the bytes: {fact, kind, ...}.
 import { RelaySocket, startRelay, stopRelay } from "./relay.mjs";
 import { Market, Trade } from "./market.mjs";
 
 const KINDS = ["list", "withdraw", "buy"];
-const { url, token, node, several, only = "" } = JSON.parse(process.argv[2]);
+const { url, tokens, node, several, only = "" } = JSON.parse(process.argv[2]);
 const { fetch: fetchOverNetwork } = globalThis;
 globalThis.fetch = (address, options) =>
   // What these libraries tell their makers, they tell nobody here.
@@ -20,7 +20,7 @@ const { openHashConnect, openWalletConnect } = await import("./wallets.mjs");
 const { pairHashConnect0, pairHashConnect3, pairWalletConnect } = await import("./dapps.mjs");
 const { facts, makeRows } = await import("./rows.mjs");
 
-const market = new Market({ url, token });
+const market = new Market({ url, tokens });
 const others = new Market(several);
 // A purchase that was refused may still be submitted, and a service signs few of one NFT: there are others.
 const SPARE = 20;

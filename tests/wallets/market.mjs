@@ -3,18 +3,20 @@ import { AccountId, Hbar, PrivateKey, Transaction, TransactionId, TransferTransa
 
 const SECOND = 1000;
 
-/** A service with the sandbox: {url, token}. */
+/** A service with the sandbox: {url, tokens}. They take turns: a token may have few purchases open. */
 export class Market {
-  constructor({ url, token }) {
+  constructor({ url, tokens }) {
     this.url = url;
-    this.token = token;
+    this.tokens = [...tokens];
     this.last = undefined; // the ledger's answer to what was submitted last
   }
 
   async call(path, body) {
+    const token = this.tokens.shift();
+    this.tokens.push(token);
     const response = await fetch(this.url + path, {
       method: body ? "POST" : "GET",
-      headers: { "Content-Type": "application/json", Authorization: `Bearer ${this.token}` },
+      headers: { "Content-Type": "application/json", Authorization: `Bearer ${token}` },
       body: body && JSON.stringify(body),
     });
     const answer = await response.json();

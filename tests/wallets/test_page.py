@@ -24,12 +24,13 @@ from marketplace.demo import SNIPPETS
 from marketplace.sandbox.ledger.envelopes import read_list
 from tests.conftest import ALICE, BOB, TOKEN
 from tests.network import reserved_port
-from tests.serving import ROOT, serve
+from tests.serving import ROOT, run_flask, serve
 
 FOLDER = Path(__file__).parent
 PAGE = (ROOT / "docs" / "wallets.md").read_text()
 KINDS = ("list", "withdraw", "buy")
 CODE = re.compile(r"[A-Z_]+")
+TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
 
 pytestmark = pytest.mark.once("a wallet sees no engine")
 
@@ -93,8 +94,18 @@ def started(folder, **settings):
 
 
 def access(service):
-    token = (service.folder / "instance" / "sandbox-token").read_text().strip()
-    return {"url": service.url, "token": token}
+    """Where it is, and tokens enough for all purchases that the rows leave open."""
+    folder = service.folder / "instance"
+    own = {
+        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
+    }
+    tokens = []
+    for number in range(TOKENS):
+        made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
+        tokens += re.findall(r"nftm_\S+", made.stdout)
+    assert len(tokens) == TOKENS
+    return {"url": service.url, "tokens": tokens}
 
 
 @pytest.mark.skipif(
