@@ -55,8 +55,10 @@ class CounterFile(Storage):
 
         Raises OSError where the file can not be written, or stays locked: it is not counted then.
         """
-        digest, now = _digest(key), time.time()
+        digest = _digest(key)
         with self._locked() as file:
+            # Only now: who waited for the lock would see a window that begins after its own moment.
+            now = time.time()
             counters = _read(file, digest)
             place, ends_at, count = _find(counters, digest, now)
             # A window that ends far ahead is of a clock that was set back.

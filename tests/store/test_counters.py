@@ -4,6 +4,7 @@ import os
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
@@ -73,6 +74,14 @@ def test_a_file_that_is_removed_or_damaged_is_begun_anew(counted, tmp_path):
     assert counted.incr("a", 60) == 1
     (tmp_path / "limits").write_bytes(os.urandom(1000))
     assert counted.incr("a", 60) in (1, 2)
+
+
+def test_those_who_come_first_at_once_share_a_window(counted):
+    # Who waited for the lock looked at the clock before who had it: that clock was not set back.
+    with ThreadPoolExecutor(8) as threads:
+        for number in range(100):
+            counts = threads.map(counted.incr, [f"a {number}"] * 8, [3600] * 8)
+            assert sorted(counts) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 PROGRAM = """
