@@ -219,7 +219,7 @@ def settle_purchases(share: Share, before: str) -> None:
     """
     purchases = [
         row
-        for row in fees.list_unsettled(SETTLED_AT_ONCE)
+        for row in fees.list_unsettled(share.of * SETTLED_AT_ONCE)
         if share.has(row["token"], row["serial_no"])
     ]
     if purchases:
