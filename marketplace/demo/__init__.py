@@ -94,7 +94,7 @@ def give_addresses():
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
             "account": current_app.config["ACCOUNT_ID"],
-            "fee": current_app.config.get("SALE_FEE_BASIS_POINTS", 0),
+            "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
             "limit": current_app.config["USER_LIMIT_MAX"],
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + sandbox.PATH,
