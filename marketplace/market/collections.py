@@ -63,10 +63,8 @@ def look_up(token: str, until: Deadline | None = None) -> Found:
     try:
         news = _read(token, (until or Deadline(LOOK_SECONDS)).within(LOOK_SECONDS))
         return Found(news["name"], news)
-    except (
-        LedgerUnreachable,
-        LedgerAnswerInvalid,
-    ):  # it answered about the NFT, which is what counts
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        # It answered about the NFT, which is what counts.
         return Found(None, None if stored else _describe_nothing(token))
 
 
