@@ -8,6 +8,7 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.market import fees, purchases
+from marketplace.market.shares import Share
 from marketplace.operator import watcher
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
@@ -217,6 +218,24 @@ def test_the_watcher_settles_what_nobody_reports(market, is_behind):
     charged = had - market.balance()
     expected = (0, 2 * MOST) if is_behind else (charged, 0)
     assert market.fees() == expected
+
+
+def test_each_share_settles_its_own(market, monkeypatch):
+    monkeypatch.setattr(watcher, "SETTLED_AT_ONCE", 1)
+    market = market()
+    for serial_no in [market.list_one() for _ in range(4)]:
+        market.buy(serial_no)
+    first, *_ = rows = [
+        tuple(row[name] for name in ("token", "serial_no")) for row in market.rows()
+    ]
+    other = next(Share(number, 2) for number in (1, 2) if not Share(number, 2).has(*first))
+    assert any(other.has(*row) for row in rows), "no NFT falls to the other share"
+    market.age(80)
+    with market.app.app_context():
+        watcher.settle_purchases(other, before="")
+    settled = [row for row in market.rows() if row["is_settled"]]
+    assert settled != []
+    assert all(other.has(row["token"], row["serial_no"]) for row in settled)
 
 
 def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
