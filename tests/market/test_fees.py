@@ -252,6 +252,33 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     assert market.fees() == (0, MOST)
 
 
+def test_a_fee_that_the_ledger_shows_after_all_counts(market):
+    """It was taken for one that never came, as a replica did not have it: whoever reports it is believed."""
+    market = market()
+    serial_no = market.list_one()
+    had = market.balance()
+    receipt = market.submit(market.buy(serial_no))
+    market.age(80)
+    is_behind = [True]
+
+    def leave_out(document):
+        if is_behind[0]:
+            document["transactions"] = []
+
+    altering(market.app)("/transactions/0.0.9001", leave_out)
+    market.sync()
+    assert market.fees() == (0, 0)
+    is_behind[0] = False
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+    keys["transactionId"] = receipt.transaction_id
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    charged = had - market.balance()
+    assert charged > 0
+    assert market.fees() == (charged, 0)
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    assert market.fees() == (charged, 0)
+
+
 @pytest.mark.parametrize("count", [1, 2])
 def test_a_fee_that_makes_no_sense_stays_reserved(market, count):
     """It neither ends the watcher nor buying: it is asked about again."""
