@@ -24,14 +24,16 @@ def get_floor(db, token):
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections_due(db, now, limit):
+def list_collections_due_after(db, now, retry_at, token, limit):
+    # In parts: while a watcher is down, all that are its share are due.
     sql = """
-        SELECT token FROM collection
-        WHERE retry_at <= :now
+        SELECT token, retry_at FROM collection
+        WHERE retry_at <= :now AND (retry_at, token) > (:retry_at, :token)
         ORDER BY retry_at, token
         LIMIT :limit
     """
-    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+    parameters = {"now": now, "retry_at": retry_at, "token": token, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
 
 
 def insert_collection(db, collection):

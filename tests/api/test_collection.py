@@ -434,6 +434,24 @@ def test_each_share_reads_its_own(app, client):
     assert all(shares)
 
 
+def test_a_share_whose_watcher_is_down_keeps_no_other_from_reading_its_own(
+    app, client, monkeypatch
+):
+    monkeypatch.setattr(watcher, "COLLECTIONS_AT_ONCE", 1)
+    monkeypatch.setattr(watcher, "DUE_IN_A_PART", 2)
+    tokens = [f"0.0.{7000 + number}" for number in range(12)]
+    tokens.sort(key=watcher.Share(2, 2).has)
+    for number, token in enumerate(tokens):
+        add(client, token, 1)
+        with app.app_context(), write() as db:
+            sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
+            db.execute(sql, {"at": f"20{10 + number}", "token": token})
+    ours = [token for token in tokens if watcher.Share(2, 2).has(token)]
+    assert 3 < len(ours) < 9
+    with app.app_context():
+        assert watcher.next_collections(watcher.Share(2, 2)) == ours[:1]
+
+
 def test_those_first_that_wait_the_longest(app, client):
     for number, token in enumerate(("0.0.7003", "0.0.7001", "0.0.7002")):
         add(client, token, 1)
