@@ -230,12 +230,17 @@ def settle_purchases(share: Share, before: str) -> None:
         for row in fees.list_unsettled(share.of * SETTLED_AT_ONCE)
         if share.has(row["token"], row["serial_no"])
     ]
-    if purchases:
-        try:
-            deadline = Deadline(SETTLING_SECONDS)
-            fees.settle(purchases, mirror_node().find_present(deadline), deadline)
-        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            current_app.logger.warning("No purchase was settled: %s", error)
+    if not purchases and not queries.get_expired_purchase(read(), before):
+        return
+    try:
+        deadline = Deadline(SETTLING_SECONDS)
+        present = mirror_node().find_present(deadline)
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning("No purchase was settled: %s", error)
+        return
+    fees.settle(purchases, present, deadline)
+    # What this hour has cost is not forgotten by a clock that is hours ahead.
+    before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
     if queries.get_expired_purchase(read(), before):
         with write() as db:
             queries.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
