@@ -1,6 +1,9 @@
 """The sandbox's consensus nodes check what real ones check, with HAPI's own result codes."""
 
 import base64
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
 
 import pytest
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
@@ -17,6 +20,7 @@ from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
+from sqlite_utils.utils import sqlite3
 
 from marketplace import times
 from marketplace.sandbox import wallet
@@ -281,3 +285,36 @@ def test_the_desk_refuses_what_is_no_transaction(app, value):
     for url in ("/sandbox/transactions", "/sandbox/sign"):
         r = app.test_client().post(url, json={"accountId": ALICE, "transaction": value})
         assert_error(r, 422, "transaction must be base64 of a transaction's bytes")
+
+
+@contextmanager
+def locked(ledger):
+    """Keep the ledger locked meanwhile, as another process does that writes."""
+    path = ledger.sandbox.extensions["database"].path
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("BEGIN IMMEDIATE")
+        yield
+        other.execute("COMMIT")
+
+
+def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, mirror):
+    """Nothing is of a moment that the mirror node has already told to be over."""
+    with ThreadPoolExecutor() as pool:
+        with locked(ledger):
+            submitted = pool.submit(ledger.submit, signed(approval(), ALICE))
+            time.sleep(0.5)
+            present = mirror("/blocks").json["blocks"][0]["timestamp"]["to"]
+        assert submitted.result().result == "SUCCESS"
+    row = mirror(f"/tokens/{TOKEN}/nfts/7").json
+    assert row["modified_timestamp"] > present
+
+
+def test_what_expires_while_it_waits_is_not_handled(nft, ledger, mirror):
+    start = times.now() - 119 * times.SECOND
+    content = signed(approval(), ALICE, start=start)
+    with ThreadPoolExecutor() as pool:
+        with locked(ledger):
+            submitted = pool.submit(ledger.submit, content, start + 1199 * times.SECOND // 10)
+            time.sleep(0.5)
+        assert submitted.result().result == "TRANSACTION_EXPIRED"
+    assert mirror(f"/tokens/{TOKEN}/nfts/7").json["spender"] is None
