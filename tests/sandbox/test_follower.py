@@ -2,7 +2,9 @@
 
 import pytest
 
+from marketplace.operator import watcher
 from marketplace.sandbox.follower import ATTEMPTS, Follower
+from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, TOKEN
 
 MARKET = "0.0.9001"
@@ -111,3 +113,26 @@ def test_it_does_what_a_watcher_does_until_nothing_has_changed_for_a_while(
     monkeypatch.setattr("marketplace.sandbox.follower.AWAKE_SECONDS", 0)
     follower._sync_at_times()
     assert client.get("/status").json["lastSync"] == second
+
+
+def test_nothing_that_is_slow_to_complete_keeps_the_order_book_waiting(
+    app, client, nft, ledger, follower, book, monkeypatch
+):
+    """As where many NFTs were minted whose gateways are silent."""
+    for serial_no in (1, 2, 3):
+        keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+        assert client.post("/v1/add", json=keys).status_code == 200
+    with app.app_context(), write() as db:
+        db.execute("UPDATE nft SET retry_at = '2026', missing = 'x' WHERE serial_no < 4")
+    completed = []
+
+    def complete(row):
+        if not completed:
+            ledger.approve(nft, ALICE, MARKET, memo(250))
+        completed.append(book())
+
+    monkeypatch.setattr(watcher, "complete", complete)
+    follower.look()
+    assert completed == [{}]
+    follower.look()
+    assert completed[1:] == [{7: (250, ALICE)}] * 3
