@@ -13,6 +13,7 @@ TOKENS = ["0.0.5002", *(f"0.0.{number}" for number in range(7001, 7012))]
 ACCOUNTS = [f"0.0.{number}" for number in range(1001, 1031)]
 # The access tokens of buyers: of one token ten purchases may be open, so that one is not enough.
 BUYERS = [f"buyer {number}" for number in range(1, 4)]
+LAGGING = {"mirror: lags", "mirror: mixed"}  # faults in which replicas are behind
 AFTERWARDS_SECONDS = 5  # for which a fault that is over still excuses what clients see
 
 
@@ -116,6 +117,11 @@ class Books:
             and began <= fault.ended + AFTERWARDS_SECONDS
             and (fault.cuts or not cuts)
         ]
+
+    def is_behind(self, began: float) -> bool:
+        """Whether the mirror node may have shown since then what was so a moment before."""
+        names = self.during(began, time.monotonic())
+        return any(name in LAGGING for name in names)
 
     # Findings
 

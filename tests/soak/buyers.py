@@ -11,6 +11,7 @@ from tests.soak.traders import Trader, content_of, transaction_id
 FRESH_SECONDS = 45  # of the minute that a purchase is valid
 TRIES = 4
 KEPT = 3  # purchases of one NFT that may be signed later
+NEVER_ASKED_FOR = 10**7  # HBAR
 EXPIRED = "TRANSACTION_EXPIRED"
 POOR = "INSUFFICIENT_ACCOUNT_BALANCE"
 # How often a buyer does what with a purchase that the service has signed.
@@ -50,26 +51,31 @@ class Buyer(Trader):
         """The purchase as the service has signed it; None where it must not, or can not."""
         keys = nft.wire | {"accountId": buyer}
         if self.dice.random() < 0.05:
-            other = keys | {"expectedPrice": nft.offer[1] + 1}
+            other = keys | {"expectedPrice": NEVER_ASKED_FOR}
             self.ask("buy", "/v1/buy/extwallet", other, expected=(409,))
         if self.dice.random() < 0.5:
             keys["expectedPrice"] = nft.offer[1]
+        began = time.monotonic()
         was_poor = self.ledger.balance(buyer) < nft.offer[1] * TINYBARS
         prepared = self.prepare("buy", "buy", keys, TRIES, expected=(200, 409))
         if prepared is None:
             return None
         if prepared.status == 409:
-            self._judge_refusal(nft, buyer, prepared, was_poor)
+            self._judge_refusal(nft, buyer, prepared, was_poor, began)
             return None
         content = content_of(prepared)
         self._note_handed_out(nft, buyer, transaction_id(content))
         return content
 
-    def _judge_refusal(self, nft: Nft, buyer: str, answer: Answer, was_poor: bool) -> None:
+    def _judge_refusal(
+        self, nft: Nft, buyer: str, answer: Answer, was_poor: bool, began: float
+    ) -> None:
         """Who can pay, may buy what is offered: but he may be buying something else, too."""
         is_poor = was_poor or self.ledger.balance(buyer) < nft.offer[1] * TINYBARS
         if is_poor and POOR.encode() in answer.content:
             self.books.counts["purchases too dear"] += 1
+        elif self.books.is_behind(began):
+            self.books.counts["purchases refused by a replica"] += 1
         else:
             offer = f"{nft.key}, offered as {nft.offer}"
             self.books.find(f"{offer}, was not sold to {buyer}: {answer.content}")
@@ -99,11 +105,14 @@ class Buyer(Trader):
                 self.books.find(f"{nft.key}: the ledger says {again} to the same purchase again")
         if result == "SUCCESS":
             self._report(nft, buyer, content, seller)
-        elif result != POOR and not (
-            result == EXPIRED and time.monotonic() - began > FRESH_SECONDS
-        ):
+        elif not self._is_excused(result, began):
             self.books.find(f"{nft.key}: the ledger refused a prepared purchase: {result}")
         return result == "SUCCESS"
+
+    def _is_excused(self, result: str, began: float) -> bool:
+        """Whether the ledger may refuse what was prepared just now, through no fault of the service."""
+        is_late = time.monotonic() - began > FRESH_SECONDS
+        return result == POOR or (result == EXPIRED and is_late) or self.books.is_behind(began)
 
     def _report(self, nft: Nft, buyer: str, content: bytes, seller: str) -> None:
         if self.dice.random() < 0.3:  # these are left to the watcher

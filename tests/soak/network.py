@@ -33,6 +33,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.sandbox import catalogue, create_sandbox, wallet
 from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
 from tests import audit, bombs, lives, network
+from tests.soak.replica import BEHIND_SECONDS, Replica
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
@@ -48,7 +49,7 @@ CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "nonse
 
 
 class Weather(enum.IntEnum):
-    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, MIXED = range(7)
+    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, LAGS, MIXED = range(8)
 
 
 STORMS = [weather for weather in Weather if weather not in (Weather.CLEAR, Weather.MIXED)]
@@ -94,6 +95,7 @@ class Network:
         self.sandbox = create_sandbox(str(self.path), 65536)
         # Its key stands on the ledger from the beginning, as on the network.
         self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
+        self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}
         with network.serve(self._answer, self.port):
@@ -115,6 +117,12 @@ class Network:
         weather = Weather(value.value)
         if weather == Weather.MIXED:
             weather = self.dice.choice([Weather.CLEAR] * 5 + STORMS)
+        if (
+            weather == Weather.LAGS
+            and self.dice.random() < 0.5
+            and self.replica.may_answer(environ)
+        ):
+            return self.replica.answer(environ, start_response)
         if weather == Weather.FAILS:
             start_response("500 Internal Server Error", [])
             return [b"{}"]
@@ -242,7 +250,10 @@ class Ledger:
 
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
-        return audit.find_sales(create_sandbox(str(self.net.path), 65536), MARKET, share=share)
+        sandbox = create_sandbox(str(self.net.path), 65536)
+        # Of the price and of the time, either may have come from a replica.
+        lag = BEHIND_SECONDS * times.SECOND
+        return audit.find_sales(sandbox, MARKET, share=share, lag=lag)
 
     def listings(self) -> dict[tuple[str, int], tuple[str, int, str]]:
         """Owner, price and date of each NFT that is for sale, by the rule."""
