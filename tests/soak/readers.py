@@ -108,10 +108,10 @@ class Reader(Client):
         self._counted = counted
 
     def _compare_fees(self, text: str) -> None:
-        """What purchases cost, or may cost, is within the budget at any moment."""
+        """What purchases cost, or may cost, is within the budget, whenever the database can be asked."""
         fees = dict(
             re.findall(r"^marketplace_sale_fee(\w+)_tinybars ([0-9.e+]+)$", text, re.MULTILINE)
         )
-        spent = float(fees["s_charged"]) + float(fees["s_reserved"])
+        spent = float(fees.get("s_charged", 0)) + float(fees.get("s_reserved", 0))
         if spent > float(fees["_budget"]):
             self.books.find(f"The fees of purchases are {fees}: more than the budget")
