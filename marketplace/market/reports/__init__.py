@@ -14,7 +14,7 @@ from marketplace.market.reports.listing import ListingReport
 from marketplace.market.reports.purchase import PurchaseReport
 from marketplace.market.reports.report import Report
 from marketplace.market.reports.withdrawal import WithdrawalReport
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 
 READ_FOR_EACH_NFT = 10  # of what was prepared for an account, the newest
@@ -32,8 +32,8 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
     """
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
-    prepared = queries.list_prepared_transactions(read(), *keys, READ_FOR_EACH_NFT)
-    named = transaction_id and queries.get_prepared_transaction(read(), transaction_id)
+    prepared = preparations.list_prepared_transactions(read(), *keys, READ_FOR_EACH_NFT)
+    named = transaction_id and preparations.get_prepared_transaction(read(), transaction_id)
     if named and (named["token"], named["serial_no"], named["account_id"]) != keys:
         raise NotPrepared(account_id, token, serial_no, transaction_id)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
@@ -81,7 +81,7 @@ def _look_up(report: Report, deadline: Deadline) -> bool:
             return report.judge(signed)
         except Conflict:
             with write() as db:  # the next report without an id is about another one
-                queries.mark_result(db, transaction_id, signed.result)
+                preparations.mark_result(db, transaction_id, signed.result)
             raise
     return report.expect()
 
