@@ -158,14 +158,16 @@ def test_few_are_open_for_each_access_token(market, monkeypatch):
     assert market.buy(serial_no, CHARLIE, other).status_code == 200
 
 
-def test_one_that_was_reported_is_open_no_more(market):
+@pytest.mark.parametrize("is_named", [True, False])
+def test_one_that_was_reported_is_open_no_more(market, is_named):
     market = market()
     serial_no = market.list_one()
     for buyer in (BOB, CHARLIE, "0.0.1004"):
         r = market.buy(serial_no, buyer)
     receipt = market.submit(r, "0.0.1004")
     keys = {"accountId": "0.0.1004", "tokenId": TOKEN, "serialNo": serial_no}
-    keys["transactionId"] = receipt.transaction_id
+    if is_named:
+        keys["transactionId"] = receipt.transaction_id
     assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
     with market.app.app_context():
         now = times.to_iso(times.now())
