@@ -33,7 +33,7 @@ from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.operator.notify import tell, tell_alive
 from marketplace.store import collections as kept
-from marketplace.store import queries
+from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 from marketplace.store.faults import explained
 
@@ -121,7 +121,7 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
 def _find_all_differing(stop: threading.Event, share: Share) -> dict[str, list | Done]:
     """For each account what differs; no list for one that could not be asked about."""
     sellers = _shuffled(filter(share.has, _account_ids(queries.list_sellers(read()))))
-    preparers = set(filter(share.has, _account_ids(queries.list_preparers(read()))))
+    preparers = set(filter(share.has, _account_ids(preparations.list_preparers(read()))))
     # Whoever may write can make others of these: sellers do not wait for them.
     others = _shuffled(preparers - set(sellers))
     found = [
@@ -215,9 +215,9 @@ def complete(nft) -> Done:
 
 def _forget_prepared(account_id: str, before: str) -> None:
     """Forget what has told for long enough where to look, once that account was looked at to the end."""
-    while queries.get_expired_preparation(read(), account_id, before):
+    while preparations.get_expired_preparation(read(), account_id, before):
         with write() as db:
-            queries.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
+            preparations.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
 
 
 def settle_purchases(share: Share, before: str) -> None:
@@ -230,7 +230,7 @@ def settle_purchases(share: Share, before: str) -> None:
         for row in fees.list_unsettled(share.of * SETTLED_AT_ONCE)
         if share.has(row["token"], row["serial_no"])
     ]
-    if not purchases and not queries.get_expired_purchase(read(), before):
+    if not purchases and not preparations.get_expired_purchase(read(), before):
         return
     try:
         deadline = Deadline(SETTLING_SECONDS)
@@ -241,9 +241,9 @@ def settle_purchases(share: Share, before: str) -> None:
     fees.settle(purchases, present, deadline)
     # What this hour has cost is not forgotten by a clock that is hours ahead.
     before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
-    if queries.get_expired_purchase(read(), before):
+    if preparations.get_expired_purchase(read(), before):
         with write() as db:
-            queries.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
+            preparations.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(

@@ -12,7 +12,7 @@ from marketplace.market.shares import Share
 from marketplace.operator import watcher
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 from tests.conftest import (
     ALICE,
@@ -158,18 +158,20 @@ def test_few_are_open_for_each_access_token(market, monkeypatch):
     assert market.buy(serial_no, CHARLIE, other).status_code == 200
 
 
-def test_one_that_was_reported_is_open_no_more(market):
+@pytest.mark.parametrize("is_named", [True, False])
+def test_one_that_was_reported_is_open_no_more(market, is_named):
     market = market()
     serial_no = market.list_one()
     for buyer in (BOB, CHARLIE, "0.0.1004"):
         r = market.buy(serial_no, buyer)
     receipt = market.submit(r, "0.0.1004")
     keys = {"accountId": "0.0.1004", "tokenId": TOKEN, "serialNo": serial_no}
-    keys["transactionId"] = receipt.transaction_id
+    if is_named:
+        keys["transactionId"] = receipt.transaction_id
     assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
     with market.app.app_context():
         now = times.to_iso(times.now())
-        found = queries.get_open_purchases_of_nft(read(), TOKEN, serial_no, "", now)
+        found = preparations.get_open_purchases_of_nft(read(), TOKEN, serial_no, "", now)
         assert (found["n"], found["of_caller"]) == (2, 0)
 
 
@@ -364,7 +366,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(ma
     with market.app.app_context(), monkeypatch.context() as patched:
         # As SIGKILL leaves it: what is reserved stays, and nobody takes it back.
         patched.setattr(purchases, "_sign", die)
-        patched.setattr(purchases.queries, "delete_purchase", die)
+        patched.setattr(purchases.preparations, "delete_purchase", die)
         with pytest.raises(Killed):
             purchases.prepare(BOB, TOKEN, serial_no, "extwallet", "x")
     assert_error(market.buy(serial_no, CHARLIE), 503, "is spent")

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import collections, orderbook, queries
+from marketplace.store import collections, orderbook, preparations, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -44,7 +44,7 @@ ARGUMENTS = {
 WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
 STATEMENTS = {
     name: statement
-    for module in (queries, orderbook, collections)
+    for module in (queries, orderbook, collections, preparations)
     for name, statement in inspect.getmembers(module, inspect.isfunction)
 }
 SCANS = {
