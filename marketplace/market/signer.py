@@ -111,18 +111,19 @@ class Signer:
 
     def _find_wrong(self, public_key: bytes) -> str | None:
         """Why a key is not the account's on the ledger, if it is not. The one that is known may be old."""
+        expected = self._key  # which another thread may replace at any time
         try:
-            if self._key is None or public_key != self._key or time.monotonic() > self._key_until:
+            if expected is None or public_key != expected or time.monotonic() > self._key_until:
                 account = mirror_node().find_account(self._account_id, Deadline(KEY_SECONDS))
-                self._key = expect_key(self._account_id, account)
+                self._key = expected = expect_key(self._account_id, account)
                 self._key_until = time.monotonic() + KEY_KEPT_SECONDS
         except KeyUnusable as error:
             return str(error)
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             return f"the account's key can not be looked up: {error}"
-        if self._key in (None, public_key):
+        if expected in (None, public_key):
             return None
-        return f"it signs with the key {public_key.hex()}, and the account's is {self._key.hex()}"
+        return f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
 
     def _call(self, sign: Sign, body: bytes, until: float) -> Any:
         """What a signer returns. Raises SignerFailed where it raises, or takes too long."""

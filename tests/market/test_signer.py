@@ -165,6 +165,25 @@ def test_a_key_that_changed_is_looked_up_anew(market):
     assert buy(client).status_code == 200
 
 
+def test_an_older_answer_about_the_key_keeps_nobody_else_from_signing(app):
+    class Hurried(Signer):
+        """Whatever is found, another thread has just found the key of before, at a replica that lags."""
+
+        @property
+        def _key(self):
+            return self._found
+
+        @_key.setter
+        def _key(self, key):
+            self._found = key and OTHER.public_key().to_bytes_raw()
+
+    public_key = DEMO.public_key().to_bytes_raw()
+    shown = {"_type": "ED25519", "key": public_key.hex()}
+    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key=shown))
+    with app.app_context():
+        assert Hurried(MARKET, [signing_with(DEMO)]).sign(b"body")[0] == public_key
+
+
 def test_a_key_that_can_not_be_looked_up_is_refused(market, caplog):
     app, client, _ = market(signing_with(DEMO))
     altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key={"_type": 5}))
