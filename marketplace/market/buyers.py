@@ -1,5 +1,6 @@
 """Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
 
+from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -84,9 +85,9 @@ def _require_balance(account_id: str, buyer: Account, price: int) -> None:
     if buyer.balance is None:
         raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
     if buyer.balance < price * TINYBARS:
-        has = f"{buyer.balance / TINYBARS:,.8f}".rstrip("0").rstrip(".")
+        has = Decimal(buyer.balance) / TINYBARS
         raise PurchaseImpossible(
-            f"{account_id} has {has} HBAR, and the price is {price} HBAR",
+            f"{account_id} has {has:,f} HBAR, and the price is {price:,} HBAR",
             "INSUFFICIENT_ACCOUNT_BALANCE",
         )
 

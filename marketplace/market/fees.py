@@ -127,11 +127,14 @@ def settle(purchases: list, present: int, deadline: Deadline) -> None:
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
-    """Note what a purchase was charged, where the ledger shows it. Tells whether it does."""
+    """Note what a purchase was charged, where the ledger shows it. Tells whether it does.
+
+    Also of one that was taken for one that never came: what is shown counts more than what is not.
+    """
     if not any(row.is_original for row in rows):
         return False
     purchase = preparations.get_prepared_transaction(read(), transaction_id)
-    if purchase and purchase["is_settled"] == 0:
+    if purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
         _note(transaction_id, sum(row.fee_tinybars for row in rows))
     return True
 

@@ -189,9 +189,10 @@ def list_purchases_unsettled(db, before, limit):
 
 
 def mark_settled(db, transaction_id, fee_tinybars):
+    # Of two who ask the ledger at once, the one whom it tells a fee wins.
     sql = """
         UPDATE prepared_transaction SET fee_tinybars = :fee_tinybars, is_settled = 1
-        WHERE transaction_id = :transaction_id AND is_settled = 0
+        WHERE transaction_id = :transaction_id AND (is_settled = 0 OR fee_tinybars = 0)
         RETURNING *
     """
     parameters = {"transaction_id": transaction_id, "fee_tinybars": fee_tinybars}

@@ -81,7 +81,7 @@ CREATE TABLE collection (
     retry_at TEXT NOT NULL -- when to ask it again
 ) STRICT;
 
--- Serves collections.list_collections_due.
+-- Serves collections.list_collections_due_after.
 CREATE INDEX collection_due ON collection (retry_at, token);
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing

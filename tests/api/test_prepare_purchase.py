@@ -134,7 +134,7 @@ def test_the_marketplace_has_its_part(tmp_path, decoder, basis_points, price, pa
 
 def test_it_handles_a_price_at_the_edge_of_63_bits(app, nft, lister, buy):
     lister(nft, 50_000_000_000)
-    assert_error(buy(), 409, "50000000000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
+    assert_error(buy(), 409, "50,000,000,000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
     change_account(app, BOB, balance=50_000_000_000 * HBAR)
     body, _ = opened(buy())
     assert amounts(body)[BOB] == -50_000_000_000 * HBAR

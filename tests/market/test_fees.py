@@ -245,13 +245,36 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     market.buy(market.list_one())
     market.age(80)
     then = times.to_consensus(times.now() - 30 * times.SECOND)
-
-    def set_back(document):
-        document["blocks"][0]["timestamp"]["to"] = then
-
-    altering(market.app)("/blocks", set_back)
+    altering(market.app)("/blocks", lambda document: set_present(document, then))
     market.sync()
     assert market.fees() == (0, MOST)
+
+
+def test_a_fee_that_the_ledger_shows_after_all_counts(market):
+    """It was taken for one that never came, as a replica did not have it: whoever reports it is believed."""
+    market = market()
+    serial_no = market.list_one()
+    had = market.balance()
+    receipt = market.submit(market.buy(serial_no))
+    market.age(80)
+    is_behind = [True]
+
+    def leave_out(document):
+        if is_behind[0]:
+            document["transactions"] = []
+
+    altering(market.app)("/transactions/0.0.9001", leave_out)
+    market.sync()
+    assert market.fees() == (0, 0)
+    is_behind[0] = False
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+    keys["transactionId"] = receipt.transaction_id
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    charged = had - market.balance()
+    assert charged > 0
+    assert market.fees() == (charged, 0)
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    assert market.fees() == (charged, 0)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -294,6 +317,25 @@ def test_old_ones_are_forgotten(market):
     market.age(watcher.KEPT_SECONDS)
     market.sync()
     assert market.rows() == []
+
+
+def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
+    """Or the machine of a watcher that is set to the wrong time zone would give the hour's budget back."""
+    market = market()
+    market.submit(market.buy(market.list_one()))
+    market.age(80)
+    market.sync()
+    charged, _ = market.fees()
+    ahead = watcher.KEPT_SECONDS + 600
+    market.age(ahead)
+    then = times.to_consensus(times.now() - ahead * times.SECOND)
+    altering(market.app)("/blocks", lambda document: set_present(document, then))
+    market.sync()
+    assert [row["fee_tinybars"] for row in market.rows()] == [charged]
+
+
+def set_present(document, then):
+    document["blocks"][0]["timestamp"]["to"] = then
 
 
 def test_a_stranger_who_prepares_listings_hides_no_fee(market):

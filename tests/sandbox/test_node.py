@@ -6,7 +6,7 @@ import signal
 import socket
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import grpc
@@ -23,6 +23,7 @@ from tests.serving import run_flask, serve
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
+LISTENING = "0A"  # in /proc/net/tcp
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 PING = hapi.query("cryptogetAccountBalance", accountID=hapi.account_id("0.0.3"))
 SAID = re.compile(r'Client\.forNetwork\(\{"127\.0\.0\.1:([0-9]+)": "0\.0\.3"\}\)(.*)')
@@ -65,11 +66,26 @@ def children(pid):
     return found
 
 
-def processes(service):
-    """The pids of what watches over the node, and of the node."""
-    [supervisor] = [pid for pid in children(service.process.pid) if children(pid)]
-    [node] = children(supervisor)
-    return supervisor, node
+def process(service):
+    """The pid of the node: a child of the server's as the workers are, and the one that listens."""
+    port, _ = port_of(service)
+    [inode] = [
+        fields[9]
+        for name in ("tcp", "tcp6")
+        for fields in map(str.split, Path(f"/proc/net/{name}").read_text().splitlines()[1:])
+        if fields[3] == LISTENING and int(fields[1].rpartition(":")[2], 16) == port
+    ]
+    [node] = [pid for pid in children(service.process.pid) if f"socket:[{inode}]" in opened(pid)]
+    return node
+
+
+def opened(pid):
+    """What a process has open, as /proc names it."""
+    links = []
+    for path in Path(f"/proc/{pid}/fd").iterdir():
+        with suppress(FileNotFoundError):
+            links.append(os.readlink(path))
+    return links
 
 
 def until(condition):
@@ -136,10 +152,10 @@ def test_garbage(channel):
 
 @pytest.mark.parametrize("size", [MAX_REQUEST_BYTES + 1, 3_000_000, 10_000_000])
 def test_large_messages_are_not_read(service, channel, size):
-    before = memory(processes(service)[1])
+    before = memory(process(service))
     for path in (APPROVE, BALANCE):
         assert refusal(channel, path, bytes(size)) is grpc.StatusCode.RESOURCE_EXHAUSTED
-    assert memory(processes(service)[1]) - before < 10_000_000
+    assert memory(process(service)) - before < 10_000_000
     ping(port_of(service)[0])
 
 
@@ -185,7 +201,7 @@ def test_a_request_that_never_comes_is_given_up(service):
 
 def test_a_thousand_connections_at_once(service):
     port, _ = port_of(service)
-    _, node = processes(service)
+    node = process(service)
     before = memory(node)
 
     def connect(number):
@@ -208,24 +224,39 @@ def test_a_thousand_connections_at_once(service):
 # Its life
 
 
-def test_it_is_begun_anew_on_the_same_port_when_it_dies(tmp_path):
+def test_it_is_begun_anew_on_the_same_port_whenever_it_dies(tmp_path):
     with serve(tmp_path, *ONE_WORKER, GRPC_PORT=0) as service:
         port, _ = port_of(service)
-        supervisor, node = processes(service)
-        os.kill(node, signal.SIGKILL)
-        until(lambda: children(supervisor) and children(supervisor) != [node])
+        for times in (1, 2):
+            # Alone, or together with all that its parent waits for, too.
+            for pid in [process(service)] if times == 1 else children(service.process.pid):
+                os.kill(pid, signal.SIGKILL)
+            until(lambda: is_free(port))
+            until(lambda: not is_free(port))
+            ping(port)
+            assert service.printed().count("The sandbox's node has ended") == times
+        assert len(until(lambda: children(service.process.pid)[1:])) == 1
+        assert service.answers()
+
+
+def test_its_port_is_waited_for_where_another_took_it_meanwhile(tmp_path):
+    with serve(tmp_path, *ONE_WORKER, GRPC_PORT=0) as service:
+        port, _ = port_of(service)
+        os.kill(process(service), signal.SIGKILL)
+        until(lambda: is_free(port))
+        with socket.create_server(("127.0.0.1", port)):
+            until(lambda: f"127.0.0.1:{port} is taken" in service.printed())
         until(lambda: not is_free(port))
         ping(port)
-        assert "The sandbox's node has ended (-9): it is begun anew" in service.printed()
 
 
 def test_a_reload_leaves_it_alone(tmp_path):
     with serve(tmp_path, *ONE_WORKER, GRPC_PORT=0) as service:
-        before = processes(service)
-        workers = set(children(service.process.pid)) - set(before)
+        before = process(service)
+        workers = set(children(service.process.pid)) - {before}
         service.process.send_signal(signal.SIGHUP)
         until(lambda: not workers & set(children(service.process.pid)) and service.answers())
-        assert processes(service) == before
+        assert process(service) == before
         ping(port_of(service)[0])
 
 
@@ -233,19 +264,18 @@ def test_a_reload_leaves_it_alone(tmp_path):
 def test_it_ends_with_the_server(tmp_path, number):
     with serve(tmp_path, *ONE_WORKER, GRPC_PORT=0) as service:
         port, _ = port_of(service)
-        pids = processes(service)
+        pid = process(service)
         service.process.send_signal(number)
         service.process.wait(PATIENCE_SECONDS)
         if number != signal.SIGKILL:
             assert is_free(port), "whoever starts next can not have the port"
-        until(lambda: is_free(port) and not any(Path(f"/proc/{pid}").exists() for pid in pids))
+        until(lambda: is_free(port) and not Path(f"/proc/{pid}").exists())
 
 
 def test_what_a_terminal_sends_to_all_is_the_servers(tmp_path):
     with serve(tmp_path, *ONE_WORKER, GRPC_PORT=0) as service:
-        for pid in processes(service):
-            for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
-                os.kill(pid, number)
+        for number in (signal.SIGINT, signal.SIGHUP, signal.SIGUSR1):
+            os.kill(process(service), number)
         ping(port_of(service)[0])
 
 
@@ -256,6 +286,7 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
             port, said = port_of(service)
             assert port != wanted
             assert said == f"({wanted} is taken)"
+            assert "Address already in use" not in service.printed()
             ping(port)
 
 
@@ -292,7 +323,7 @@ def test_only_this_machine_reaches_it(service):
 )
 def test_where_it_is_off_or_no_sandbox_there_is_none(tmp_path, settings):
     with serve(tmp_path, *ONE_WORKER, **settings) as service:
-        assert not any(children(pid) for pid in children(service.process.pid))
+        assert len(children(service.process.pid)) == 1
     assert "Hedera SDKs" not in service.output
 
 

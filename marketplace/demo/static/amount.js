@@ -8,4 +8,5 @@ export const hbar = (amount) => `${format.format(amount)} HBAR`;
 export const tinybars = (amount) => hbar(Number(amount) / TINYBARS);
 
 /** The number alone, where the unit stands elsewhere. */
+export const bareHbar = (amount) => format.format(amount);
 export const bareTinybars = (amount) => format.format(Number(amount) / TINYBARS);

@@ -22,7 +22,9 @@ export function offerPurchase({ nft, royalties, refresh }) {
     order({ buyer }) {
       const { token: tokenId, serialNo, listingPrice, owner } = nft();
       sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [buyer]: "the buyer" };
-      return { accountId: buyer, tokenId, serialNo, expectedPrice: listingPrice };
+      // What is gone by now has no price: the service says so.
+      const expectedPrice = listingPrice || undefined;
+      return { accountId: buyer, tokenId, serialNo, expectedPrice };
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
     roles: () => sale.roles,
@@ -31,7 +33,8 @@ export function offerPurchase({ nft, royalties, refresh }) {
       if (answer.status !== 409) return;
       const { listingPrice: seen } = nft();
       const { isForSale, listingPrice } = await refresh();
-      if (isForSale && listingPrice !== seen) {
+      if (!isForSale) return tellGone();
+      if (listingPrice !== seen) {
         prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
       }
     },
@@ -39,7 +42,8 @@ export function offerPurchase({ nft, royalties, refresh }) {
       for (const { accountId } of royalties() ?? []) sale.roles[accountId] ??= "royalties";
       sale.before = await readBalances(Object.keys(sale.roles));
     },
-    async submitted() {
+    async submitted(_, { result }) {
+      if (result !== "SUCCESS") await refresh();
       const after = await readBalances(Object.keys(sale.roles));
       settled.open({ focus: false });
       settled.show(...after.calls);
@@ -50,6 +54,12 @@ export function offerPurchase({ nft, royalties, refresh }) {
     reported: refresh,
   });
 
+  function tellGone() {
+    const { accountId } = nft().owner;
+    const why = sale.roles[accountId] === "the seller" ? `${accountId} does not sell it now` : `it belongs to ${accountId}`;
+    prepare.fail(`It is not for sale any more: ${why}.`);
+  }
+
   return () => prepare.root.classList.contains("locked") && prepare.open({ focus: false });
 }
 
@@ -58,6 +68,8 @@ const taken = (royalties) =>
     ? `${royalties.map(royaltyWords).join("; ")}: the network takes them from what the seller is paid`
     : "None";
 
-export const showPrice = (price) => {
-  document.getElementById("buy").textContent = `Buy for ${hbar(price)}`;
-};
+export function showPrice({ isForSale, listingPrice }) {
+  const button = document.getElementById("buy");
+  button.disabled = !isForSale;
+  button.textContent = isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
+}

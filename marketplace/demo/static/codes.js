@@ -7,7 +7,7 @@ const WORDS = {
   INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE: "Somebody in it has less HBAR than the royalties.",
   INVALID_SIGNATURE: "A signature is missing, or not by the key that the account has on the ledger.",
   SENDER_DOES_NOT_OWN_NFT_SERIAL_NO: "The NFT belongs to somebody else by now.",
-  SPENDER_DOES_NOT_HAVE_ALLOWANCE: "Its owner no longer lets the marketplace sell it.",
+  SPENDER_DOES_NOT_HAVE_ALLOWANCE: "Its owner no longer lets the marketplace sell it, or has sold it. Nothing was paid.",
   TOKEN_NOT_ASSOCIATED_TO_ACCOUNT: "The buyer's account does not take this token: it must be associated first.",
   TRANSACTION_EXPIRED: "It was submitted too late.",
   INVALID_TRANSACTION_START: "It is not valid yet.",

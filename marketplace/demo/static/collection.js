@@ -22,7 +22,7 @@ const shelf = new Shelf({
   },
   empty: () => [
     element("h2", {}, "Nothing of it is for sale"),
-    element("p", {}, range ? `Nothing ${range} is listed right now.` : "Nothing is listed right now."),
+    range && element("p", {}, `Nothing ${range} is listed right now.`),
     element("a", { class: "button", href: listingPage({ token }) }, "List an NFT"),
   ],
 });
@@ -33,7 +33,9 @@ async function show() {
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort }));
   showCall(answer);
-  if (first.ok) place("strip").replaceChildren(...first.data.slice(0, 5).map((nft) => picture(nft, { eager: true })));
+  const pieces = first.ok ? first.data.slice(0, 5) : [];
+  place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
+  place("strip").hidden = !pieces.length;
 }
 
 function describe(collection) {

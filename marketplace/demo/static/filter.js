@@ -1,5 +1,6 @@
 // The filter of a shelf: what the address asks for, and what is wrong with it, field by field.
 
+import { bareHbar } from "./amount.js";
 import { element } from "./element.js";
 
 const form = document.getElementById("filter");
@@ -11,9 +12,10 @@ const given = [...new URLSearchParams(location.search)].map(([name, value]) => [
 /** { collection, account, minPrice, maxPrice, sort }: text, as far as it is there. */
 export const wanted = Object.fromEntries(given.filter(([, value]) => value));
 
-/** "from 10 to 500 HBAR", or "". */
+/** "from 10 up to 1,500 HBAR", or "". */
 export function priceRange({ minPrice, maxPrice }) {
-  const range = [minPrice && `from ${minPrice}`, maxPrice && `up to ${maxPrice}`].filter(Boolean).join(" ");
+  const parts = [minPrice && `from ${bareHbar(minPrice)}`, maxPrice && `up to ${bareHbar(maxPrice)}`];
+  const range = parts.filter(Boolean).join(" ");
   return range && `${range} HBAR`;
 }
 

@@ -43,7 +43,7 @@ function showRecord(nft) {
   place("attributes").replaceChildren(...traits(nft));
   place("fields").replaceChildren(...fields(rows(nft)));
   place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");
-  if (nft.isForSale) showPrice(nft.listingPrice);
+  showPrice(nft);
   // Where the royalties are not known yet, nothing is said of them.
   const royalties = nft.isForSale && collection.data?.royalties;
   if (royalties) showSale(place("cost"), nft.listingPrice, royalties, { seller: nft.owner.accountId });

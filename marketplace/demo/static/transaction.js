@@ -26,7 +26,7 @@ export function showTransaction(shown, decoded, { base64, roles = {}, besides = 
     ...decoded.hbarTransfers.sort(byAmount).map((entry) => payment(entry, roles)),
     ...besides,
     ["Memo", decoded.memo],
-    ["Network fee", `At most ${tinybars(decoded.maxFeeTinybars)}, paid by ${named(decoded.payer, roles)}`],
+    ["Network fee", fee(decoded, roles)],
     ["Valid until", decoded.validUntil && element("span", {}, time(decoded.validUntil), " ", left)],
     ["Nodes", decoded.nodeAccountIds.join(", ")],
     ["Transaction id", decoded.transactionId],
@@ -42,6 +42,12 @@ export function showTransaction(shown, decoded, { base64, roles = {}, besides = 
 }
 
 const named = (id, roles) => (roles[id] ? `${id}, ${roles[id]}` : id);
+
+/** Of a transfer the network charges an association that it makes by itself beyond the fee's limit. */
+function fee({ maxFeeTinybars, payer, nftTransfers }, roles) {
+  const besides = nftTransfers.length ? "; associating the receiver with the token, where that is needed, besides" : "";
+  return `At most ${tinybars(maxFeeTinybars)}, paid by ${named(payer, roles)}${besides}`;
+}
 
 const signatures = (count) => (count ? `${count}, by the marketplace` : "None yet");
 

@@ -1,7 +1,7 @@
 """The process of the sandbox's consensus node: begun by the server's first process, and gone with it.
 
-gRPC must not be begun before a fork, and every worker is one: so it has a process of its own, and one that
-watches over that: it begins it anew when it dies. Both share the memory of what was loaded before.
+gRPC must not be begun before a fork, and every worker is one: so it has a process of its own. The server's
+first process, which never speaks gRPC itself, begins it anew when it dies.
 """
 
 import asyncio
@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
+from types import FrameType
 
 from flask import Flask
 
@@ -62,63 +63,63 @@ class Node:
         return self._pid != 0
 
     def start(self, inherited: Iterable[socket.socket] = ()) -> None:
-        """Begin it, and wait until it listens. It closes the sockets that it has inherited."""
+        """Begin it, wait until it listens, and from then on begin it anew whenever it ends.
+
+        It closes the sockets that it has inherited. Call it in the main thread, once the server's own
+        handler of SIGCHLD is set: that is called, too.
+        """
         if self._wanted is None:
             return
+        inherited, server = list(inherited), os.getpid()
+
+        def begin_anew(number: int, frame: FrameType | None) -> None:
+            if callable(heeded):
+                heeded(number, frame)
+            if self._pid and server == os.getpid() and _has_ended(self._pid):
+                # This may be interrupted by itself: it is begun once.
+                self._pid = 0
+                self._begin(inherited)
+
+        heeded = signal.signal(signal.SIGCHLD, begin_anew)
         reading, writing = os.pipe()
-        parent = os.getpid()
-        self._pid = os.fork()
-        if self._pid == 0:
-            try:
-                os.close(reading)
-                for inherited_socket in inherited:
-                    os.close(inherited_socket.fileno())
-                _live_with(parent)
-                self._supervise(writing)
-            finally:
-                os._exit(1)
+        self._begin(inherited, writing)
         os.close(writing)
         select.select([reading], [], [], READY_SECONDS)
         os.close(reading)
 
     def stop(self) -> None:
         """End it, and wait until its port is free."""
-        if not self._pid:
+        pid, self._pid = self._pid, 0
+        if not pid:
             return
         with suppress(ProcessLookupError, ChildProcessError):
-            os.kill(self._pid, signal.SIGTERM)
+            os.kill(pid, signal.SIGTERM)
             until = time.monotonic() + STOPPED_SECONDS
-            while os.waitpid(self._pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
+            while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
                 time.sleep(0.01)
 
-    def _supervise(self, writing: int) -> None:
-        """Begin it anew, whenever it ends, until SIGTERM."""
-
-        def end(*_):
-            with suppress(ProcessLookupError):
-                os.kill(child, signal.SIGTERM)
-                os.waitpid(child, 0)
+    def _begin(self, inherited: Iterable[socket.socket], writing: int | None = None) -> None:
+        """Fork it. It writes to the pipe once it listens; where it gets none, it is begun anew."""
+        parent = os.getpid()
+        self._pid = os.fork()
+        if self._pid:
+            return
+        try:
+            _live_with(parent)
+            for inherited_socket in inherited:
+                # After a reload they may be others.
+                with suppress(OSError):
+                    os.close(inherited_socket.fileno())
+            if writing is None:
+                time.sleep(PAUSE_SECONDS)
+                self._app.logger.warning("The sandbox's node has ended: it is begun anew")
+            self._serve(writing)
+        except Exception:
+            self._app.logger.exception("The sandbox's node can not go on")
+        finally:
             os._exit(0)
 
-        parent = os.getpid()
-        while True:
-            child = os.fork()
-            if child == 0:
-                try:
-                    _live_with(parent)
-                    self._serve(writing)
-                finally:
-                    os._exit(0)
-            signal.signal(signal.SIGTERM, end)
-            _, status = os.waitpid(child, 0)
-            signal.signal(signal.SIGTERM, signal.SIG_DFL)
-            self._app.logger.warning(
-                "The sandbox's node has ended (%s): it is begun anew",
-                os.waitstatus_to_exitcode(status),
-            )
-            time.sleep(PAUSE_SECONDS)
-
-    def _serve(self, writing: int) -> None:
+    def _serve(self, writing: int | None) -> None:
         # Here, where no fork follows.
         from marketplace.sandbox.hapi import server
 
@@ -129,7 +130,7 @@ class Node:
 
         def tell(port: int) -> None:
             self._memory[:] = PORT.pack(port)
-            with suppress(OSError):  # the first time it is waited for, and then no more
+            if writing is not None:
                 os.write(writing, b"1")
 
         follower = Follower(self._app, self._sandbox)
@@ -148,3 +149,11 @@ def _live_with(parent: int) -> None:
     ctypes.CDLL(None, use_errno=True).prctl(PR_SET_PDEATHSIG, signal.SIGTERM)
     if os.getppid() != parent:
         os._exit(0)  # it has ended already
+
+
+def _has_ended(pid: int) -> bool:
+    """Tell whether a child has ended. Whoever waits for all children learns of it as well."""
+    try:
+        return os.waitid(os.P_PID, pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is not None
+    except ChildProcessError:
+        return True

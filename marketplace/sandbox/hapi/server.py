@@ -2,6 +2,7 @@
 
 import asyncio
 import signal
+import socket
 import time
 from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -74,20 +75,33 @@ class Handlers(grpc.GenericRpcHandler):
 async def serve(sandbox: Flask, port: int, is_required: bool, tell: Callable[[int], None]) -> None:
     """Serve on a port until SIGTERM; tell which one, once it is open.
 
-    Where the port is taken, on any free one, unless it is required: RuntimeError then.
+    Where the port is taken, on any free one, unless it is required: then it is waited for.
     """
+    if not _is_free(port):
+        if is_required:
+            sandbox.logger.warning("%s:%s is taken: the node waits until it is free", HOST, port)
+        else:
+            port = 0
+    while not _is_free(port):
+        await asyncio.sleep(1)
     server = grpc.aio.server(
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
-    try:
-        bound = server.add_insecure_port(f"{HOST}:{port}")
-    except RuntimeError:
-        if is_required:
-            raise
-        bound = server.add_insecure_port(f"{HOST}:0")
+    bound = server.add_insecure_port(f"{HOST}:{port}")
     await server.start()
     stop = asyncio.Event()
     asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
     tell(bound)
     await stop.wait()
     await server.stop(GRACE_SECONDS)
+
+
+def _is_free(port: int) -> bool:
+    """Tell whether a port may be listened on. (gRPC itself writes a line of its own where it may not.)"""
+    with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((HOST, port))
+        except OSError:
+            return False
+    return True

@@ -1,4 +1,4 @@
-"""A seller at the API, beside the browser: lists NFTs, changes their price, withdraws them, moves them."""
+"""Somebody at the API, beside the browser: lists NFTs, changes their price, withdraws and buys them."""
 
 import json
 import urllib.request
@@ -23,6 +23,10 @@ class Desk:
     def withdraw(self, nft, seller):
         keys = {"accountId": seller, "tokenId": nft[0], "serialNo": nft[1]}
         self._settle(keys, self.call("/v1/delist/extwallet", keys))
+
+    def buy(self, nft, buyer):
+        keys = {"accountId": buyer, "tokenId": nft[0], "serialNo": nft[1]}
+        self._settle(keys, self.call("/v1/buy/extwallet", keys))
 
     def _settle(self, keys, prepared):
         seller = keys["accountId"]

@@ -73,7 +73,7 @@ def test_it_works(offer, size, scheme):
     assert inside["To"] == f"{BUYER}, the buyer"
     assert inside["Pays"] == f"{BUYER}, the buyer: 200 HBAR"
     assert inside["Is paid"] == f"{SELLER}, the seller: 200 HBAR"
-    paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace"
+    paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace; associating the receiver .*"
     assert re.fullmatch(paid, inside["Network fee"])
     assert inside["Royalties"].startswith(f"5 % to {ROYALTIES}: the network takes them")
     assert inside["Signatures"] == "1, by the marketplace"
@@ -132,8 +132,25 @@ def test_what_was_withdrawn_is_said(offer, desk):
     page = visitor.page
     desk.withdraw(visitor.nft, SELLER)
     press(steps(page), "Buy for 200 HBAR")
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("is not for sale")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
+        f"It is not for sale any more: {SELLER} does not sell it now."
+    )
     expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator("#buy")).to_be_disabled()
+
+
+@in_both
+def test_what_somebody_else_has_bought_is_said(offer, desk):
+    visitor = offer(size=PHONE, refusals=[409])
+    page = visitor.page
+    desk.buy(visitor.nft, "0.0.1009")
+    press(steps(page), "Buy for 200 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
+        "It is not for sale any more: it belongs to 0.0.1009."
+    )
+    expect(page.locator("#buy")).to_have_text("Not for sale")
+    expect(page.locator("#buy")).to_be_disabled()
+    visitor.look("buying-too-late")
 
 
 @pytest.mark.parametrize(
@@ -167,7 +184,9 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, desk):
     press(steps(page), "Submit to the ledger")
     said = step(steps(page), "submit").locator(".notice.bad")
     expect(said).to_contain_text("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    expect(said).to_contain_text("no longer lets the marketplace sell it")
+    expect(said).to_contain_text("no longer lets the marketplace sell it, or has sold it")
+    expect(said).to_contain_text("Nothing was paid")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
     visitor.look("buying-refused")
     press(steps(page), "Ask for a new one")
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("is not for sale")

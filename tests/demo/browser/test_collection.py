@@ -70,6 +70,7 @@ def test_it_handles_one_of_which_nothing_is_stored(visit, size):
     visitor = visit("/demo/collection/0.0.7654", size=size, refusals=[404])
     expect(visitor.page.locator(".collection .notice")).to_contain_text("0.0.7654")
     expect(visitor.page.get_by_text("Nothing of it is for sale")).to_be_visible()
+    expect(visitor.page.locator("#strip")).to_be_hidden()
     visitor.look("collection-not-stored")
 
 

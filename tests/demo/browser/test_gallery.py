@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.demo.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.demo.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
 from tests.demo.browser.desk import Desk
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
@@ -155,6 +155,22 @@ def test_it_sorts_what_an_account_lists(visit):
     expect(cards(page).first).to_be_visible()
     assert len(prices(page)) > 1
     assert prices(page) == sorted(prices(page))
+
+
+@in_both
+@pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
+def test_a_price_leaves_the_name_its_number(visit, market, size):
+    Desk(market).list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
+    visitor = visit("/?collection=0.0.7100", size=size)
+    name = cards(visitor.page).first.locator(".words")
+    expect(name).to_have_text("Sandbox 0.0.7100 #327041")
+    assert name.evaluate("(all) => all.scrollHeight <= all.clientHeight"), "it is cut"
+    visitor.look("gallery-price")
+
+
+def test_a_range_is_said_as_prices_are(visit):
+    page = visit("/?minPrice=49999999&maxPrice=50000000").page
+    expect(page.get_by_text("Nothing from 49,999,999 up to 50,000,000 HBAR")).to_be_visible()
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
