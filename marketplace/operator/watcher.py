@@ -8,7 +8,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import chain, islice, zip_longest
 from math import ceil
 from typing import Any
@@ -315,14 +315,14 @@ def watch(seconds: int, stop: threading.Event, share: Share = ALL) -> None:
                 is_leading = leadership.take()
                 if is_leading != was_leading:
                     described = _describe(is_leading, seconds, share)
-                    say(described)
+                    _print(described)
                     tell("READY=1", f"STATUS={described}")
                 was_leading = is_leading
                 if is_leading:
                     _go_round(stop, share)
                 _pause(seconds if is_leading else 1, stop)
             except (MarketplaceError, OSError) as error:
-                say(f"This round failed: {error}", err=True)
+                _print(f"This round failed: {error}", err=True)
                 tell(f"STATUS=The last round failed: {error}")
                 # Who has only waited goes on waiting soon, however long the pause between two rounds.
                 _pause(seconds if was_leading else min(seconds, 30), stop)
@@ -349,7 +349,13 @@ def _go_round(stop: threading.Event, share: Share) -> None:
     line = f"{times.to_iso(times.now())[:19]}Z {summary(counts) or 'nothing to do'}"
     tell(f"STATUS={line}")
     if counts.keys() - UNREMARKABLE:
-        say(line)
+        _print(line)
+
+
+def _print(line: str, **options) -> None:
+    """Print a line of the log. One without room, or that nobody reads on, ends no watcher."""
+    with suppress(OSError):
+        say(line, **options)
 
 
 def summary(counts: Counter[Done]) -> str:
@@ -411,7 +417,7 @@ def watch_command(every, share):
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
     watch(every, stop, share)
-    say("Stopped")
+    _print("Stopped")
 
 
 def init_app(app: Flask) -> None:

@@ -3,6 +3,7 @@
 import signal
 import subprocess
 import sys
+import time
 from collections import Counter
 
 import pytest
@@ -19,7 +20,7 @@ from marketplace.operator.watcher import sync as sync_share
 from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, TOKEN, settings
-from tests.network import serve
+from tests.network import PATIENCE_SECONDS, serve
 from tests.serving import ROOT, environment
 
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -241,10 +242,10 @@ def environ(tmp_path):
     return environment(**settings(tmp_path))
 
 
-def watcher(environ, *options):
+def watcher(environ, *options, output=subprocess.PIPE):
     command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", "--every", "1", *options]
     return subprocess.Popen(
-        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        command, cwd=ROOT, env=environ, stdout=output, stderr=subprocess.STDOUT, text=True
     )
 
 
@@ -266,6 +267,26 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
     second.send_signal(signal.SIGTERM)
     assert second.communicate(timeout=60)[0] == "Stopped\n"
     assert second.returncode == 0
+
+
+def test_a_log_without_room_ends_no_watcher(client, nft, ledger, environ):
+    with open("/dev/full", "w") as full:
+        process = watcher(environ, output=full)
+    for _ in range(2):
+        ledger.sign_and_submit(prepare(client))
+        wait_until(process, lambda: client.get("/v1/orderbook").json)
+        ledger.hand_over(nft, BOB)
+        wait_until(process, lambda: not client.get("/v1/orderbook").json)
+        ledger.hand_over(nft, ALICE)
+    process.send_signal(signal.SIGTERM)
+    assert process.wait(60) == 0
+
+
+def wait_until(process, happens):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not happens():
+        assert process.poll() is None and time.monotonic() < until
+        time.sleep(0.1)
 
 
 def test_shares_do_together_what_one_watcher_does(app, client, ledger, lister, sync, asked):
