@@ -45,8 +45,9 @@ class Event(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A price that the owner signed, in HBAR, and from when until when it stood."""
+    """A price that an owner signed, in HBAR, and from when until when it stood."""
 
+    owner: str
     price: int
     begin: int
     end: int | None = None
@@ -103,23 +104,25 @@ def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
 def _follow(
     history: Iterator[Event], market: str, royalties: list, share: int, lag: int
 ) -> Iterator[Sale]:
-    """Follow one NFT: what its owner of the moment asks for it, and how it leaves him."""
+    """Follow one NFT: what its owner of the moment asks for it, and how it leaves him.
+
+    It may come back to him: a purchase that was valid while his earlier price stood is so until it expires.
+    """
     asked: list[Asked] = []
     for event in history:
         kind = event.told["type"]
         if kind not in ("CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE"):
             continue
-        if kind == "CRYPTOTRANSFER":
-            if event.payer == market and event.told["is_approval"]:
-                yield _judge(event, asked, royalties, market, share, lag)
-            asked = []
-            continue
+        if kind == "CRYPTOTRANSFER" and event.payer == market and event.told["is_approval"]:
+            yield _judge(event, asked, royalties, market, share, lag)
         if asked and asked[-1].end is None:
             asked[-1] = asked[-1]._replace(end=event.moment)
+        if kind == "CRYPTOTRANSFER":
+            continue
         memo = base64.b64decode(event.transaction["memo_base64"] or "").decode()
         price = kind == "CRYPTOAPPROVEALLOWANCE" and LISTING.fullmatch(memo)
         if price:
-            asked.append(Asked(int(price[1]), event.moment))
+            asked.append(Asked(event.payer, int(price[1]), event.moment))
 
 
 def _judge(
@@ -129,7 +132,11 @@ def _judge(
     paid = event.paid
     price = -paid[buyer]
     valid_from = event.valid_from - lag
-    standing = {one.price for one in asked if one.end is None or one.end >= valid_from}
+    standing = {
+        one.price
+        for one in asked
+        if one.owner == seller and (one.end is None or one.end >= valid_from)
+    }
     taken = price * share // 10_000
     for _, numerator, denominator in royalties:
         taken += (price - price * share // 10_000) * numerator // denominator

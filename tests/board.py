@@ -1,8 +1,8 @@
 """The board of examples/grafana.json before a real Prometheus: its queries are asked, and drawn.
 
-``python -m tests.board`` serves the sandbox for SECONDS, with a watcher, readers and sellers, lets Prometheus
-read /metrics, and draws docs/board.webp of what it answers to the board's queries. It is not Grafana's own
-picture: Debian has no Grafana.
+``python -m tests.board`` serves the sandbox for SECONDS, with a watcher, readers and a trader, lets
+Prometheus read /metrics, and draws docs/board.webp of what it answers to the board's queries. It is not
+Grafana's own picture: Debian has no Grafana.
 """
 
 import argparse
@@ -26,6 +26,8 @@ BOARD = ROOT / "examples/grafana.json"
 RULES = ROOT / "examples/alerts.yml"
 COLOURS = ("#3274d9", "#e0752d", "#299c46", "#a352cc", "#d44a3a", "#8e8e8e", "#0a7f87", "#c4a300")
 COLOURS += ("#705da0", "#58140c", "#e24d8f", "#6d8b00")
+BUYERS = 9
+FEE_BUDGET = 20  # HBAR, as on a real network, so that what was spent shows beside it
 CONFIGURATION = """
 global: {{scrape_interval: {seconds}s, evaluation_interval: {seconds}s}}
 rule_files: [{rules}]
@@ -116,14 +118,23 @@ def call(service, path, body=None):
 
 
 def trade(service, serial_no):
-    """Add an NFT, prepare its listing, and now and then sign, submit and report it."""
+    """Add an NFT, prepare its listing, and now and then sign, submit and report it; and buy it likewise."""
     keys = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": serial_no}
     call(service, "/v1/add", keys)
     prepared = call(service, "/v1/list/extwallet", keys | {"listingPrice": 5 + serial_no})
-    if prepared and random.random() < 0.7:
-        content = {"accountId": "0.0.1001", "transaction": prepared["byteArray"]}
-        call(service, "/sandbox/transactions", call(service, "/sandbox/sign", content))
-        call(service, "/v1/comingsoon", keys)
+    if sign_now_and_then(service, keys, prepared):
+        keys["accountId"] = f"0.0.{1002 + serial_no % BUYERS}"
+        sign_now_and_then(service, keys, call(service, "/v1/buy/extwallet", keys))
+
+
+def sign_now_and_then(service, keys, prepared):
+    """Sign, submit and report what was prepared, or do not; tells whether it was done."""
+    if not prepared or random.random() > 0.8:
+        return False
+    content = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}
+    call(service, "/sandbox/transactions", call(service, "/sandbox/sign", content))
+    call(service, "/v1/comingsoon", keys)
+    return True
 
 
 def read(service, serial_no):
@@ -223,7 +234,7 @@ def take_picture(page, target):
 
     with tempfile.TemporaryDirectory() as folder:
         Path(folder, "board.html").write_text(page)
-        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1110"]
+        options = ["--headless", "--no-sandbox", "--hide-scrollbars", "--window-size=1400,1290"]
         shot = f"--screenshot={folder}/board.png"
         command = ["chromium", *options, shot, f"file://{folder}/board.html"]
         subprocess.run(command, check=True, capture_output=True, timeout=PATIENCE_SECONDS)
@@ -238,7 +249,8 @@ def main():
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with serve(folder, "--workers", "2") as service, prometheus(folder, service, 2) as server:
+        serving = serve(folder, "--workers", "2", SALE_FEE_BUDGET=FEE_BUDGET)
+        with serving as service, prometheus(folder, service, 2) as server:
             command = ["flask", "--app", "wsgi", "watch", "--every", "20"]
             watcher = subprocess.Popen(command, cwd=folder, env=service.environ)
             try:
@@ -251,7 +263,7 @@ def main():
 
 
 def live(service, seconds):
-    """Readers, and a seller, for as long as is asked."""
+    """Readers, and who sells and buys, for as long as is asked."""
     end, serial_nos = time.monotonic() + seconds, [1]
 
     def keep_reading():

@@ -41,7 +41,7 @@ from marketplace.operator import importer, watcher
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.store import access_tokens, queries
+from marketplace.store import access_tokens, preparations, queries
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
 from tests.audit import find_sales
@@ -574,7 +574,7 @@ class Story:
     def watched(self) -> set[str]:
         """The accounts that a round asks about."""
         with self.world.app.app_context():
-            rows = [*queries.list_sellers(read()), *queries.list_preparers(read())]
+            rows = [*queries.list_sellers(read()), *preparations.list_preparers(read())]
         return {row["account_id"] for row in rows}
 
     def compare_index(self, app, watched) -> None:

@@ -30,7 +30,7 @@ from marketplace.errors import (
 )
 from marketplace.market.fees import find_fees
 from marketplace.market.shares import find_last_sync
-from marketplace.store import queries
+from marketplace.store import preparations, queries
 from marketplace.store.database import read
 from marketplace.store.faults import explained
 
@@ -93,8 +93,8 @@ class Facts:
                 "database_up": 1,
                 "listings": queries.count_listed(db),
                 "nfts_incomplete": queries.count_incomplete(db),
-                "preparations_open": queries.count_open_preparations(db, now),
-                "purchases_open": queries.count_open_purchases(db, now),
+                "preparations_open": preparations.count_open_preparations(db, now),
+                "purchases_open": preparations.count_open_purchases(db, now),
                 "sale_fees_charged_tinybars": charged,
                 "sale_fees_reserved_tinybars": reserved,
                 "database_bytes": current_app.extensions["database"].size(),

@@ -15,6 +15,7 @@ from marketplace.store.database import read, write
 
 LOOK_SECONDS = 1  # where somebody waits for its NFT
 REFRESH_SECONDS = 8
+ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
 MINUTE = 60 * times.SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
@@ -90,25 +91,37 @@ def store(db, token: str, news: dict | None) -> None:
     """
     if news is None:
         soon = times.to_iso(times.now() + MINUTE)
-        kept.mark_collection_due(db, token, soon)
+        kept.mark_collection_due(db, token, soon, beyond=soon)
     elif not kept.insert_collection(db, news) and news["read_at"]:
         kept.mark_collection_read(db, news)
 
 
+def note_listed(db, token: str) -> None:
+    """Read a collection again soon of which something is listed now, if it was to be read once a day."""
+    now = times.now()
+    soon, beyond = times.to_iso(now + MINUTE), times.to_iso(now + HOUR)
+    kept.mark_collection_due(db, token, soon, beyond)
+
+
 def refresh(token: str) -> bool:
     """Read a stored collection again; tells whether the ledger told. It is next read in an hour where
-    something of it is listed, otherwise in a day; and where the ledger did not tell, ever later."""
+    something of it is listed, otherwise in a day; and where the ledger did not tell, ever later.
+
+    But in a minute where another NFT of it was stored while the ledger was asked.
+    """
+    until = times.to_iso(times.now() + ASKED_AGAIN_SECONDS * times.SECOND)
+    with write() as db:
+        kept.mark_collection_asked(db, token, until)
     try:
         news = _read(token, Deadline(REFRESH_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
         _put_off(token)
         return False
-    is_listed = kept.get_floor(read(), token)["price"] is not None
-    pause = HOUR if is_listed else DAY
     with write() as db:
-        retry_at = times.to_iso(times.now() + pause)
-        kept.mark_collection_read(db, news | {"retry_at": retry_at})
+        is_listed = kept.get_floor(db, token)["price"] is not None
+        retry_at = times.to_iso(times.now() + (HOUR if is_listed else DAY))
+        kept.mark_collection_read(db, news | {"retry_at": retry_at}, until)
     return True
 
 

@@ -24,7 +24,7 @@ from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Transaction
 from marketplace.market.prepared import MIRROR_LAG
 from marketplace.market.transactions import TINYBARS
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 
 # Purchases that are signed, may still be submitted, and of which nothing is known yet. The last one of an
@@ -54,9 +54,9 @@ def require_few_open(db: Any, token: str, serial_no: int, buyer: str, caller: st
     """Raise TooManyPurchases where as many are open for the NFT, the buyer or the caller as may be."""
     now = times.now()
     present = times.to_iso(now)
-    of_nft = queries.get_open_purchases_of_nft(db, token, serial_no, caller, present)
-    of_buyer = queries.get_open_purchases_of_buyer(db, buyer, caller, present)
-    of_caller = queries.get_open_purchases_of_caller(db, caller, present)
+    of_nft = preparations.get_open_purchases_of_nft(db, token, serial_no, caller, present)
+    of_buyer = preparations.get_open_purchases_of_buyer(db, buyer, caller, present)
+    of_caller = preparations.get_open_purchases_of_caller(db, caller, present)
     for whose, found, most in (
         (f"{token} #{serial_no}", of_nft, OPEN_FOR_EACH_NFT - bool(of_nft["of_caller"])),
         (buyer, of_buyer, OPEN_FOR_EACH_BUYER - bool(of_buyer["of_caller"])),
@@ -71,7 +71,7 @@ def require_room(db: Any, fee_tinybars: int) -> None:
     now, budget = times.now(), current_app.config["SALE_FEE_BUDGET"]
     if fee_tinybars > budget:
         raise BudgetTooSmall(Decimal(fee_tinybars) / TINYBARS, Decimal(budget) / TINYBARS)
-    spent = int(queries.get_fees(db, _an_hour_before(now))["total"])
+    spent = int(preparations.get_fees(db, _an_hour_before(now))["total"])
     missing = spent + fee_tinybars - budget
     if missing > 0:
         raise FeesSpent(_seconds_until_room(db, missing, now))
@@ -79,7 +79,7 @@ def require_room(db: Any, fee_tinybars: int) -> None:
 
 def find_fees(now: int) -> tuple[int, int]:
     """The fees of the last hour, in tinybars: those charged, and those reserved besides."""
-    found = queries.get_fees(read(), _an_hour_before(now))
+    found = preparations.get_fees(read(), _an_hour_before(now))
     charged = int(found["charged"])
     return charged, int(found["total"]) - charged
 
@@ -96,7 +96,7 @@ def _seconds_until(iso: str, now: int) -> int:
 def _seconds_until_room(db: Any, missing: int, now: int) -> int:
     """When so many tinybars may be free: of what never came soon, of what was charged after an hour."""
     ends = []
-    for row in queries.list_fees(db, _an_hour_before(now), LOOKED_AT):
+    for row in preparations.list_fees(db, _an_hour_before(now), LOOKED_AT):
         lasts = HOUR if row["is_settled"] else MIRROR_LAG
         ends.append((_seconds_until(row["expires_at"], now - lasts), row["fee_tinybars"]))
     for seconds, fee in sorted(ends):
@@ -109,7 +109,7 @@ def _seconds_until_room(db: Any, missing: int, now: int) -> int:
 def list_unsettled(limit: int) -> list:
     """Purchases whose time is over, and of which it is not known what they cost: the oldest first."""
     overdue = times.to_iso(times.now() - MIRROR_LAG)
-    return queries.list_purchases_unsettled(read(), overdue, limit)
+    return preparations.list_purchases_unsettled(read(), overdue, limit)
 
 
 def settle(purchases: list, present: int, deadline: Deadline) -> None:
@@ -132,11 +132,14 @@ def settle(purchases: list, present: int, deadline: Deadline) -> None:
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
-    """Note what a purchase was charged, where the ledger shows it. Tells whether it does."""
+    """Note what a purchase was charged, where the ledger shows it. Tells whether it does.
+
+    Also of one that was taken for one that never came: what is shown counts more than what is not.
+    """
     if not any(row.is_original for row in rows):
         return False
-    purchase = queries.get_prepared_transaction(read(), transaction_id)
-    if purchase and purchase["is_settled"] == 0:
+    purchase = preparations.get_prepared_transaction(read(), transaction_id)
+    if purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
         _note(transaction_id, sum(row.fee_tinybars for row in rows))
     return True
 
@@ -147,4 +150,4 @@ def _never_comes(purchase: Any, present: int) -> bool:
 
 def _note(transaction_id: str, fee_tinybars: int) -> None:
     with write() as db:
-        queries.mark_settled(db, transaction_id, fee_tinybars)
+        preparations.mark_settled(db, transaction_id, fee_tinybars)

@@ -8,7 +8,7 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import write
 
 START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not refuse the start
@@ -60,8 +60,8 @@ def prepare_as_owner(
         )
         row = describe(transaction_id, account_id, seconds, now) | columns
         with write() as db:
-            inserted = queries.insert_prepared_transaction(db, row)
-            queries.delete_prepared_transactions_beyond(
+            inserted = preparations.insert_prepared_transaction(db, row)
+            preparations.delete_prepared_transactions_beyond(
                 db, row["token"], row["serial_no"], account_id, KEPT_FOR_EACH_NFT
             )
         if inserted:

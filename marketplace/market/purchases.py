@@ -34,7 +34,7 @@ from marketplace.market.prepared import (
 )
 from marketplace.market.signer import Signer
 from marketplace.market.transactions import build_purchase, write_signed
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 
 VALID_SECONDS = 60
@@ -97,7 +97,7 @@ def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> Pr
         transaction = _sign(signer, transaction_id, row)
     except BaseException:
         with write() as db:
-            queries.delete_purchase(db, row["transaction_id"])
+            preparations.delete_purchase(db, row["transaction_id"])
         raise
     return PreparedTransaction(transaction_id, account_id, transaction)
 
@@ -142,13 +142,13 @@ def _reserve(account_id: str, columns: dict, present: int) -> Any:
     valid_start = min(present, now - START_BEFORE_NOW_SECONDS * times.SECOND)
     try:
         with write() as db:
-            queries.lock_purchases(db)
+            preparations.lock_purchases(db)
             keys = (columns[name] for name in ("token", "serial_no"))
             fees.require_few_open(db, *keys, account_id, columns["caller"])
             fees.require_room(db, columns["fee_tinybars"])
             for transaction_id in free_ids(market, valid_start):
                 row = describe(transaction_id, account_id, VALID_SECONDS, now) | columns
-                if inserted := queries.insert_prepared_transaction(db, row):
+                if inserted := preparations.insert_prepared_transaction(db, row):
                     break
     except (BudgetTooSmall, FeesSpent) as error:
         current_app.logger.warning(

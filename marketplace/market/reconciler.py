@@ -151,4 +151,6 @@ def _write(
             if seen_at == NOTHING_DECIDED:
                 seen_at = times.to_iso(on_ledger.modified_at)
             queries.mark_in_line(db, {"last_listed_at": None, "seen_at": seen_at} | keys | state)
+            if state["is_for_sale"]:
+                collections.note_listed(db, on_ledger.token)
         return queries.get_nft(db, **keys)

@@ -130,7 +130,12 @@ class Signer:
         if self._are_all_hanging() or not self._places.acquire(timeout=patience):
             raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
         answers: queue.SimpleQueue = queue.SimpleQueue()
-        threading.Thread(target=self._work, args=(sign, body, answers), daemon=True).start()
+        thread = threading.Thread(target=self._work, args=(sign, body, answers), daemon=True)
+        try:
+            thread.start()
+        except RuntimeError as error:
+            self._places.release()
+            raise SignerFailed(f"no thread can be had for it: {error}") from error
         try:
             returned, error = answers.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from itertools import chain, zip_longest
+from itertools import chain, islice, zip_longest
 from math import ceil
 from typing import Any
 
@@ -33,7 +33,7 @@ from marketplace.market.shares import ALL, Share
 from marketplace.operator.command import Command, say
 from marketplace.operator.notify import tell, tell_alive
 from marketplace.store import collections as kept
-from marketplace.store import queries
+from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 from marketplace.store.faults import explained
 
@@ -48,6 +48,7 @@ STILL_SECONDS = 10  # between two signs of life while nothing is to be done
 COMPLETED_AT_ONCE = 200  # NFTs tried to complete
 COLLECTIONS_SECONDS = 10
 COLLECTIONS_AT_ONCE = 200  # read again
+DUE_IN_A_PART = 1000  # collections looked through for those of a share
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
 # Prepared transactions that are deleted in one of the database's, for which other writers wait.
 FORGOTTEN_AT_ONCE = 10_000
@@ -120,7 +121,7 @@ def sync(stop: threading.Event | None = None, share: Share = ALL) -> Counter[Don
 def _find_all_differing(stop: threading.Event, share: Share) -> dict[str, list | Done]:
     """For each account what differs; no list for one that could not be asked about."""
     sellers = _shuffled(filter(share.has, _account_ids(queries.list_sellers(read()))))
-    preparers = set(filter(share.has, _account_ids(queries.list_preparers(read()))))
+    preparers = set(filter(share.has, _account_ids(preparations.list_preparers(read()))))
     # Whoever may write can make others of these: sellers do not wait for them.
     others = _shuffled(preparers - set(sellers))
     found = [
@@ -147,9 +148,16 @@ def next_to_complete(share: Share) -> list:
 
 def next_collections(share: Share) -> list[str]:
     """The collections of a share that are to be read next: those first whose turn is longest ago."""
-    now = times.to_iso(times.now())
-    rows = kept.list_collections_due(read(), now, share.of * COLLECTIONS_AT_ONCE)
-    return [row["token"] for row in rows if share.has(row["token"])][:COLLECTIONS_AT_ONCE]
+    return [*islice(filter(share.has, _list_due()), COLLECTIONS_AT_ONCE)]
+
+
+def _list_due() -> Iterator[str]:
+    """All collections that are to be read, of whatever share."""
+    now, retry_at, token = times.to_iso(times.now()), "", ""
+    while rows := kept.list_collections_due_after(read(), now, retry_at, token, DUE_IN_A_PART):
+        for row in rows:
+            retry_at, token = row["retry_at"], row["token"]
+            yield token
 
 
 def refresh(token: str) -> Done:
@@ -207,9 +215,9 @@ def complete(nft) -> Done:
 
 def _forget_prepared(account_id: str, before: str) -> None:
     """Forget what has told for long enough where to look, once that account was looked at to the end."""
-    while queries.get_expired_preparation(read(), account_id, before):
+    while preparations.get_expired_preparation(read(), account_id, before):
         with write() as db:
-            queries.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
+            preparations.delete_expired_preparations(db, account_id, before, FORGOTTEN_AT_ONCE)
 
 
 def settle_purchases(share: Share, before: str) -> None:
@@ -222,15 +230,20 @@ def settle_purchases(share: Share, before: str) -> None:
         for row in fees.list_unsettled(share.of * SETTLED_AT_ONCE)
         if share.has(row["token"], row["serial_no"])
     ]
-    if purchases:
-        try:
-            deadline = Deadline(SETTLING_SECONDS)
-            fees.settle(purchases, mirror_node().find_present(deadline), deadline)
-        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            current_app.logger.warning("No purchase was settled: %s", error)
-    if queries.get_expired_purchase(read(), before):
+    if not purchases and not preparations.get_expired_purchase(read(), before):
+        return
+    try:
+        deadline = Deadline(SETTLING_SECONDS)
+        present = mirror_node().find_present(deadline)
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning("No purchase was settled: %s", error)
+        return
+    fees.settle(purchases, present, deadline)
+    # What this hour has cost is not forgotten by a clock that is hours ahead.
+    before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
+    if preparations.get_expired_purchase(read(), before):
         with write() as db:
-            queries.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
+            preparations.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
 
 
 def _for_each(

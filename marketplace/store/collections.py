@@ -24,14 +24,16 @@ def get_floor(db, token):
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections_due(db, now, limit):
+def list_collections_due_after(db, now, retry_at, token, limit):
+    # In parts: while a watcher is down, all that are its share are due.
     sql = """
-        SELECT token FROM collection
-        WHERE retry_at <= :now
+        SELECT token, retry_at FROM collection
+        WHERE retry_at <= :now AND (retry_at, token) > (:retry_at, :token)
         ORDER BY retry_at, token
         LIMIT :limit
     """
-    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+    parameters = {"now": now, "retry_at": retry_at, "token": token, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
 
 
 def insert_collection(db, collection):
@@ -48,8 +50,14 @@ def insert_collection(db, collection):
     return db.execute(sql, collection).fetchone()
 
 
-def mark_collection_read(db, collection):
-    # What was asked for earlier never wins.
+def mark_collection_asked(db, token, until):
+    # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
+    sql = "UPDATE collection SET retry_at = :until WHERE token = :token RETURNING *"
+    return db.execute(sql, {"token": token, "until": until}).fetchone()
+
+
+def mark_collection_read(db, collection, until=None):
+    # What was asked for earlier never wins; nor does what was due until now, where it has become so anew.
     sql = """
         UPDATE collection
         SET name = :name,
@@ -59,11 +67,11 @@ def mark_collection_read(db, collection):
             royalties = :royalties,
             read_at = :read_at,
             attempts = :attempts,
-            retry_at = :retry_at
+            retry_at = CASE WHEN retry_at <> :until THEN retry_at ELSE :retry_at END
         WHERE token = :token AND (read_at IS NULL OR read_at < :read_at)
         RETURNING *
     """
-    return db.execute(sql, collection).fetchone()
+    return db.execute(sql, collection | {"until": until}).fetchone()
 
 
 def mark_collection_unread(db, token, attempts, retry_at):
@@ -77,10 +85,11 @@ def mark_collection_unread(db, token, attempts, retry_at):
     return db.execute(sql, parameters).fetchone()
 
 
-def mark_collection_due(db, token, soon):
+def mark_collection_due(db, token, soon, beyond):
+    # Where it would be read later than beyond.
     sql = """
         UPDATE collection SET retry_at = :soon
-        WHERE token = :token AND retry_at > :soon AND attempts = 0
+        WHERE token = :token AND retry_at > :beyond AND attempts = 0
         RETURNING *
     """
-    return db.execute(sql, {"token": token, "soon": soon}).fetchone()
+    return db.execute(sql, {"token": token, "soon": soon, "beyond": beyond}).fetchone()

@@ -61,7 +61,7 @@ CREATE INDEX nft_by_owner_and_listing_date
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_preparers and list_known_of_seller.
+-- Serves preparations.list_preparers and queries.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
 -- Serves queries.list_collections_incomplete and list_incomplete.
@@ -81,7 +81,7 @@ CREATE TABLE collection (
     retry_at TEXT NOT NULL -- when to ask it again
 ) STRICT;
 
--- Serves collections.list_collections_due.
+-- Serves collections.list_collections_due_after.
 CREATE INDEX collection_due ON collection (retry_at, token);
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
@@ -111,19 +111,19 @@ CREATE TABLE prepared_transaction (
     CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
--- Serves queries.list_prepared_transactions and delete_prepared_transactions_beyond.
+-- Serves preparations.list_prepared_transactions and delete_prepared_transactions_beyond.
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves queries.list_preparers and delete_expired_preparations: of a buyer nothing is looked for.
+-- Serves preparations.list_preparers and delete_expired_preparations: of a buyer nothing is looked for.
 CREATE INDEX prepared_transaction_by_account
     ON prepared_transaction (account_id, expires_at) WHERE is_settled IS NULL;
 
--- Serves queries.get_fees, list_fees and delete_expired_purchases.
+-- Serves preparations.get_fees, list_fees and delete_expired_purchases.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 
--- Serves queries.get_open_purchases_of_nft, _of_buyer and _of_caller, and list_purchases_unsettled.
+-- Serves preparations.get_open_purchases_of_nft, _of_buyer and _of_caller, and list_purchases_unsettled.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
 -- What holds for the whole database: the network and the account it is of, and the version of its schema.

@@ -39,6 +39,7 @@ class Mirror:
 
     def __init__(self, sandbox):
         self.changes, self.status, self.requests = {}, 200, 0
+        self.meanwhile = lambda: None  # what happens once it has looked, before it has answered
         self._answer, sandbox.wsgi_app = sandbox.wsgi_app, self
 
     def __call__(self, environ, start_response):
@@ -49,6 +50,7 @@ class Mirror:
         response = Response.from_app(self._answer, environ)
         document = json.loads(response.get_data()) | self.changes
         response = Response(json.dumps(document), self.status, mimetype="application/json")
+        self.meanwhile()
         return response(environ, start_response)
 
 
@@ -67,6 +69,10 @@ def hurry(app, token=TOKEN):
 def stored(app, token=TOKEN):
     with app.app_context():
         return dict(collections.get_collection(read(), token))
+
+
+def seconds_until_read(app, token=TOKEN):
+    return times.from_iso(stored(app, token)["retry_at"]) - times.now() / times.SECOND
 
 
 def test_it_works(client, lister):
@@ -357,6 +363,48 @@ def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
     assert mirror.requests == 2
 
 
+def test_one_of_which_something_is_listed_now_is_read_again_within_a_minute(app, nft, lister):
+    hurry(app)
+    with app.app_context():
+        sync()
+    assert seconds_until_read(app) > 86_000
+    lister(nft)
+    assert seconds_until_read(app) <= 60
+    hurry(app)
+    with app.app_context():
+        sync()
+    lister(nft, listing_price=99)
+    assert 3500 < seconds_until_read(app) <= 3600
+
+
+@pytest.mark.parametrize("what", ["stored", "listed"])
+def test_what_comes_while_the_ledger_is_asked_is_not_forgotten(
+    app, client, nft, mirror, what, lister
+):
+    if what == "stored":
+        mirror.meanwhile = lambda: add(client, serial_no=8)
+    else:
+        mirror.meanwhile = lambda: lister(nft)
+    hurry(app)
+    with app.app_context():
+        assert sync()[Done.COLLECTIONS] == 1
+    assert seconds_until_read(app) <= (60 if what == "stored" else 3600)
+
+
+def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
+    class Killed(BaseException):
+        """The process ends here."""
+
+    def die():
+        raise Killed
+
+    mirror.meanwhile = die
+    hurry(app)
+    with app.app_context(), pytest.raises(Killed):
+        collecting.refresh(TOKEN)
+    assert seconds_until_read(app) <= 600
+
+
 def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirror):
     before = collection(client)
     mirror.status = 404
@@ -384,6 +432,24 @@ def test_each_share_reads_its_own(app, client):
         shares = [watcher.next_collections(watcher.Share(number, 3)) for number in (1, 2, 3)]
     assert sorted(sum(shares, [])) == sorted(tokens)
     assert all(shares)
+
+
+def test_a_share_whose_watcher_is_down_keeps_no_other_from_reading_its_own(
+    app, client, monkeypatch
+):
+    monkeypatch.setattr(watcher, "COLLECTIONS_AT_ONCE", 1)
+    monkeypatch.setattr(watcher, "DUE_IN_A_PART", 2)
+    tokens = [f"0.0.{7000 + number}" for number in range(12)]
+    tokens.sort(key=watcher.Share(2, 2).has)
+    for number, token in enumerate(tokens):
+        add(client, token, 1)
+        with app.app_context(), write() as db:
+            sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
+            db.execute(sql, {"at": f"20{10 + number}", "token": token})
+    ours = [token for token in tokens if watcher.Share(2, 2).has(token)]
+    assert 3 < len(ours) < 9
+    with app.app_context():
+        assert watcher.next_collections(watcher.Share(2, 2)) == ours[:1]
 
 
 def test_those_first_that_wait_the_longest(app, client):

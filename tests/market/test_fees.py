@@ -12,7 +12,7 @@ from marketplace.market.shares import Share
 from marketplace.operator import watcher
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 from tests.conftest import (
     ALICE,
@@ -158,18 +158,20 @@ def test_few_are_open_for_each_access_token(market, monkeypatch):
     assert market.buy(serial_no, CHARLIE, other).status_code == 200
 
 
-def test_one_that_was_reported_is_open_no_more(market):
+@pytest.mark.parametrize("is_named", [True, False])
+def test_one_that_was_reported_is_open_no_more(market, is_named):
     market = market()
     serial_no = market.list_one()
     for buyer in (BOB, CHARLIE, "0.0.1004"):
         r = market.buy(serial_no, buyer)
     receipt = market.submit(r, "0.0.1004")
     keys = {"accountId": "0.0.1004", "tokenId": TOKEN, "serialNo": serial_no}
-    keys["transactionId"] = receipt.transaction_id
+    if is_named:
+        keys["transactionId"] = receipt.transaction_id
     assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
     with market.app.app_context():
         now = times.to_iso(times.now())
-        found = queries.get_open_purchases_of_nft(read(), TOKEN, serial_no, "", now)
+        found = preparations.get_open_purchases_of_nft(read(), TOKEN, serial_no, "", now)
         assert (found["n"], found["of_caller"]) == (2, 0)
 
 
@@ -253,13 +255,36 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     market.buy(market.list_one())
     market.age(80)
     then = times.to_consensus(times.now() - 30 * times.SECOND)
-
-    def set_back(document):
-        document["blocks"][0]["timestamp"]["to"] = then
-
-    altering(market.app)("/blocks", set_back)
+    altering(market.app)("/blocks", lambda document: set_present(document, then))
     market.sync()
     assert market.fees() == (0, MOST)
+
+
+def test_a_fee_that_the_ledger_shows_after_all_counts(market):
+    """It was taken for one that never came, as a replica did not have it: whoever reports it is believed."""
+    market = market()
+    serial_no = market.list_one()
+    had = market.balance()
+    receipt = market.submit(market.buy(serial_no))
+    market.age(80)
+    is_behind = [True]
+
+    def leave_out(document):
+        if is_behind[0]:
+            document["transactions"] = []
+
+    altering(market.app)("/transactions/0.0.9001", leave_out)
+    market.sync()
+    assert market.fees() == (0, 0)
+    is_behind[0] = False
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+    keys["transactionId"] = receipt.transaction_id
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    charged = had - market.balance()
+    assert charged > 0
+    assert market.fees() == (charged, 0)
+    assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    assert market.fees() == (charged, 0)
 
 
 @pytest.mark.parametrize("count", [1, 2])
@@ -304,6 +329,25 @@ def test_old_ones_are_forgotten(market):
     assert market.rows() == []
 
 
+def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
+    """Or the machine of a watcher that is set to the wrong time zone would give the hour's budget back."""
+    market = market()
+    market.submit(market.buy(market.list_one()))
+    market.age(80)
+    market.sync()
+    charged, _ = market.fees()
+    ahead = watcher.KEPT_SECONDS + 600
+    market.age(ahead)
+    then = times.to_consensus(times.now() - ahead * times.SECOND)
+    altering(market.app)("/blocks", lambda document: set_present(document, then))
+    market.sync()
+    assert [row["fee_tinybars"] for row in market.rows()] == [charged]
+
+
+def set_present(document, then):
+    document["blocks"][0]["timestamp"]["to"] = then
+
+
 def test_a_stranger_who_prepares_listings_hides_no_fee(market):
     """Few listings of an NFT and account are kept; what purchases cost counts all the same."""
     market = market()
@@ -332,7 +376,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(ma
     with market.app.app_context(), monkeypatch.context() as patched:
         # As SIGKILL leaves it: what is reserved stays, and nobody takes it back.
         patched.setattr(purchases, "_sign", die)
-        patched.setattr(purchases.queries, "delete_purchase", die)
+        patched.setattr(purchases.preparations, "delete_purchase", die)
         with pytest.raises(Killed):
             purchases.prepare(BOB, TOKEN, serial_no, "extwallet", "x")
     assert_error(market.buy(serial_no, CHARLIE), 503, "is spent")

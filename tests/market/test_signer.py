@@ -7,7 +7,7 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from marketplace import create_app
-from marketplace.errors import StartRefused
+from marketplace.errors import SignerFailed, StartRefused
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
@@ -188,6 +188,23 @@ def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
 def test_what_can_not_be_called_is_refused_at_the_start(tmp_path, sign):
     with pytest.raises(StartRefused, match="is not callable"):
         create_app(sign=sign, **settings(tmp_path))
+
+
+def test_no_place_is_lost_while_no_thread_can_be_had(market, monkeypatch, caplog):
+    app, client, _ = market(signing_with(DEMO))
+
+    class Thread(threading.Thread):
+        def start(self):
+            raise RuntimeError("can't start new thread")
+
+    signer = app.extensions["signer"]
+    with monkeypatch.context() as patched, app.app_context():
+        patched.setattr(signing.threading, "Thread", Thread)
+        for _ in range(signing.SIGNATURES_AT_ONCE + 1):
+            with pytest.raises(SignerFailed):
+                signer.sign(b"body")
+    assert "no thread can be had for it: can't start new thread" in caplog.text
+    assert buy(client).status_code == 200
 
 
 def test_where_all_hang_it_is_said_at_once(app, monkeypatch):

@@ -158,3 +158,35 @@ def test_two_buyers_of_one_nft_one_pays(market, request):
     assert [report.status_code for report in reports] == [200, 409]
     assert client.get("/v1/orderbook").json == []
     assert client.get(f"/v1/nft/{TOKEN}/1").json["owner"] == {"accountId": BOB}
+
+
+def test_a_price_binds_its_owner_for_a_minute_though_he_sells_and_buys_back(market):
+    """A purchase that was signed is not taken back; nor does it bind who lists after him."""
+    _add_all(market)
+    sandbox, keys = market.extensions["sandbox"], {"tokenId": TOKEN, "serialNo": 1}
+
+    def sign(what, account_id, **fields):
+        client = authorized_client(market, "write")
+        answer = client.post(
+            f"/v1/{what}/extwallet", json={"accountId": account_id} | keys | fields
+        )
+        return wallet.sign(account_id, base64.b64decode(answer.json["byteArray"]))
+
+    def submit(content):
+        with sandbox.app_context():
+            return consensus.submit(content, times.now()).result
+
+    assert submit(sign("list", ALICE, listingPrice=5)) == "SUCCESS"
+    kept = [sign("buy", BOB), sign("buy", "0.0.1004")]
+    assert submit(sign("buy", CHARLIE)) == "SUCCESS"
+    assert submit(sign("list", CHARLIE, listingPrice=7)) == "SUCCESS"
+    assert submit(kept.pop()) != "SUCCESS"
+    assert submit(sign("buy", ALICE)) == "SUCCESS"
+    assert submit(sign("list", ALICE, listingPrice=500)) == "SUCCESS"
+    assert submit(kept.pop()) == "SUCCESS"
+    sales = find_sales(sandbox, MARKET, share=SHARE)
+    assert [(sale.price // TINYBARS, sale.fault) for sale in sales] == [
+        (5, None),
+        (7, None),
+        (5, None),
+    ]

@@ -8,6 +8,8 @@ import urllib.request
 
 import pytest
 
+from marketplace.api.metrics import HELP
+from marketplace.counts.table import METRICS
 from tests import board
 from tests.board import BOARD, RULES, prometheus, queries, read, trade, wait_until
 from tests.serving import ROOT, serve
@@ -38,6 +40,15 @@ def test_the_board_can_be_imported():
         assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
         taken |= cells
         assert panel["datasource"] == {"type": "prometheus", "uid": "${DS_PROMETHEUS}"}
+
+
+@pytest.mark.once("no statement is asked")
+def test_the_board_shows_all_that_is_told_of_purchases():
+    told = {name for name in HELP if re.match("purchases|sale_fee", name)}
+    told |= {f"{name}_total" for name in METRICS if name.startswith("purchases")}
+    shown = " ".join(expressions())
+    assert {name for name in told if f"marketplace_{name}{{" not in shown} == set()
+    assert len(told) == 5, told
 
 
 @pytest.mark.once("no statement is asked")

@@ -12,6 +12,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app
 from marketplace.store.database import SCHEMA
+from marketplace.store.postgresql import filling
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
 from tests.serving import ROOT, environment, run_flask
 from tests.store.test_upgrades import TESTNET, put
@@ -368,6 +369,23 @@ def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
     assert held(postgresql_url) == NOTHING | {"nft": LARGE, "access_token": 1}
+
+
+def test_what_is_interrupted_within_a_statement_says_so(
+    source, tmp_path, postgresql_url, monkeypatch
+):
+    insert(source, count=200)
+
+    def interrupt(_, theirs):
+        theirs.connection.pgconn.send_query(b"SELECT pg_sleep(60)")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(filling, "zip_longest", interrupt)
+        ended = move(tmp_path, postgresql_url)
+    assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
+    assert held(postgresql_url) == NOTHING
+    assert move(tmp_path, postgresql_url).exit_code == 0
 
 
 def test_a_terminal_is_told_how_far_it_is(source, tmp_path, postgresql_url):

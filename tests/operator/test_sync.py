@@ -16,7 +16,7 @@ from marketplace.market.shares import ALL, Share
 from marketplace.operator import watcher as watcher_module
 from marketplace.operator.watcher import COMPLETED_AT_ONCE, Done, next_to_complete
 from marketplace.operator.watcher import sync as sync_share
-from marketplace.store import queries
+from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, TOKEN, settings
 from tests.network import serve
@@ -46,7 +46,8 @@ def shown(client):
 def prepared(app):
     with app.app_context():
         return [
-            row["price"] for row in queries.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
+            row["price"]
+            for row in preparations.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
         ]
 
 

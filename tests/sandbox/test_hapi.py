@@ -134,6 +134,16 @@ def test_a_mint_tells_its_serial_numbers(submit, receipt_of):
     assert told.receipt.newTotalSupply == 2
 
 
+def test_a_mint_tells_the_supply_of_its_moment(submit, receipt_of):
+    contents = []
+    for metadata in ([b"one", b"two"], [b"three"]):
+        mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7300"))
+        contents.append(signed(mint.set_metadata(metadata), TREASURY, payer=TREASURY))
+        assert submit(contents[-1], "/proto.TokenService/mintToken") == "OK"
+    supplies = [receipt_of(content)[0].receipt.newTotalSupply for content in contents]
+    assert supplies == [2, 3]
+
+
 def test_an_association(submit, receipt_of):
     for expected in ("SUCCESS", "TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT"):
         associate = TokenAssociateTransaction(account(BOB), [TokenId.from_string("0.0.7300")])

@@ -1,9 +1,9 @@
 """The service as it is run, among all that may happen to it, for as long as told; then all is compared.
 
 Two workers of gunicorn and a watcher, on a testnet of our own and on SQLite or PostgreSQL. Sellers,
-readers, strangers and broken clients ask; the mirror node and the gateway fail; processes are killed and
-frozen; the database is locked, or its server stops; the disk is full for a moment. What is promised
-meanwhile is noted, and compared at the end with the database, the API and the ledger.
+buyers, readers, strangers and broken clients ask; the mirror node and the gateway fail; processes are
+killed and frozen; the database is locked, or its server stops; the disk is full for a moment. What is
+promised meanwhile is noted, and compared at the end with the database, the API and the ledger.
 
     python -m tests.soak --seconds 1800
     python -m tests.soak --seconds 1800 --postgresql

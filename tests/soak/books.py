@@ -8,8 +8,12 @@ from collections import Counter
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-TOKENS = [f"0.0.{number}" for number in range(7001, 7013)]
+# The first one has royalties.
+TOKENS = ["0.0.5002", *(f"0.0.{number}" for number in range(7001, 7012))]
 ACCOUNTS = [f"0.0.{number}" for number in range(1001, 1031)]
+# The access tokens of buyers: of one token ten purchases may be open, so that one is not enough.
+BUYERS = [f"buyer {number}" for number in range(1, 4)]
+LAGGING = {"mirror: lags", "mirror: mixed"}  # faults in which replicas are behind
 AFTERWARDS_SECONDS = 5  # for which a fault that is over still excuses what clients see
 
 
@@ -29,6 +33,8 @@ class Nft:
     owner: str
     offer: tuple[str, int] | None = None  # owner and price, as the ledger has it
     signed: set[tuple[str, int]] = field(default_factory=set)  # all that it ever had
+    # Purchases that were handed out, and may be signed later: the buyer of each, and its bytes.
+    kept: list[tuple[str, bytes]] = field(default_factory=list)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -55,6 +61,9 @@ class Books:
         self.findings: list[str] = []
         self.counts = Counter()
         self.added: dict[tuple[str, int], Nft] = {}
+        self.purchases: dict[
+            str, tuple[str, int]
+        ] = {}  # handed out: the NFT of each transaction id
         self._dice = random.Random(f"nfts {seed}")
         self._free: list[Nft] = []
         self._serial_numbers = itertools.count(1)
@@ -108,6 +117,11 @@ class Books:
             and began <= fault.ended + AFTERWARDS_SECONDS
             and (fault.cuts or not cuts)
         ]
+
+    def is_behind(self, began: float) -> bool:
+        """Whether the mirror node may have shown since then what was so a moment before."""
+        names = self.during(began, time.monotonic())
+        return any(name in LAGGING for name in names)
 
     # Findings
 

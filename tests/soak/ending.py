@@ -4,16 +4,31 @@ import json
 import re
 import time
 from collections.abc import Iterator
+from typing import NamedTuple
 from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
+from marketplace import times
+from marketplace.sandbox.catalogue import TINYBARS
 from tests.engines import connect
 from tests.soak.books import ACCOUNTS, TOKENS, Books
-from tests.soak.crowd import LINK, offer_in
+from tests.soak.client import offer_in
 from tests.soak.network import Ledger, content_of
-from tests.soak.stage import Stage
+from tests.soak.readers import LINK
+from tests.soak.stage import FEE_BUDGET, SHARE, Stage
 
 ROUNDS = 30
+HOUR = 3600 * times.SECOND
+
+
+class Purchase(NamedTuple):
+    """What the service has stored of a purchase."""
+
+    transaction_id: str
+    token: str
+    serial_no: int
+    fee_tinybars: int
+    is_settled: int
 
 
 class Ending:
@@ -23,27 +38,50 @@ class Ending:
 
     def compare(self) -> None:
         """Let the watcher's rounds find what there is to find, then compare everything."""
+        self.end_purchases()
         self.sync()
         if complaints := self.stage.database.complaints():
             self.books.find(f"The database: {complaints[:5]}")
         self.compare_added()
         self.compare_listings()
+        self.compare_sales()
+        self.compare_fees()
         if zombies := self.stage.zombies():
             time.sleep(2)
             if left := set(zombies) & set(self.stage.zombies()):
                 self.books.find(f"Zombies: {left}")
 
     def sync(self) -> None:
-        """Rounds until one says that nothing is left, and each image that can be had is here."""
+        """Rounds until nothing is left: each image that can be had is here, and each purchase settled."""
         for number in range(ROUNDS):
             waiting = self.hasten()
             done = self.stage.service.flask("sync", check=False)
             left = re.search("listed|taken off|not decided|not checked", done.stdout)
-            if done.returncode == 0 and not left and not waiting:
+            unsettled = [row for row in self.purchases() if not row.is_settled]
+            if done.returncode == 0 and not left and not waiting and not unsettled:
                 self.books.counts["rounds at the end"] = number + 1
                 return
         self.books.find(f"{ROUNDS} rounds were not enough: {done.stdout} {done.stderr}")
-        self.books.find(f"Without an image that can be had: {waiting[:5]}")
+        self.books.find(
+            f"Without an image that can be had: {waiting[:5]}; not settled: {unsettled[:5]}"
+        )
+
+    def end_purchases(self) -> None:
+        """What is open is over at once, as it would be in a minute and a half: nobody submits any more."""
+        over = times.to_iso(times.now() - 60 * times.SECOND)
+        with connect(self.stage.database.url) as db:
+            db.execute(
+                f"UPDATE prepared_transaction SET expires_at = '{over}'"
+                f" WHERE is_settled = 0 AND expires_at > '{over}'"
+            )
+
+    def purchases(self) -> list[Purchase]:
+        with connect(self.stage.database.url) as db:
+            sql = """
+                SELECT transaction_id, token, serial_no, fee_tinybars, is_settled
+                FROM prepared_transaction WHERE kind = 'purchase'
+            """
+            return [Purchase(*row) for row in db.execute(sql)]
 
     def hasten(self) -> list[tuple[str, int]]:
         """Those whose content is good and not here yet are due at once, as they would be in a day."""
@@ -112,6 +150,40 @@ class Ending:
                 if (part(offer) if part else key[0]) == name
             }
             self._differ(f"The list {path}", found, wanted)
+
+    def compare_sales(self) -> None:
+        """Each NFT that the marketplace moved was paid for, and each that its buyers know of was moved."""
+        sales = self.ledger.sales(SHARE)
+        for fault in filter(None, (sale.fault for sale in sales)):
+            self.books.find(fault)
+        self.books.counts["sales audited"] = len(sales)
+        bought = self.books.counts["purchases on the ledger: SUCCESS"]
+        if len(sales) != bought:
+            self.books.find(f"The ledger has {len(sales)} sales, and buyers know of {bought}")
+
+    def compare_fees(self) -> None:
+        """Each purchase is settled, with what the ledger charged; all together are within the budget."""
+        stored, charged = {it.transaction_id: it for it in self.purchases()}, self.ledger.charged()
+        self.books.counts["purchases stored"] = len(stored)
+        for what, ids in (
+            ("handed out", self.books.purchases.keys()),
+            ("charged", charged.keys()),
+        ):
+            if lost := ids - stored.keys():
+                self.books.find(f"{len(lost)} purchases were {what}, and are not stored: {lost}")
+        for transaction_id, purchase in stored.items():
+            fee = sum(fee for _, fee in charged.get(transaction_id, ()))
+            if not purchase.is_settled or purchase.fee_tinybars != fee:
+                self.books.find(f"{purchase} is not settled with the ledger's {fee}")
+        fees = sorted(fee for found in charged.values() for fee in found)
+        self.books.counts["HBAR charged"] = sum(fee for _, fee in fees) // TINYBARS
+        for moment, _ in fees:
+            hour = sum(fee for at, fee in fees if moment <= at < moment + HOUR)
+            if hour > FEE_BUDGET * TINYBARS:
+                self.books.find(
+                    f"In an hour from {times.to_iso(moment)} {hour} tinybars were charged"
+                )
+                return
 
     def _differ(self, what: str, found: dict, expected: dict) -> None:
         if found != expected:

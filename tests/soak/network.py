@@ -20,6 +20,7 @@ import threading
 import time
 import urllib.request
 import zlib
+from collections import defaultdict
 from pathlib import Path
 
 from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
@@ -27,9 +28,12 @@ from PIL import Image
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
+from marketplace.ids import TransactionId
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import catalogue, create_sandbox, wallet
-from tests import bombs, lives, network
+from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
+from tests import audit, bombs, lives, network
+from tests.soak.replica import BEHIND_SECONDS, Replica
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
@@ -45,7 +49,7 @@ CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "nonse
 
 
 class Weather(enum.IntEnum):
-    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, MIXED = range(7)
+    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, LAGS, MIXED = range(8)
 
 
 STORMS = [weather for weather in Weather if weather not in (Weather.CLEAR, Weather.MIXED)]
@@ -89,6 +93,9 @@ class Network:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
         self.sandbox = create_sandbox(str(self.path), 65536)
+        # Its key stands on the ledger from the beginning, as on the network.
+        self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
+        self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
         self.made: dict[int, bytes] = {}
         with network.serve(self._answer, self.port):
@@ -110,6 +117,12 @@ class Network:
         weather = Weather(value.value)
         if weather == Weather.MIXED:
             weather = self.dice.choice([Weather.CLEAR] * 5 + STORMS)
+        if (
+            weather == Weather.LAGS
+            and self.dice.random() < 0.5
+            and self.replica.may_answer(environ)
+        ):
+            return self.replica.answer(environ, start_response)
         if weather == Weather.FAILS:
             start_response("500 Internal Server Error", [])
             return [b"{}"]
@@ -188,9 +201,9 @@ class Ledger:
         with urllib.request.urlopen(request, timeout=network.PATIENCE_SECONDS) as response:
             return json.load(response)
 
-    def submit(self, owner: str, content: bytes) -> str:
-        """Sign and submit; returns the result code."""
-        signed = wallet.sign(owner, content)
+    def submit(self, account_id: str | None, content: bytes) -> str:
+        """Sign for an account, or for nobody, and submit; returns the result code."""
+        signed = wallet.sign(account_id, content) if account_id else content
         return self._post("/transactions", transaction=base64.b64encode(signed).decode())["result"]
 
     def list_by_other_means(self, owner: str, nft: tuple[str, int], price: int) -> str:
@@ -216,6 +229,31 @@ class Ledger:
 
     def update(self, nft: tuple[str, int]) -> str:
         return self._post("/updates", tokenId=nft[0], serialNo=nft[1])["result"]
+
+    def balance(self, account_id: str) -> int:
+        """In tinybars."""
+        sql = "SELECT balance FROM account WHERE account_id = ?"
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            row = db.execute(sql, (account_id,)).fetchone()
+        return row[0] if row else FIRST_BALANCE
+
+    def charged(self) -> dict[str, list[tuple[int, int]]]:
+        """By the id of each transaction that the marketplace paid: when it was charged what, in tinybars."""
+        found, sql = defaultdict(list), "SELECT consensus_at, document FROM transaction_record"
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            for moment, text in db.execute(sql):
+                record = json.loads(text)
+                transaction_id = TransactionId.parse(record["transaction_id"])
+                if transaction_id.account_id == MARKET:
+                    found[str(transaction_id)].append((moment, record["charged_tx_fee"]))
+        return found
+
+    def sales(self, share: int) -> list[audit.Sale]:
+        """Each NFT that the marketplace moved, and what is wrong with that."""
+        sandbox = create_sandbox(str(self.net.path), 65536)
+        # Of the price and of the time, either may have come from a replica.
+        lag = BEHIND_SECONDS * times.SECOND
+        return audit.find_sales(sandbox, MARKET, share=share, lag=lag)
 
     def listings(self) -> dict[tuple[str, int], tuple[str, int, str]]:
         """Owner, price and date of each NFT that is for sale, by the rule."""

@@ -12,11 +12,13 @@ from contextlib import suppress
 from pathlib import Path
 from typing import NamedTuple
 
+from marketplace.sandbox import wallet
 from tests import keeper
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import until
 from tests.serving import BIN, CONFIGURATION, Service, environment
-from tests.soak.books import Books
+from tests.soak.books import BUYERS, Books
+from tests.soak.network import MARKET
 
 WORKERS = 2
 SAMPLES_APART_SECONDS = 10
@@ -24,6 +26,8 @@ COMPLAINT = re.compile(
     "Traceback|Exception in|Fatal Python|WORKER TIMEOUT|was sent SIG(?!KILL|TERM)|was not checked$"
 )
 SCOPES = {"seller": ("read", "write"), "reader": ("read",), "metrics": ("metrics",)}
+SCOPES |= dict.fromkeys(BUYERS, ("read", "write"))
+SHARE, FEE_BUDGET = 250, 200  # basis points of a price; HBAR in an hour
 # More than this, in the last quarter of a run beside the second, is a leak.
 GROWTH, GROWTH_BYTES, GROWTH_COUNT = 0.2, 15_000_000, 6
 
@@ -47,15 +51,25 @@ class Stage:
             "DATABASE_URL": database.url,
             "PUBLIC_URL": f"http://127.0.0.1:{port}",
             "NETWORK": "testnet",
-            "ACCOUNT_ID": "0.0.9001",
+            "ACCOUNT_ID": MARKET,
             "MIRROR_NODE_URL": network.url,
             "IPFS_GATEWAYS": f"{network.url}/ipfs",
             "ACCESS_LOG": "text",
+            "ACCOUNT_KEY_FILE": self._write_key(),
+            "SALE_FEE_BASIS_POINTS": SHARE,
+            "SALE_FEE_BUDGET": FEE_BUDGET,
         }
         self.service = Service(folder, port, environment(**settings))
         self.master = self.watcher = None
         self.is_over = False
         self._lock = threading.Lock()
+
+    def _write_key(self) -> Path:
+        """The key of the marketplace's account, in a file that nobody else may read."""
+        path = self.folder / "key"
+        path.touch(0o600)
+        path.write_text(wallet.private_key(MARKET).to_string_raw())
+        return path
 
     def _popen(self, *command) -> subprocess.Popen:
         with self.log.open("a") as log:
@@ -82,7 +96,7 @@ class Stage:
         tokens = {}
         for name, scopes in SCOPES.items():
             options = [option for scope in scopes for option in ("--scope", scope)]
-            rate = ("--rate", "off") if name == "seller" else ()
+            rate = ("--rate", "off") if "write" in scopes else ()
             made = self.service.flask("token", "create", name, *options, *rate)
             tokens[name] = made.stdout.strip()
         return tokens

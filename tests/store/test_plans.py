@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import collections, orderbook, queries
+from marketplace.store import collections, orderbook, preparations, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -31,7 +31,7 @@ COLLECTION = {
     "royalties": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
 }  # fmt: skip
 ARGUMENTS = {
-    "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE,
+    "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
@@ -44,7 +44,7 @@ ARGUMENTS = {
 WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
 STATEMENTS = {
     name: statement
-    for module in (queries, orderbook, collections)
+    for module in (queries, orderbook, collections, preparations)
     for name, statement in inspect.getmembers(module, inspect.isfunction)
 }
 SCANS = {

@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace.store import queries
+from marketplace.store import preparations, queries
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB
 
@@ -79,30 +79,30 @@ def prepared(db, nft, number):
         "expires_at": at(number + 9), "seller": None, "caller": None, "fee_tinybars": None,
         "is_settled": None,
     }  # fmt: skip
-    return queries.insert_prepared_transaction(db, row)
+    return preparations.insert_prepared_transaction(db, row)
 
 
 def test_what_a_report_was_told_stays(db, nft):
     prepared(db, nft, 1)
-    assert queries.mark_result(db, "1", "INVALID_SIGNATURE")["result"] == "INVALID_SIGNATURE"
-    assert queries.mark_result(db, "1", "SUCCESS") is None
+    assert preparations.mark_result(db, "1", "INVALID_SIGNATURE")["result"] == "INVALID_SIGNATURE"
+    assert preparations.mark_result(db, "1", "SUCCESS") is None
 
 
 def test_only_the_newest_prepared_transactions_are_kept(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    queries.delete_prepared_transactions_beyond(db, *nft, ALICE, 3)
-    kept = queries.list_prepared_transactions(db, *nft, ALICE, 10)
+    preparations.delete_prepared_transactions_beyond(db, *nft, ALICE, 3)
+    kept = preparations.list_prepared_transactions(db, *nft, ALICE, 10)
     assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
 
 
 def test_expired_ones_go_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    assert queries.delete_expired_preparations(db, ALICE, at(14), 3) == 3
-    assert queries.delete_expired_preparations(db, ALICE, at(14), 3) == 1
-    assert queries.get_expired_preparation(db, ALICE, at(14)) is None
-    kept = queries.list_prepared_transactions(db, *nft, ALICE, 10)
+    assert preparations.delete_expired_preparations(db, ALICE, at(14), 3) == 3
+    assert preparations.delete_expired_preparations(db, ALICE, at(14), 3) == 1
+    assert preparations.get_expired_preparation(db, ALICE, at(14)) is None
+    kept = preparations.list_prepared_transactions(db, *nft, ALICE, 10)
     assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
 
 

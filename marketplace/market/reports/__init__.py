@@ -3,7 +3,7 @@
 from typing import Any
 
 from marketplace import times
-from marketplace.errors import Conflict, NotPrepared
+from marketplace.errors import Conflict, LedgerAnswerInvalid, LedgerUnreachable, NotPrepared
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Transaction
@@ -14,7 +14,7 @@ from marketplace.market.reports.listing import ListingReport
 from marketplace.market.reports.purchase import PurchaseReport
 from marketplace.market.reports.report import Report
 from marketplace.market.reports.withdrawal import WithdrawalReport
-from marketplace.store import queries
+from marketplace.store import preparations
 from marketplace.store.database import read, write
 
 READ_FOR_EACH_NFT = 10  # of what was prepared for an account, the newest
@@ -32,8 +32,8 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
     """
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
-    prepared = queries.list_prepared_transactions(read(), *keys, READ_FOR_EACH_NFT)
-    named = transaction_id and queries.get_prepared_transaction(read(), transaction_id)
+    prepared = preparations.list_prepared_transactions(read(), *keys, READ_FOR_EACH_NFT)
+    named = transaction_id and preparations.get_prepared_transaction(read(), transaction_id)
     if named and (named["token"], named["serial_no"], named["account_id"]) != keys:
         raise NotPrepared(account_id, token, serial_no, transaction_id)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
@@ -51,7 +51,10 @@ def answer(account_id: str, token: str, serial_no: int, transaction_id: str | No
         report = report_of(kind or _expected_kind(prepared))
         return report.judge(signed) if signed else report.expect()
     report = report_of(named["kind"] if named else _expected_kind(prepared))
-    return report.is_fulfilled() or _look_up(report, deadline)
+    if report.is_fulfilled():
+        _learn_fee(report, deadline)
+        return True
+    return _look_up(report, deadline)
 
 
 def _expected_kind(prepared: list) -> str:
@@ -78,9 +81,23 @@ def _look_up(report: Report, deadline: Deadline) -> bool:
             return report.judge(signed)
         except Conflict:
             with write() as db:  # the next report without an id is about another one
-                queries.mark_result(db, transaction_id, signed.result)
+                preparations.mark_result(db, transaction_id, signed.result)
             raise
     return report.expect()
+
+
+def _learn_fee(report: Report, deadline: Deadline) -> None:
+    """Of a purchase that has come about, learn what it cost, so that it is open and reserved no more.
+
+    Where the ledger can not be asked now, the watcher learns it later.
+    """
+    for row in report.prepared:
+        if row["is_settled"] == 0:
+            try:
+                if _find_signed(row["transaction_id"], deadline):
+                    return
+            except (LedgerUnreachable, LedgerAnswerInvalid):
+                return
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:

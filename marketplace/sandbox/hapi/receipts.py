@@ -70,7 +70,9 @@ def _receipt(handled: Handled) -> TransactionReceipt:
     if document["name"] == "TOKENMINT" and document["result"] == "SUCCESS":
         minted = document["nft_transfers"]
         receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
-        receipt.newTotalSupply = queries.count_nfts_in(read(), document["entity_id"])
+        receipt.newTotalSupply = queries.count_nfts_created(
+            read(), document["entity_id"], handled.consensus_at
+        )
     return receipt
 
 

@@ -158,6 +158,11 @@ def count_nfts_in(db, token):
     return db.execute(sql, {"token": token}).fetchone()[0]
 
 
+def count_nfts_created(db, token, until):
+    sql = "SELECT COUNT(*) FROM nft WHERE token = :token AND created_at <= :until"
+    return db.execute(sql, {"token": token, "until": until}).fetchone()[0]
+
+
 def count_nfts_of(db, owner, token):
     sql = "SELECT COUNT(*) FROM nft WHERE owner = :owner AND token = :token"
     return db.execute(sql, {"owner": owner, "token": token}).fetchone()[0]

@@ -31,6 +31,7 @@ from marketplace.store.postgresql.servers import (
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
 
 OLDEST_SERVER = 15
+CANCEL_SECONDS = 2  # for the server to be told that nobody waits for it any more
 # With whoever holds a lock, until the transaction's end.
 BE_PATIENT = "SELECT set_config('lock_timeout', :patience, true) AS patience"
 # SQLite's types and words, as schema.sql and the upgrades have them.
@@ -157,7 +158,13 @@ class Database(Engine):
         try:
             yield
             session.execute("COMMIT")
-        except BaseException:
+        except BaseException as error:
+            if interruption := _find_interruption(error):
+                # It may be within a statement, which the server would go on with; then it undoes all.
+                with suppress(psycopg.Error):
+                    session.cancel_safe(timeout=CANCEL_SECONDS)
+                session.close()
+                raise interruption from None
             if not session.broken:
                 session.execute("ROLLBACK")
             raise
@@ -312,6 +319,13 @@ class Database(Engine):
 
     def contents(self):
         raise NoFile(f"{self.name} is no SQLite file: pg_dump and pg_restore move it")
+
+
+def _find_interruption(error: BaseException | None) -> KeyboardInterrupt | None:
+    """The interruption that came first, where what it left open could not be closed either."""
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__context__
+    return error
 
 
 def _wait_for_ever(session: Session) -> None:
