@@ -113,12 +113,11 @@ def _tell_rest(pid: int, seconds: float) -> None:
 def _processes(pid: int):
     """A process and all that it began, by what they are."""
     yield _look(pid, "first process")
-    for child in _children(pid):
-        if node := _children(child):
-            yield _look(child, "watches the node")
-            yield _look(node[0], "node")
-        else:
-            yield _look(child, "worker")
+    # The node is begun before the workers are.
+    node, *workers = _children(pid)
+    yield _look(node, "node")
+    for worker in workers:
+        yield _look(worker, "worker")
 
 
 def _children(pid: int) -> list[int]:
