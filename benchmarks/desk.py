@@ -87,7 +87,7 @@ def _await_receipt(began: float, port: int) -> None:
 
 def _await_page(pid: int, port: int) -> None:
     """Wait until every worker has served something."""
-    while len(_children(pid)) < 2:
+    while len(_children(pid)) < 1 + len(os.sched_getaffinity(0)):  # the node, and a worker a core
         time.sleep(0.1)
     for _ in range(20):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/status", timeout=PATIENCE_SECONDS)
