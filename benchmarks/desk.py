@@ -87,7 +87,7 @@ def _await_receipt(began: float, port: int) -> None:
 
 def _await_page(pid: int, port: int) -> None:
     """Wait until every worker has served something."""
-    while len(_children(pid)) < 2:
+    while len(_children(pid)) < 1 + len(os.sched_getaffinity(0)):  # the node, and a worker a core
         time.sleep(0.1)
     for _ in range(20):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/status", timeout=PATIENCE_SECONDS)
@@ -113,12 +113,11 @@ def _tell_rest(pid: int, seconds: float) -> None:
 def _processes(pid: int):
     """A process and all that it began, by what they are."""
     yield _look(pid, "first process")
-    for child in _children(pid):
-        if node := _children(child):
-            yield _look(child, "watches the node")
-            yield _look(node[0], "node")
-        else:
-            yield _look(child, "worker")
+    # The node is begun before the workers are.
+    node, *workers = _children(pid)
+    yield _look(node, "node")
+    for worker in workers:
+        yield _look(worker, "worker")
 
 
 def _children(pid: int) -> list[int]:

@@ -10,13 +10,14 @@ MarketplaceError
 ├── BuyingOff 501
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
-    MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503,
-    NotReady 503
+    BudgetTooSmall 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
+    DatabaseUnreachable 503, TooBusy 503, NotReady 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
 
 import json
+from decimal import Decimal
 from http import HTTPStatus
 
 
@@ -283,6 +284,20 @@ class FeesSpent(MarketplaceError):
         super().__init__(
             f"What the marketplace pays for purchases in an hour is spent: try again in {retry_after} s",
             headers={"Retry-After": str(retry_after)},
+        )
+
+
+class BudgetTooSmall(MarketplaceError):
+    """One purchase may cost more than a whole hour may. Only a dearer HBAR or the operator helps."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, fee: Decimal, budget: Decimal) -> None:
+        """Take both in HBAR."""
+        super().__init__(
+            f"A purchase may cost the marketplace {fee:f} HBAR by now, and all of an hour {budget:f}:"
+            " its operator may raise MARKETPLACE_SALE_FEE_BUDGET",
+            headers={"Retry-After": "3600"},
         )
 
 

@@ -108,6 +108,8 @@ class Decoder:
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 env=os.environ | ALLOCATOR,
+                # Ctrl-C concerns whoever began it: it ends with its input.
+                process_group=0,
             )
             self._owner = os.getpid()
             count("decoders")

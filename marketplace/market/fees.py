@@ -6,12 +6,14 @@ what was charged once the ledger tells: nothing, where it never came.
 """
 
 import math
+from decimal import Decimal
 from typing import Any
 
 from flask import current_app
 
 from marketplace import times
 from marketplace.errors import (
+    BudgetTooSmall,
     FeesSpent,
     LedgerAnswerInvalid,
     LedgerUnreachable,
@@ -21,6 +23,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Transaction
 from marketplace.market.prepared import MIRROR_LAG
+from marketplace.market.transactions import TINYBARS
 from marketplace.store import preparations
 from marketplace.store.database import read, write
 
@@ -64,10 +67,12 @@ def require_few_open(db: Any, token: str, serial_no: int, buyer: str, caller: st
 
 
 def require_room(db: Any, fee_tinybars: int) -> None:
-    """Raise FeesSpent where the hour's budget has no room for another fee."""
-    now = times.now()
+    """Raise FeesSpent where the hour's budget has no room for another fee; BudgetTooSmall if it never has."""
+    now, budget = times.now(), current_app.config["SALE_FEE_BUDGET"]
+    if fee_tinybars > budget:
+        raise BudgetTooSmall(Decimal(fee_tinybars) / TINYBARS, Decimal(budget) / TINYBARS)
     spent = int(preparations.get_fees(db, _an_hour_before(now))["total"])
-    missing = spent + fee_tinybars - current_app.config["SALE_FEE_BUDGET"]
+    missing = spent + fee_tinybars - budget
     if missing > 0:
         raise FeesSpent(_seconds_until_room(db, missing, now))
 

@@ -8,6 +8,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import (
+    BudgetTooSmall,
     BuyerIsMarketplace,
     BuyerIsOwner,
     BuyingOff,
@@ -53,7 +54,7 @@ def prepare(
 
     ``caller``: the name of the access token that asks. Raises BuyingOff; NftNotStored, NotListed,
     BuyerIsOwner, BuyerIsMarketplace, PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the
-    ledger's errors; TooManyPurchases, FeesSpent; SignerFailed. Then nothing is reserved.
+    ledger's errors; TooManyPurchases, FeesSpent, BudgetTooSmall; SignerFailed. Then nothing is reserved.
     """
     try:
         prepared = _prepare(account_id, token, serial_no, wallet, caller, expected_price)
@@ -149,7 +150,7 @@ def _reserve(account_id: str, columns: dict, present: int) -> Any:
                 row = describe(transaction_id, account_id, VALID_SECONDS, now) | columns
                 if inserted := preparations.insert_prepared_transaction(db, row):
                     break
-    except FeesSpent as error:
+    except (BudgetTooSmall, FeesSpent) as error:
         current_app.logger.warning(
             "No purchase of %s, asked for with the access token %s, is signed: %s",
             account_id,

@@ -1,12 +1,14 @@
 """What is said when the service starts: what it serves, where, for which network, and what is unsafe."""
 
 from collections.abc import Iterator
+from decimal import Decimal
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from flask import Flask
 
 from marketplace import __version__
+from marketplace.market.transactions import TINYBARS
 
 
 def describe(app: Flask, addresses: list) -> str:
@@ -18,11 +20,23 @@ def describe(app: Flask, addresses: list) -> str:
         f"Serving {config['PUBLIC_URL']}{config['API_PREFIX']}/v1 on"
         f" {', '.join(map(_written, addresses))}, data in {database.name}",
         f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
+        *_selling(app),
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
     if hello := app.extensions.get("hello"):
         lines.append(hello(app))
     return "\n".join(lines)
+
+
+def _selling(app: Flask) -> Iterator[str]:
+    """What it may cost that purchases are signed, where that is real money."""
+    if app.config["NETWORK"] == "sandbox" or "signer" not in app.extensions:
+        return
+    if budget := app.config["SALE_FEE_BUDGET"]:
+        hbar = f"{Decimal(budget) / TINYBARS:f} HBAR"
+        yield f"Signing purchases, whose fees may cost {app.config['ACCOUNT_ID']} {hbar} an hour"
+    else:
+        yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 
 
 def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator[str]:

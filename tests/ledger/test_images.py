@@ -5,6 +5,8 @@ import os
 import resource
 import signal
 import struct
+import subprocess
+import sys
 import threading
 import zlib
 from array import array
@@ -291,3 +293,28 @@ def test_a_process_that_has_ended_meanwhile_is_begun_anew():
     decoder._process.kill()
     decoder._process.wait()
     assert decoder.optimise(content, Deadline(60)).extension == "webp"
+
+
+def test_ctrl_c_is_not_its_business():
+    program = """
+import sys
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.decoder import Decoder
+decoder, content = Decoder(), sys.stdin.buffer.read()
+decoder.optimise(content, Deadline(60))
+print(decoder._process.pid, flush=True)
+try:
+    decoder._process.wait(60)
+except KeyboardInterrupt:
+    print(decoder._process.poll(), decoder.optimise(content, Deadline(60)).extension)
+"""
+    pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
+    command = [sys.executable, "-c", program]
+    with subprocess.Popen(command, **pipes, start_new_session=True) as process:
+        process.stdin.write(encoded(gradient(), "PNG"))
+        process.stdin.close()
+        assert process.stdout.readline()
+        os.killpg(process.pid, signal.SIGINT)  # as a terminal does
+        assert process.stdout.read() == b"None webp\n"
+        assert process.stderr.read() == b""
+    assert process.returncode == 0

@@ -194,6 +194,16 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     assert market.fees() == (0, MOST)  # those that never came cost nothing
 
 
+def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
+    market = market(SALE_FEE_BUDGET="0.6")  # above SALE_MAX_FEE, below an association besides
+    r = market.buy(market.list_one())
+    words = "A purchase may cost the marketplace 1 HBAR by now, and all of an hour 0.6"
+    assert_error(r, 503, words, "MARKETPLACE_SALE_FEE_BUDGET")
+    assert r.headers["Retry-After"] == "3600"
+    assert words in caplog.text
+    assert market.rows() == []
+
+
 def test_what_was_charged_counts_for_an_hour(market):
     market = market(SALE_FEE_BUDGET="1.2")
     had = market.balance()

@@ -9,6 +9,7 @@ from urllib.error import HTTPError
 
 import pytest
 
+from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
 from marketplace.operator import startup
 from marketplace.settings import load
@@ -291,6 +292,28 @@ def test_it_warns_about_what_is_unsafe(settings, address, warned):
     assert len(warnings) == len(warned), warnings
     for words, warning in zip(warned, warnings, strict=True):
         assert words in warning
+
+
+@pytest.mark.once("it asks no database")
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "Signing purchases, whose fees may cost 0.0.4321 20 HBAR an hour"),
+        ({"SALE_FEE_BUDGET": "0"}, "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"),
+        ({"sign": None}, None),
+        ({"NETWORK": "sandbox"}, None),
+    ],
+)
+def test_it_says_what_signing_may_cost(tmp_path, settings, said):
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "sign": lambda body: (b"", b"")}
+    app = create_app(
+        **real | settings,
+        DATABASE_URL=f"sqlite:///{tmp_path}/market.db",
+        SANDBOX_DATABASE_URL=f"sqlite:///{tmp_path}/sandbox.db",
+        MEDIA_URL=f"file:{tmp_path}/media",
+    )
+    lines = startup.describe(app, [("127.0.0.1", 8000)]).splitlines()
+    assert [line for line in lines if line.startswith("Signing")] == [said] * bool(said)
 
 
 @pytest.mark.parametrize(
