@@ -16,7 +16,7 @@ from benchmarks import ledger, machine, records, service
 from benchmarks.model import World
 from marketplace import create_app, times
 from marketplace.market.shares import Share
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import read, write
 
@@ -108,9 +108,9 @@ def _sync(app, watchers: int = 1) -> float:
 
     def sync(number: int) -> None:
         with app.app_context():
-            counts = watcher.sync(share=Share(number, watchers))
-        if counts.keys() != {watcher.Done.SELLERS}:
-            raise SystemExit(f"Nothing was to be found: {watcher.summary(counts)}")
+            counts = rounds.sync(share=Share(number, watchers))
+        if counts.keys() != {rounds.Done.SELLERS}:
+            raise SystemExit(f"Nothing was to be found: {rounds.summary(counts)}")
 
     started = time.monotonic()
     with ThreadPoolExecutor(watchers) as pool:

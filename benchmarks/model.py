@@ -4,7 +4,7 @@ from bisect import bisect_right
 from typing import NamedTuple
 
 from marketplace.ledger import mirror
-from marketplace.operator.watcher import AT_ONCE, LOOKING_SECONDS
+from marketplace.operator.rounds import AT_ONCE, LOOKING_SECONDS
 
 DAY = 86_400
 NEVER = float("inf")

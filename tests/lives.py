@@ -37,7 +37,7 @@ from marketplace.ledger import mirror
 from marketplace.ledger.tokens import Token
 from marketplace.market import collections, listings
 from marketplace.market.memos import listing_memo
-from marketplace.operator import importer, watcher
+from marketplace.operator import importer, rounds
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
@@ -542,7 +542,7 @@ class Story:
 
     def sync(self, step: Step) -> Counter:
         with self.world.app.app_context():
-            return watcher.sync()
+            return rounds.sync()
 
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
@@ -555,13 +555,13 @@ class Story:
         watched = self.watched()
         counts = self.sync(None)
         if not all(done.is_final for done in counts):
-            raise Mismatch(f"a round under a clear sky did not finish: {watcher.summary(counts)}")
+            raise Mismatch(f"a round under a clear sky did not finish: {rounds.summary(counts)}")
         self.compare_index(self.world.app, watched)
         self.compare_book()
         if not self.watched() - watched:  # nobody who was not known to sell was found to
             again = self.sync(None)
-            if again.keys() - {watcher.Done.SELLERS, watcher.Done.INCOMPLETE}:
-                raise Mismatch(f"the next round still found something: {watcher.summary(again)}")
+            if again.keys() - {rounds.Done.SELLERS, rounds.Done.INCOMPLETE}:
+                raise Mismatch(f"the next round still found something: {rounds.summary(again)}")
         self.compare_reports()
         self.compare_trades()
         self.audit()

@@ -21,7 +21,7 @@ from marketplace import times
 from marketplace.ledger import mirror
 from marketplace.market.memos import listing_memo
 from marketplace.market.shares import Share
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.store import queries
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN
@@ -60,7 +60,7 @@ def list_all(app, ledger, lister, sellers, listings):
 
 def sync(app, share=None):
     with app.app_context():
-        return watcher.sync(share=share) if share else watcher.sync()
+        return rounds.sync(share=share) if share else rounds.sync()
 
 
 @pytest.mark.parametrize(("sellers", "listings"), [(1, 1), (4, 4), (3, 9), (2, 10), (3, 26)])
@@ -70,7 +70,7 @@ def test_a_round_asks_as_often_as_it_says(
     monkeypatch.setattr(mirror, "PAGE", 5)
     list_all(app, ledger, lister, sellers, listings)
     mirror_asked()
-    assert sync(app) == Counter({watcher.Done.SELLERS: sellers})
+    assert sync(app) == Counter({rounds.Done.SELLERS: sellers})
     assert mirror_asked() == requests_of_a_round(sellers, listings)
 
 
@@ -88,7 +88,7 @@ def test_a_listing_and_a_sale_ask_as_often_as_it_says(app, ledger, lister, nft, 
     lister((TOKEN, 8))
     assert mirror_asked() == REQUESTS_OF_A_LISTING
     ledger.hand_over((TOKEN, 8), BOB)
-    assert watcher.Done.TAKEN_OFF in sync(app)
+    assert rounds.Done.TAKEN_OFF in sync(app)
     assert mirror_asked() == requests_of_a_round(1, 2) + REQUESTS_OF_A_SALE
 
 

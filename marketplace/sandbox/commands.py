@@ -10,7 +10,7 @@ from marketplace import times
 from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
 from marketplace.operator.command import Group, say
-from marketplace.operator.watcher import complete
+from marketplace.operator.rounds import complete
 from marketplace.sandbox import access, catalogue, wallet
 from marketplace.sandbox.ledger import consensus
 from marketplace.store import queries

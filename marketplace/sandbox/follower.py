@@ -14,7 +14,7 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, MarketplaceError
 from marketplace.market.shares import ALL
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox.ledger import queries
 from marketplace.store import queries as store
 from marketplace.store.database import read
@@ -64,8 +64,8 @@ class Follower:
                     break  # a host that is silent keeps nobody from seeing what has changed meanwhile
 
     def _list_due(self) -> Iterator[tuple[Callable, Any]]:
-        yield from ((watcher.complete, nft) for nft in watcher.next_to_complete(ALL))
-        yield from ((watcher.refresh, token) for token in watcher.next_collections(ALL))
+        yield from ((rounds.complete, nft) for nft in rounds.next_to_complete(ALL))
+        yield from ((rounds.refresh, token) for token in rounds.next_collections(ALL))
 
     def _sync_at_times(self) -> None:
         """Go a whole round as a watcher does, every half a minute, until nothing has changed for a while.
@@ -79,7 +79,7 @@ class Follower:
             self._changed_at = now
         if now < self._changed_at + AWAKE_SECONDS:
             with self._app.app_context():
-                watcher.sync()
+                rounds.sync()
             self._synced, self._synced_at = self._stamps(), time.monotonic()
 
     def _stamps(self) -> list:
@@ -89,7 +89,7 @@ class Follower:
     def _is_in_line(self, token: str, serial_no: int) -> bool:
         """Bring an NFT in line; false where that has to be tried again."""
         try:
-            return watcher.look((token, serial_no)).is_final
+            return rounds.look((token, serial_no)).is_final
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             self._app.logger.warning("%s #%s was not followed: %s", token, serial_no, error)
             return False

@@ -7,8 +7,8 @@ from werkzeug.wrappers import Response
 
 from marketplace import times
 from marketplace.market import collections as collecting
-from marketplace.operator import importer, watcher
-from marketplace.operator.watcher import Done, sync
+from marketplace.operator import importer, rounds
+from marketplace.operator.rounds import Done, sync
 from marketplace.store import collections, queries
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
@@ -429,7 +429,7 @@ def test_each_share_reads_its_own(app, client):
         add(client, token, 1)
         hurry(app, token)
     with app.app_context():
-        shares = [watcher.next_collections(watcher.Share(number, 3)) for number in (1, 2, 3)]
+        shares = [rounds.next_collections(rounds.Share(number, 3)) for number in (1, 2, 3)]
     assert sorted(sum(shares, [])) == sorted(tokens)
     assert all(shares)
 
@@ -437,19 +437,19 @@ def test_each_share_reads_its_own(app, client):
 def test_a_share_whose_watcher_is_down_keeps_no_other_from_reading_its_own(
     app, client, monkeypatch
 ):
-    monkeypatch.setattr(watcher, "COLLECTIONS_AT_ONCE", 1)
-    monkeypatch.setattr(watcher, "DUE_IN_A_PART", 2)
+    monkeypatch.setattr(rounds, "COLLECTIONS_AT_ONCE", 1)
+    monkeypatch.setattr(rounds, "DUE_IN_A_PART", 2)
     tokens = [f"0.0.{7000 + number}" for number in range(12)]
-    tokens.sort(key=watcher.Share(2, 2).has)
+    tokens.sort(key=rounds.Share(2, 2).has)
     for number, token in enumerate(tokens):
         add(client, token, 1)
         with app.app_context(), write() as db:
             sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
             db.execute(sql, {"at": f"20{10 + number}", "token": token})
-    ours = [token for token in tokens if watcher.Share(2, 2).has(token)]
+    ours = [token for token in tokens if rounds.Share(2, 2).has(token)]
     assert 3 < len(ours) < 9
     with app.app_context():
-        assert watcher.next_collections(watcher.Share(2, 2)) == ours[:1]
+        assert rounds.next_collections(rounds.Share(2, 2)) == ours[:1]
 
 
 def test_those_first_that_wait_the_longest(app, client):
@@ -459,7 +459,7 @@ def test_those_first_that_wait_the_longest(app, client):
             sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
             db.execute(sql, {"at": f"202{number}", "token": token})
     with app.app_context():
-        assert watcher.next_collections(watcher.ALL) == ["0.0.7003", "0.0.7001", "0.0.7002"]
+        assert rounds.next_collections(rounds.ALL) == ["0.0.7003", "0.0.7001", "0.0.7002"]
 
 
 # However its first NFT comes

@@ -19,7 +19,7 @@ from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.decoder import Decoder
 from marketplace.ledger.pace import Pace
 from marketplace.market import collections, nfts, reconciler, records
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -326,7 +326,7 @@ def showing(sandbox, image):
 
 def complete(client):
     with client.application.app_context():
-        return watcher.complete(queries.get_nft(read(), TOKEN, 7))
+        return rounds.complete(queries.get_nft(read(), TOKEN, 7))
 
 
 def test_an_image_that_is_slow_to_decode_is_completed_at_once(connect, tmp_path, monkeypatch):
@@ -340,7 +340,7 @@ def test_an_image_that_is_slow_to_decode_is_completed_at_once(connect, tmp_path,
         assert nft["missing"] == "it takes longer to decode: it is made later"
         assert nft["attempts"] == 0
         assert nft["retry_at"] <= times.to_iso(times.now())
-        assert complete(client) is watcher.Done.COMPLETED
+        assert complete(client) is rounds.Done.COMPLETED
         assert stored(client)["image"]
 
 
@@ -354,7 +354,7 @@ def test_an_image_that_stays_too_slow_is_final(connect, tmp_path, monkeypatch):
         client = connect(mirror_url, gateway_url)
         add(client)
         assert stored(client)["missing"] == "it takes longer to decode: it is made later"
-        assert complete(client) is watcher.Done.INCOMPLETE
+        assert complete(client) is rounds.Done.INCOMPLETE
         nft = stored(client)
     assert nft["missing"] == "it takes too long to decode"
     assert nft["attempts"] == 1

@@ -9,7 +9,7 @@ import pytest
 from marketplace import create_app, times
 from marketplace.market import fees, purchases
 from marketplace.market.shares import Share
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import preparations
@@ -63,7 +63,7 @@ class Market:
 
     def sync(self):
         with self.app.app_context():
-            watcher.sync()
+            rounds.sync()
 
     def balance(self, account_id=MARKET):
         with self.ledger.sandbox.app_context():
@@ -233,7 +233,7 @@ def test_the_watcher_settles_what_nobody_reports(market, is_behind):
 
 
 def test_each_share_settles_its_own(market, monkeypatch):
-    monkeypatch.setattr(watcher, "SETTLED_AT_ONCE", 1)
+    monkeypatch.setattr(rounds, "SETTLED_AT_ONCE", 1)
     market = market()
     for serial_no in [market.list_one() for _ in range(4)]:
         market.buy(serial_no)
@@ -244,7 +244,7 @@ def test_each_share_settles_its_own(market, monkeypatch):
     assert any(other.has(*row) for row in rows), "no NFT falls to the other share"
     market.age(80)
     with market.app.app_context():
-        watcher.settle_purchases(other, before="")
+        rounds.settle_purchases(other, before="")
     settled = [row for row in market.rows() if row["is_settled"]]
     assert settled != []
     assert all(other.has(row["token"], row["serial_no"]) for row in settled)
@@ -324,7 +324,7 @@ def test_old_ones_are_forgotten(market):
     market.age(80)
     market.sync()
     assert len(market.rows()) == 1
-    market.age(watcher.KEPT_SECONDS)
+    market.age(rounds.KEPT_SECONDS)
     market.sync()
     assert market.rows() == []
 
@@ -336,7 +336,7 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     market.age(80)
     market.sync()
     charged, _ = market.fees()
-    ahead = watcher.KEPT_SECONDS + 600
+    ahead = rounds.KEPT_SECONDS + 600
     market.age(ahead)
     then = times.to_consensus(times.now() - ahead * times.SECOND)
     altering(market.app)("/blocks", lambda document: set_present(document, then))

@@ -16,7 +16,7 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.market import listings, nfts
 from marketplace.market.memos import listing_memo
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox import create_sandbox
 from marketplace.sandbox.ledger import consensus
 from marketplace.store.database import write
@@ -242,10 +242,10 @@ def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypa
     make_old(app)
     stop = threading.Event()
     with app.app_context(), monkeypatch.context() as patch:
-        patch.setattr(watcher, "PREPARERS_SECONDS", -1)
+        patch.setattr(rounds, "PREPARERS_SECONDS", -1)
         if is_stopped:
             stop.set()
-        watcher.sync(stop)
+        rounds.sync(stop)
     sync(app)
     assert price(client) == 250
 
@@ -657,7 +657,7 @@ def insert_prepared(app, accounts, each):
 
 
 def test_100_000_open_preparations_of_100_accounts_ask_once_for_each(hasty, tmp_path, monkeypatch):
-    monkeypatch.setattr(watcher, "PREPARERS_SECONDS", 600)
+    monkeypatch.setattr(rounds, "PREPARERS_SECONDS", 600)
     mirror = Mirror(hasty.extensions["sandbox"], tmp_path)
     insert_prepared(hasty, accounts=100, each=1000)
     with Ledger(hasty).sandbox.app_context(), write() as db:
@@ -703,7 +703,7 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
 
 def test_sold_nfts_go_first_and_everybody_has_a_turn():
     found = [["a1", "a2", "a3"], ["b1"], [], ["c1", "c2"]]
-    assert watcher._in_turns(found) == ["a1", "b1", "c1", "a2", "c2", "a3"]
+    assert rounds._in_turns(found) == ["a1", "b1", "c1", "a2", "c2", "a3"]
 
 
 @pytest.mark.parametrize("is_listed", [True, False])

@@ -9,7 +9,7 @@ from collections import Counter
 import pytest
 
 from marketplace import create_app, times
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus
 from tests.audit import TINYBARS, find_sales
@@ -128,7 +128,7 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
 def _expect_book_in_line(app) -> None:
     """After one round of the watcher the order book holds no NFT that its owner could not sell."""
     with app.app_context():
-        watcher.sync()
+        rounds.sync()
     client, sandbox = authorized_client(app, "read"), app.extensions["sandbox"].test_client()
     for nft in client.get("/v1/orderbook").json:
         row = sandbox.get(f"/api/v1/tokens/{nft['token']}/nfts/{nft['serialNo']}").json

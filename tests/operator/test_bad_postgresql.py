@@ -21,7 +21,7 @@ from cryptography.x509.oid import NameOID
 import marketplace.store
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.store.database import open_database
 from tests.conftest import authorized_client, settings
 from tests.postgresql import DATABASE, Proxy, new_server, until
@@ -506,7 +506,7 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
 
         ledger.wsgi_app = answer_once
         with app.app_context(), pytest.raises(DatabaseUnreachable):
-            watcher.sync()
+            rounds.sync()
         proxy.mend()
         app.extensions["database"].close()
     assert "was not checked" not in caplog.text

@@ -14,9 +14,9 @@ from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
 from marketplace.market.shares import ALL, Share
-from marketplace.operator import watcher as watcher_module
-from marketplace.operator.watcher import COMPLETED_AT_ONCE, Done, next_to_complete
-from marketplace.operator.watcher import sync as sync_share
+from marketplace.operator import rounds
+from marketplace.operator.rounds import COMPLETED_AT_ONCE, Done, next_to_complete
+from marketplace.operator.rounds import sync as sync_share
 from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, TOKEN, settings
@@ -386,4 +386,4 @@ def test_what_a_round_is_about_has_a_name_in_the_log(app, nft):
     with app.app_context():
         stored = queries.get_nft(read(), *nft)
     name = f"{TOKEN} #7"
-    assert [watcher_module._name(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]
+    assert [rounds._name(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]

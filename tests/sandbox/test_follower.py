@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace.operator import watcher
+from marketplace.operator import rounds
 from marketplace.sandbox.follower import ATTEMPTS, Follower
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, TOKEN
@@ -131,7 +131,7 @@ def test_nothing_that_is_slow_to_complete_keeps_the_order_book_waiting(
             ledger.approve(nft, ALICE, MARKET, memo(250))
         completed.append(book())
 
-    monkeypatch.setattr(watcher, "complete", complete)
+    monkeypatch.setattr(rounds, "complete", complete)
     follower.look()
     assert completed == [{}]
     follower.look()

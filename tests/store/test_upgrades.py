@@ -14,7 +14,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, sandbox
 from marketplace.errors import StartRefused
-from marketplace.operator.watcher import sync
+from marketplace.operator.rounds import sync
 from marketplace.store import queries
 from marketplace.store.database import SCHEMA, write
 from marketplace.store.faults import DatabaseUnreadable
