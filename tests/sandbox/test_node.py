@@ -233,7 +233,7 @@ def test_it_is_begun_anew_on_the_same_port_whenever_it_dies(tmp_path):
             # Alone, or together with all that its parent waits for, too.
             for pid in [process(service)] if times == 1 else children(service.process.pid):
                 os.kill(pid, signal.SIGKILL)
-            until(lambda: service.printed().count("The sandbox's node has ended") == times)
+            until(lambda n=times: service.printed().count("The sandbox's node has ended") == n)
             until(lambda: not is_free(port))
             ping(port)
         assert len(until(lambda: children(service.process.pid)[1:])) == 1
