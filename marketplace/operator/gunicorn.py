@@ -67,9 +67,22 @@ def when_ready(server):
     gc.freeze()
     if node := app.extensions.get("node"):
         node.start(inherited=[listener.sock for listener in server.LISTENERS])
+        keep_node(server, node)
     # A full disk behind standard output keeps nobody from being served.
     with suppress(OSError):
         say(startup.describe(app, addresses))  # at once, or each worker would print it, too
+
+
+def keep_node(server, node):
+    """Let it be looked at whenever a child has ended; gunicorn has no hook for one that is no worker."""
+    reap = server.handle_chld
+
+    def reap_and_keep():
+        reap()
+        node.keep()
+
+    # By both names of the signal: which one gunicorn calls is not certain.
+    server.handle_chld = server.handle_cld = reap_and_keep
 
 
 def on_exit(server):

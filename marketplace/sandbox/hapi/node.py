@@ -17,7 +17,6 @@ import threading
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from types import FrameType
 
 from flask import Flask
 
@@ -51,6 +50,7 @@ class Node:
         self._wanted = app.config["GRPC_PORT"]
         self._memory = mmap.mmap(-1, PORT.size)  # shared with all that are forked from here
         self._pid = 0
+        self._inherited: list[socket.socket] = []
 
     @property
     def port(self) -> int:
@@ -63,29 +63,23 @@ class Node:
         return self._pid != 0
 
     def start(self, inherited: Iterable[socket.socket] = ()) -> None:
-        """Begin it, wait until it listens, and from then on begin it anew whenever it ends.
-
-        It closes the sockets that it has inherited. Call it in the main thread, once the server's own
-        handler of SIGCHLD is set: that is called, too.
-        """
+        """Begin it, and wait until it listens. It closes the sockets that it has inherited."""
         if self._wanted is None:
             return
-        inherited, server = list(inherited), os.getpid()
-
-        def begin_anew(number: int, frame: FrameType | None) -> None:
-            if callable(heeded):
-                heeded(number, frame)
-            if self._pid and server == os.getpid() and _has_ended(self._pid):
-                # This may be interrupted by itself: it is begun once.
-                self._pid = 0
-                self._begin(inherited)
-
-        heeded = signal.signal(signal.SIGCHLD, begin_anew)
+        self._inherited = list(inherited)
         reading, writing = os.pipe()
-        self._begin(inherited, writing)
+        self._begin(writing)
         os.close(writing)
         select.select([reading], [], [], READY_SECONDS)
         os.close(reading)
+
+    def keep(self) -> None:
+        """Begin it anew where it has ended: for who is told of the ends of children.
+
+        Not in a handler of a signal, which may interrupt a fork that holds locks.
+        """
+        if self._pid and _has_ended(self._pid):
+            self._begin()
 
     def stop(self) -> None:
         """End it, and wait until its port is free."""
@@ -98,7 +92,7 @@ class Node:
             while os.waitpid(pid, os.WNOHANG) == (0, 0) and time.monotonic() < until:
                 time.sleep(0.01)
 
-    def _begin(self, inherited: Iterable[socket.socket], writing: int | None = None) -> None:
+    def _begin(self, writing: int | None = None) -> None:
         """Fork it. It writes to the pipe once it listens; where it gets none, it is begun anew."""
         parent = os.getpid()
         self._pid = os.fork()
@@ -106,7 +100,7 @@ class Node:
             return
         try:
             _live_with(parent)
-            for inherited_socket in inherited:
+            for inherited_socket in self._inherited:
                 # After a reload they may be others.
                 with suppress(OSError):
                     os.close(inherited_socket.fileno())
