@@ -302,8 +302,8 @@ from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.decoder import Decoder
 decoder, content = Decoder(), sys.stdin.buffer.read()
 decoder.optimise(content, Deadline(60))
-print(decoder._process.pid, flush=True)
 try:
+    print(decoder._process.pid, flush=True)
     decoder._process.wait(60)
 except KeyboardInterrupt:
     print(decoder._process.poll(), decoder.optimise(content, Deadline(60)).extension)
