@@ -1,5 +1,6 @@
 """What a report of something signed is answered: the NFT is brought in line first, then compared."""
 
+from contextlib import suppress
 from typing import Any
 
 from marketplace import times
@@ -91,12 +92,9 @@ def _learn_fee(report: Report, deadline: Deadline) -> None:
 
     Where the ledger can not be asked now, the watcher learns it later.
     """
-    for row in report.prepared:
-        if row["is_settled"] == 0:
-            try:
-                if _find_signed(row["transaction_id"], deadline):
-                    return
-            except (LedgerUnreachable, LedgerAnswerInvalid):
+    with suppress(LedgerUnreachable, LedgerAnswerInvalid):
+        for row in report.prepared:
+            if row["is_settled"] == 0 and _find_signed(row["transaction_id"], deadline):
                 return
 
 
