@@ -1,12 +1,27 @@
-# make run: serve the marketplace in the sandbox. make test: run all tests. make bench: measure it against others.
+# make run: serve the marketplace in the sandbox. make test: run the fast tests, make test-all: all of them.
+# make bench: measure it against others.
 # Each sets up what is missing.
 
 PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
-PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
+PYTEST = env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest --dist worksteal
+UV := $(shell command -v uv)
 export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
+ifdef GRPC_PORT
+export MARKETPLACE_GRPC_PORT := $(GRPC_PORT)
+endif
+
+# Make a virtual environment, or nothing: $(call venv,python,folder). uv is quicker, where it is installed.
+venv = trap 'rm -rf $(2); exit 1' INT TERM; $(if $(UV),$(UV) venv --quiet --python,) $(1) $(if $(UV),,-m venv) $(2) || \
+  { rm -rf $(2); echo "$(2) could not be made. On Debian, as root: apt-get install python3-venv"; exit 1; }
+
+# Install packages into one: $(call install,folder,packages)
+install = $(if $(UV),$(UV) pip install --quiet --python $(1)/bin/python, \
+    $(1)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1) -c constraints.txt $(2) || \
+  { echo "Not everything could be installed. Can the package index be reached from here (https://pypi.org)?"; exit 1; }
 
 # Have a command, from Debian's packages where it is missing: $(call debian,command,packages)
 debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
@@ -14,34 +29,49 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run port sample test test-system test-all test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
-run: .venv/installed
+run: port sample
+	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) exec python run.py
+
+port: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
 	  { echo "Port $(PORT) is taken: choose another one, make run PORT=$$(($(PORT) + 1))"; exit 1; }
-	@$(BIN)/flask --app wsgi sandbox seed
-	@exec $(BIN)/gunicorn --bind 127.0.0.1:$(PORT) --log-level warning
 
-# One process of tests for each core, up to eight: who runs out of work takes half of another's.
-# A single file is as well run by itself: .venv/bin/pytest tests/api/test_add.py
+sample: port
+	@$(BIN)/flask --app wsgi sandbox seed
+
+# The fast tests, in minutes. A single file: .venv/bin/pytest tests/api/test_add.py
+# Tests wait now and then, so there is one process more than cores.
 test: .venv/installed-dev lint
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest -n auto --maxprocesses 8 --dist worksteal
+	@$(PYTEST) -n $$(($(PROCESSES) + 1))
+
+# Servers, browsers, failing PostgreSQL, packages, documents, wallets, SDKs and generated clients.
+# These tests mostly wait, so there are twice as many processes as cores.
+test-system: .venv/installed-dev
+	@$(PYTEST) -n $$(($(PROCESSES) * 2)) tests/system
+
+# All tests that use PostgreSQL: make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
+test-postgresql: .venv/installed-dev
+	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql tests tests/system
+
+test-all: test test-system
 
 # The service among all that may happen to it, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
 soak: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
 
 # Random stories, told to the service and to a model of it, for SECONDS: make lives SECONDS=3600
 lives: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
 
 # Clients and hosts that want to cost everybody else something, each for SECONDS.
 attack: load .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.attack --seconds $(or $(SECONDS),20)
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.attack --seconds $(or $(SECONDS),20)
 
 # Two services on three PostgreSQL servers that fail, with clients for SECONDS before and after each fault.
 failover: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.failover --seconds $(or $(SECONDS),10)
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.failover --seconds $(or $(SECONDS),10)
 
 # QUICK=1: a smaller table, in a minute. FULL=1: ten million NFTs besides. POSTGRESQL=1: PostgreSQL beside SQLite.
 bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
@@ -51,16 +81,16 @@ bench: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.in
 bench-check: load benchmarks/.venv/installed benchmarks/peers/fastify/node_modules/.installed
 	@env -u MARKETPLACE_PUBLIC_URL benchmarks/.venv/bin/python -m benchmarks check
 
-# The libraries that wallets and dApps are made of, for tests/wallets/test_page.py; without them, make test skips that.
+# The libraries that wallets and dApps are made of, for tests/system/wallets; without them, make test-all skips these.
 wallets:
-	@npm ci --prefix tests/wallets --loglevel=error
+	@npm ci --prefix tests/system/wallets --loglevel=error
 
-# The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/sandbox/test_sdks.py; without
+# The Hedera SDKs of JavaScript and Java, for the programs of examples/sdk and tests/system/test_sdks.py; without
 # them, make test skips these.
 sdks: examples/sdk/java/lib/hedera/sdk-2.50.0.jar
 	@npm ci --prefix examples/sdk/javascript --loglevel=error
 
-examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt | .venv/bin/python
+examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt | .venv/installed
 	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps -d $(@D) -r $<
 	@$(BIN)/python -m zipfile -e $(@D)/hedera_sdk_py-*.whl examples/sdk/java/lib
 	@touch $@
@@ -69,17 +99,17 @@ examples/sdk/java/lib/hedera/sdk-2.50.0.jar: examples/sdk/java/requirements.txt 
 java:
 	@$(call debian,javac,default-jdk-headless)
 
-# Debian's chromium and Firefox, for tests/demo/browser; without them, make test skips these.
+# Debian's chromium and Firefox, for tests/system/browser; without them, make test-all skips these.
 browser:
 	@$(call debian,chromium,chromium fonts-liberation)
 	@$(call debian,firefox-esr,firefox-esr)
 
 # Debian's PostgreSQL, older than that of the tests' package. Its programs are tried by
-# TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin make test
+# make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
 postgresql:
 	@$(call debian,pg_lsclusters,postgresql)
 
-# Debian's Prometheus, for tests/operator/test_board.py; without it, make test skips these.
+# Debian's Prometheus, for tests/system/test_board.py; without it, make test-all skips these.
 prometheus:
 	@$(call debian,promtool,prometheus)
 
@@ -91,7 +121,7 @@ redis:
 load:
 	@$(call debian,wrk,wrk)
 
-# Debian's nginx, and what its tests call it with, for tests/operator/test_deploy.py; without, make test skips these.
+# Debian's nginx, and what its tests call it with, for tests/system/test_deploy.py; without, make test-all skips these.
 nginx:
 	@$(call debian,nginx,nginx-light)
 	@$(call debian,curl,curl)
@@ -102,17 +132,17 @@ nginx:
 container: .venv/installed-dev
 	@$(call debian,podman,podman crun)
 	@$(call debian,mmdebstrap,mmdebstrap)
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.container
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.container
 
-# The generators of API clients, for tests/test_clients.py; without them, make test skips these.
+# The generators of API clients, for tests/system/test_clients.py; without them, make test-all skips these.
 clients: .venv/installed-dev
-	@$(PIP_INSTALL) -r tests/clients/requirements.txt
-	@npm ci --prefix tests/clients/typescript --loglevel=error
+	@$(call install,.venv,-r tests/system/clients/requirements.txt)
+	@npm ci --prefix tests/system/clients/typescript --loglevel=error
 
-# The linters of OpenAPI documents, Spectral and Redocly, for tests/api/test_openapi_lint.py; without them, make test
-# skips these.
+# The linters of OpenAPI documents, Spectral and Redocly, for tests/system/test_openapi_lint.py; without them,
+# make test-all skips these.
 openapi:
-	@npm ci --prefix tests/openapi --loglevel=error
+	@npm ci --prefix tests/system/openapi --loglevel=error
 
 # dist/nft_marketplace_service-*.whl, to install elsewhere.
 wheel: .venv/installed-dev
@@ -130,26 +160,27 @@ clean:
 	rm -rf .venv instance dist build *.egg-info benchmarks/.venv benchmarks/.data
 
 .venv/bin/python:
+	@command -v $(PYTHON) > /dev/null || \
+	  { echo "Python 3.11 or newer is needed, and there is no $(PYTHON). Try: make PYTHON=python3.12"; exit 1; }
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
 	  { echo "Python 3.11 or newer is needed; $$($(PYTHON) --version) was found. Try: make PYTHON=python3.12"; exit 1; }
 	@echo "Setting up .venv ..."
-	@$(PYTHON) -m venv .venv
+	@$(call venv,$(PYTHON),.venv)
 
 .venv/installed: requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
-	@$(PIP_INSTALL) -r requirements.txt
+	@$(call install,.venv,-r requirements.txt)
 	@touch $@
 
 .venv/installed-dev: requirements-dev.txt .venv/installed
 	@echo "Installing what the tests need ..."
-	@$(PIP_INSTALL) -r requirements-dev.txt
+	@$(call install,.venv,-r requirements-dev.txt)
 	@touch $@
 
 benchmarks/.venv/installed: requirements.txt benchmarks/requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service is compared with ..."
-	@.venv/bin/python -m venv benchmarks/.venv
-	@benchmarks/.venv/bin/python -m pip install --quiet --disable-pip-version-check -c constraints.txt \
-	  -r requirements.txt -r benchmarks/requirements.txt
+	@$(call venv,.venv/bin/python,benchmarks/.venv)
+	@$(call install,benchmarks/.venv,-r requirements.txt -r benchmarks/requirements.txt)
 	@touch $@
 
 benchmarks/peers/fastify/node_modules/.installed: benchmarks/peers/fastify/package-lock.json

@@ -41,6 +41,8 @@ def main(is_quick: bool) -> None:
     with tempfile.TemporaryDirectory() as folder:
         environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
         environ |= {
+            "PATH": f"{BIN}:{os.environ['PATH']}",
+            "PORT": str(port),
             "PYTHONPATH": str(ROOT),
             "MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}",
             "MARKETPLACE_GRPC_PORT": str(node_port),
@@ -48,8 +50,9 @@ def main(is_quick: bool) -> None:
         if not is_quick:
             _seed(folder, environ)
         began = time.monotonic()
-        serve = [BIN / "gunicorn", "-c", ROOT / "gunicorn.conf.py", "--bind", f"127.0.0.1:{port}"]
-        serve += ["--log-level", "warning"]
+        for name in ("gunicorn.conf.py", "wsgi.py"):
+            (Path(folder) / name).symlink_to(ROOT / name)
+        serve = [sys.executable, ROOT / "run.py"]
         service = subprocess.Popen(serve, cwd=folder, env=environ, stdout=subprocess.DEVNULL)
         try:
             _await_receipt(began, node_port)
@@ -87,7 +90,8 @@ def _await_receipt(began: float, port: int) -> None:
 
 def _await_page(pid: int, port: int) -> None:
     """Wait until every worker has served something."""
-    while len(_children(pid)) < 1 + len(os.sched_getaffinity(0)):  # the node, and a worker a core
+    web = _children(pid)[0]
+    while len(_children(web)) < len(os.sched_getaffinity(0)):  # a worker a core
         time.sleep(0.1)
     for _ in range(20):
         urllib.request.urlopen(f"http://127.0.0.1:{port}/status", timeout=PATIENCE_SECONDS)
@@ -111,13 +115,14 @@ def _tell_rest(pid: int, seconds: float) -> None:
 
 
 def _processes(pid: int):
-    """A process and all that it began, by what they are."""
-    yield _look(pid, "first process")
-    # The node is begun before the workers are.
-    node, *workers = _children(pid)
-    yield _look(node, "node")
-    for worker in workers:
+    """All processes, by what they are; those of the Procfile are begun in its order."""
+    web, watcher, node = _children(pid)
+    yield _look(pid, "run.py")
+    yield _look(web, "web")
+    for worker in _children(web):
         yield _look(worker, "worker")
+    yield _look(watcher, "watcher")
+    yield _look(node, "node")
 
 
 def _children(pid: int) -> list[int]:

@@ -182,8 +182,8 @@ def main(nfts=10_000, sellers=500):
             "MARKETPLACE_DATABASE_URL": f"sqlite:///{folder}/bench.db",
             "MARKETPLACE_MEDIA_URL": f"file:{folder}/media",
         }
-        run(environ, "import", "--no-images", TOKEN)
-        run(environ, "import", "--no-images", TOKEN)
+        run(environ, "import", TOKEN)
+        run(environ, "import", TOKEN)
         list_all(environ, sellers)
         run(environ, "sync")
 

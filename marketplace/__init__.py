@@ -8,7 +8,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 __version__ = "0.2.0"
 
-from marketplace import counts, demo, ledger, sandbox, settings, store
+from marketplace import counts, demo, ledger, sandbox, settings, store, watcher
 from marketplace import operator as operators
 from marketplace.api import (
     authentication,
@@ -28,7 +28,7 @@ from marketplace.api import (
     waiting,
     wire,
 )
-from marketplace.api.document import Api
+from marketplace.api.document import Document
 from marketplace.market import signer
 from marketplace.operator import command
 from marketplace.sandbox import access, wallet
@@ -45,7 +45,7 @@ Every call under `/v1` asks for an access token: `read` for GET, `write` for POS
 
 def create_app(
     *,
-    authenticate: Callable[[Request, str], bool] = authentication.authenticate,
+    authenticate: Callable[[Request, str], bool | str] = authentication.authenticate,
     sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
     **overrides,
 ) -> Flask:
@@ -53,14 +53,14 @@ def create_app(
 
     Settings are named as in docs/operating.md without their prefix, and beat the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
-    call, in place of access tokens: it returns true, or raises an error of marketplace.errors or
-    werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of ACCOUNT_KEY_FILE: it is given the
-    bytes of a TransactionBody, and returns the raw public key and the signature. Raises
-    marketplace.errors.StartRefused for a setting that makes no sense, and for a database that is
-    another's, or of another version.
+    call, in place of access tokens: it returns True or the end user's name, or raises an error of
+    marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
+    ACCOUNT_KEY_FILE: it is given the bytes of a TransactionBody, and returns the raw public key and the
+    signature. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a
+    database that is another's, or of another version.
     """
     with command.telling_refusals():
-        app = Flask("marketplace")
+        app = Flask("marketplace", static_folder=None)
         app.url_map.merge_slashes = False
         app.config.update(settings.load(overrides, os.environ))
         app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
@@ -71,6 +71,7 @@ def create_app(
         store.init_app(app)
         adapters = sandbox.init_app(app, sign) if is_sandbox else {}
         operators.init_app(app)
+        watcher.init_app(app)
         ledger.init_app(app, adapters)
         if not command.is_looked_for():  # a command of an operator's buys nothing
             demo_wallet = wallet.signer(app.config["ACCOUNT_ID"]) if is_sandbox else None
@@ -81,11 +82,13 @@ def create_app(
         metrics.init_app(app)
 
         prefix = app.config["API_PREFIX"]
-        api = Api(app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
+        document = Document(
+            app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True
+        )
         for module in (nfts, collections, users, orderbook, listings):
-            api.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+            document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
         for module in (status, metrics):
-            api.register_blueprint(module.blp)
+            document.register_blueprint(module.blp)
         app.register_blueprint(media.blp)
         if is_sandbox:
             reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)

@@ -2,23 +2,28 @@
 
 MarketplaceError
 ├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
-├── NotAuthenticated 401, ScopeMissing 403, LimitExceeded 429
-├── TooManyPurchases 429
+├── NotAuthenticated 401, ScopeMissing 403, EndUserInvalid 422
+├── LimitExceeded 429: TooManyPurchases
 ├── NotFound 404: NftNotStored, CollectionNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
 ├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
-│   PurchaseImpossible, TransactionRefused, TransactionAltered, ListingEnded, WithdrawalEnded
+│   PurchaseImpossible, NothingLeftForSeller, FeesChanged, TooManyFees, TransactionRefused,
+│   TransactionAltered, ListingEnded, WithdrawalEnded
 ├── BuyingOff 501
 ├── LedgerAnswerInvalid 502
 └── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
-    BudgetTooSmall 503, MediaUnreachable 503, DatabaseBusy 503, DatabaseUnusable 503,
-    DatabaseUnreachable 503, TooBusy 503, NotReady 503
+    OperatorNeeded 503 (BudgetTooSmall, BalanceTooLow, ClockBehind), MediaUnreachable 503, DatabaseBusy 503,
+    DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503, NotReady 503
 
 Each is raised with facts and writes its own sentence: the thing, and the way out.
 """
 
 import json
+import sys
 from decimal import Decimal
 from http import HTTPStatus
+
+import click
+from flask.cli import ScriptInfo
 
 
 def shown(value: object) -> str:
@@ -30,12 +35,32 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
+def reason(error: Exception) -> str:
+    """What an error says; of the system's, the file and the words: ``/backups: Permission denied``."""
+    if isinstance(error, OSError) and error.strerror:
+        return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
+    return str(error)
+
+
+def command(words: str) -> str:
+    """How a command of this application is called: ``flask --app wsgi upgrade``, as this one was."""
+    context = click.get_current_context(silent=True)
+    info = context and context.find_object(ScriptInfo)
+    served = "marketplace" if "marketplace.wsgi" in sys.modules else "wsgi"
+    path = info.app_import_path if info else served
+    return f"flask --app {path} {words}" if path else f"flask {words}"
+
+
 def printable(text: str) -> str:
     """A text, fit for a terminal: lines of printable characters, all others escaped."""
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
+
+
+def _hbar(tinybars: int) -> str:
+    return f"{Decimal(tinybars) / 100_000_000:f}"
 
 
 class StartRefused(Exception):
@@ -95,11 +120,19 @@ class NotAuthenticated(MarketplaceError):
 class ScopeMissing(MarketplaceError):
     status = HTTPStatus.FORBIDDEN
 
-    def __init__(self, scope: str) -> None:
+    def __init__(self, scope: str, consequence: str = "") -> None:
         super().__init__(
-            f"This access token lacks the scope {shown(scope)}",
+            f"This access token lacks the scope {shown(scope)} {consequence}".strip(),
             headers={"WWW-Authenticate": f'Bearer error="insufficient_scope", scope="{scope}"'},
         )
+
+
+class EndUserInvalid(MarketplaceError):
+    status = HTTPStatus.UNPROCESSABLE_ENTITY
+
+    def __init__(self, header: str, name: str) -> None:
+        must = f"must be 1 to 64 visible ASCII characters, not {shown(name)}"
+        super().__init__(f"{header} {must}", errors={"headers": {header: [must]}})
 
 
 class LimitExceeded(MarketplaceError):
@@ -207,6 +240,36 @@ class PurchaseImpossible(Conflict):
         )
 
 
+class NothingLeftForSeller(Conflict):
+    """Custom fees would take all that a seller is paid."""
+
+    def __init__(self, token: str, fees: Decimal, credit: Decimal) -> None:
+        super().__init__(
+            f"The custom fees of {token} are {fees:,f} HBAR, and the seller is paid {credit:,f} HBAR: nothing"
+            " would be left. Its owner may list it at a higher price"
+        )
+
+
+class FeesChanged(Conflict):
+    """A seller owes fees that he may not have known of when he listed."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(
+            f"The custom fees of {token} were changed after this NFT was listed. Its owner may list it again,"
+            " which agrees to them"
+        )
+
+
+class TooManyFees(Conflict):
+    """Custom fees that are not looked up, as there are too many, or fees on fees."""
+
+    def __init__(self, token: str) -> None:
+        super().__init__(
+            f"The custom fees of {token} are too many to be looked up, or are paid in a token that has fees"
+            " itself: its NFTs can't be bought here"
+        )
+
+
 class TransactionRefused(Conflict):
     """The ledger's own result code says why what was signed did not come about."""
 
@@ -242,11 +305,13 @@ class WithdrawalEnded(Conflict):
 
 
 class TooManyPurchases(LimitExceeded):
-    """Purchases that are signed and may still be submitted are few: each may cost the marketplace a fee."""
+    """A caller's share of the hourly fee budget is used up: each open purchase may cost a fee."""
 
-    def __init__(self, whose: str, count: int, retry_after: int) -> None:
+    def __init__(self, whose: str, retry_after: int) -> None:
+        """``whose``: "you", or who asks for all that this caller asks for."""
         super().__init__(
-            f"{whose} has {count} purchases that may still be submitted, and no more are signed meanwhile",
+            f"Too many purchases that {whose} asked for are open, or have failed within the hour. Sign and"
+            " submit them, or wait",
             retry_after,
         )
 
@@ -282,22 +347,58 @@ class FeesSpent(MarketplaceError):
 
     def __init__(self, retry_after: int) -> None:
         super().__init__(
-            f"What the marketplace pays for purchases in an hour is spent: try again in {retry_after} s",
+            f"The hourly fee budget for purchases is used up: try again in {retry_after} s",
             headers={"Retry-After": str(retry_after)},
         )
 
 
-class BudgetTooSmall(MarketplaceError):
-    """One purchase may cost more than a whole hour may. Only a dearer HBAR or the operator helps."""
+class OperatorNeeded(MarketplaceError):
+    """Nothing can be bought until the operator acts. He is told the reason; a caller is not."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
-    def __init__(self, fee: Decimal, budget: Decimal) -> None:
-        """Take both in HBAR."""
+    def __init__(self, message: str, reason: str, retry_after: int) -> None:
+        super().__init__(message, headers={"Retry-After": str(retry_after)})
+        self.reason = reason
+
+    def __str__(self) -> str:
+        return self.reason
+
+
+class BudgetTooSmall(OperatorNeeded):
+    """One purchase may cost more than the hourly budget."""
+
+    def __init__(self, fee: int, budget: int) -> None:
+        """``fee``, ``budget``: in tinybars."""
         super().__init__(
-            f"A purchase may cost the marketplace {fee:f} HBAR by now, and all of an hour {budget:f}:"
-            " its operator may raise MARKETPLACE_SALE_FEE_BUDGET",
-            headers={"Retry-After": "3600"},
+            "Nothing can be bought at the moment: the operator must raise the fee budget",
+            f"One purchase can cost up to {_hbar(fee)} HBAR; the hourly budget is {_hbar(budget)}. Raise"
+            " MARKETPLACE_SALE_FEE_BUDGET",
+            3600,
+        )
+
+
+class BalanceTooLow(OperatorNeeded):
+    """The marketplace's account can not pay the fee of a purchase."""
+
+    def __init__(self, balance: int) -> None:
+        """``balance``: in tinybars."""
+        super().__init__(
+            "The marketplace can't pay fees at the moment: nothing can be bought",
+            f"The marketplace's account has {_hbar(balance)} HBAR, too little for a fee. Top it up",
+            300,
+        )
+
+
+class ClockBehind(OperatorNeeded):
+    """What is signed by a clock that is behind expires before it can be submitted."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__(
+            "Nothing can be bought at the moment: the service's clock is wrong",
+            f"The clock of this machine is {seconds} s behind the ledger: purchases signed by it would expire"
+            " early. Set the clock",
+            60,
         )
 
 
@@ -350,6 +451,15 @@ class TooBusy(MarketplaceError):
         )
 
 
+class MediaFull(MarketplaceError):
+    """It is said of an NFT that lacks its image, and to no client."""
+
+    status = HTTPStatus.INSUFFICIENT_STORAGE
+
+    def __init__(self) -> None:
+        super().__init__("there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES")
+
+
 class MediaUnreachable(MarketplaceError):
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -400,8 +510,5 @@ class NotReady(MarketplaceError):
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
-    def __init__(self, reason: str, seconds: int) -> None:
-        super().__init__(
-            f"Not ready: {reason}, and MARKETPLACE_READY_SYNC_SECONDS is {seconds}",
-            headers={"Retry-After": "30"},
-        )
+    def __init__(self, reason: str) -> None:
+        super().__init__(f"Not ready: {reason}", headers={"Retry-After": "30"})

@@ -8,6 +8,8 @@ import re
 from typing import NamedTuple
 
 MAX_INT64 = 2**63 - 1
+# Mirror nodes look up to 35 minutes past a valid start, and count in 63 bits of nanoseconds.
+MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
 
 # Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
@@ -42,6 +44,11 @@ class TransactionId(NamedTuple):
 
     def __str__(self) -> str:
         return f"{self.account_id}@{self.seconds}.{self.nanos:09}"
+
+    @property
+    def is_possible(self) -> bool:
+        """Whether a mirror node can look for it. It answers 503 to what is later."""
+        return self.seconds < MAX_SECONDS
 
     @property
     def dashed(self) -> str:

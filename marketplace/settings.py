@@ -10,6 +10,7 @@ from urllib.parse import urlsplit
 
 from marketplace.errors import StartRefused
 from marketplace.ids import is_entity_id
+from marketplace.private_keys import describe_key
 
 PREFIX = "MARKETPLACE_"
 
@@ -25,7 +26,7 @@ class Network(NamedTuple):
 # to one it does not know. The sandbox lives inside this service, below PUBLIC_URL, and takes any node.
 NETWORKS = {
     "sandbox": Network(None, tuple(range(3, 40))),
-    "mainnet": Network("https://mainnet.mirrornode.hedera.com", (3, 4, 6, 7, 8, 9, 10)),
+    "mainnet": Network("https://mainnet.mirrornode.hedera.com", (3, 4, 7, 8, 9, 10)),
     "testnet": Network("https://testnet.mirrornode.hedera.com", tuple(range(3, 10))),
     "previewnet": Network("https://previewnet.mirrornode.hedera.com", tuple(range(3, 10))),
 }
@@ -62,6 +63,13 @@ def _account_ids(value: str) -> tuple[str, ...]:
 
 def _words(value: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in value.split(",") if word.strip())
+
+
+def _hosts(value: str) -> tuple[str, ...]:
+    hosts = tuple(word.lower() for word in _words(value))
+    if not all(re.fullmatch(r"\*|[a-z0-9-]+(\.[a-z0-9-]+)*", host) for host in hosts):
+        raise ValueError("is not a list of host names (market.example.com), nor * for any")
+    return hosts
 
 
 def _wallets(value: str) -> tuple[str, ...]:
@@ -185,13 +193,11 @@ def parse_rate(value: str) -> str:
     return value
 
 
-def _port(value: str) -> int | None:
-    """A port, 0 for any that is free, or None for none."""
-    if value == "off":
-        return None
-    if not re.fullmatch(r"[0-9]{1,5}", value) or int(value) > 65_535:
-        raise ValueError("is not a port (50211), 0 for any free one, or off")
-    return int(value)
+def _node_port(value: str) -> int:
+    port = _integer(0, 65_535)(value)
+    if port == 50_212:
+        raise ValueError("is not possible: Hedera SDKs speak TLS there. Take another one (50213)")
+    return port
 
 
 def _counters(value: str) -> str:
@@ -233,8 +239,8 @@ def _path(value: str) -> str:
 
 
 def _key_file(value: str) -> str | None:
-    if not value.isprintable():
-        raise ValueError("is not a path")
+    if describe_key(value) or not value.isprintable():
+        raise ValueError("is not the path of a file")
     return value.strip() or None
 
 
@@ -242,6 +248,15 @@ def _beside_database(settings: dict[str, Any], suffix: str) -> str:
     """A file of this machine: beside an SQLite database, or in the usual folder."""
     is_file = not settings["DATABASE_URL"].startswith("postgresql://")
     return (settings["DATABASE_URL"] if is_file else "instance/marketplace") + suffix
+
+
+def _known_nodes(network: str) -> list[str]:
+    return [f"0.0.{number}" for number in NETWORKS[network].node_numbers]
+
+
+def _default_nodes(network: str) -> list[str]:
+    """All that wallets know; in the sandbox the one that its clients are told of."""
+    return ["0.0.3"] if network == "sandbox" else _known_nodes(network)
 
 
 def _off_in_sandbox(rate: str) -> Callable[[dict[str, Any]], str]:
@@ -254,9 +269,11 @@ SETTINGS = {
     "API_PREFIX": Setting(_prefix, ""),
     "DATABASE_URL": Setting(_database, "sqlite:///instance/marketplace.db"),
     "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
-    "GRPC_PORT": Setting(_port, lambda s: "50211" if s["NETWORK"] == "sandbox" else "off"),
+    "SANDBOX_HOSTS": Setting(_hosts, ""),
+    "GRPC_PORT": Setting(_node_port, "50211"),
     "MEDIA_URL": Setting(_store, "file:instance/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
+    "MEDIA_MAX_BYTES": Setting(_integer(1_000_000, 10**15), "10000000000"),
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
     "NAME": Setting(_text, "NFT Marketplace"),
     "WALLETS": Setting(_wallets, "extwallet"),
@@ -274,7 +291,7 @@ SETTINGS = {
     "FAILED_LIMIT": Setting(parse_rate, _off_in_sandbox("30/m")),
     "LIMITS_URL": Setting(_counters, lambda s: "file:" + _beside_database(s, ".limits")),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
-    "NODE_ACCOUNT_IDS": Setting(_account_ids, "0.0.3"),
+    "NODE_ACCOUNT_IDS": Setting(_account_ids, lambda s: ",".join(_default_nodes(s["NETWORK"]))),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
@@ -296,6 +313,14 @@ SETTINGS = {
     ),
     "ARWEAVE_GATEWAYS": Setting(_gateways, _sandbox_or("/sandbox/arweave", "https://arweave.net")),
 }
+
+
+def written(name: str, value: Any) -> str:
+    """A parsed setting as an operator reads it, without the password of an address."""
+    if SETTINGS[name].parse in (_tinybars, _tinybars_or_none):
+        return f"{Decimal(value) / 10**8:f}"
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return re.sub(r"(?<=://)[^/@]*@", "***@", text)
 
 
 def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
@@ -333,7 +358,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
 
 
 def _require_known_nodes(settings: dict[str, Any]) -> None:
-    known = [f"0.0.{number}" for number in NETWORKS[settings["NETWORK"]].node_numbers]
+    known = _known_nodes(settings["NETWORK"])
     for node in settings["NODE_ACCOUNT_IDS"]:
         if node not in known:
             raise SettingError(
@@ -361,11 +386,25 @@ def _require_free_prefix(settings: dict[str, Any]) -> None:
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:
+    if isinstance(value, bytes):
+        value = value.decode("latin-1")
     text = ",".join(value) if isinstance(value, list | tuple) else str(value)
     try:
         return setting.parse(text)
     except ValueError as error:
-        raise SettingError(f"{PREFIX}{name}={_without_password(text)!r} {error}") from None
+        if form := describe_key(text):
+            raise _holds_key(name, form) from None
+        # What is no path may be a key of another form.
+        value = "" if setting.parse is _key_file else f"={_without_password(text)!r}"
+        raise SettingError(f"{PREFIX}{name}{value} {error}") from None
+
+
+def _holds_key(name: str, form: str) -> SettingError:
+    return SettingError(
+        f"{PREFIX}{name} looks like a private key ({form}), which is not shown here. Write a key to a file,"
+        f" and set {PREFIX}ACCOUNT_KEY_FILE to that file's path. And give the account a new key: others may"
+        " have seen this one in the environment or in a log"
+    )
 
 
 def _without_password(text: str) -> str:

@@ -28,12 +28,23 @@ def from_iso(text: str) -> float:
     return datetime.fromisoformat(f"{text[:26]}+00:00").timestamp()
 
 
+def to_nanoseconds(iso: str) -> int:
+    """Exactly what to_iso() was given."""
+    seconds = datetime.fromisoformat(f"{iso[:19]}+00:00").timestamp()
+    return int(seconds) * SECOND + int(iso[20:29])
+
+
 def from_consensus(timestamp: str) -> int:
-    """Nanoseconds from a mirror node's 1234567890.123456789; ValueError for anything else."""
+    """Nanoseconds from a mirror node's 1234567890.123456789; ValueError for anything else.
+
+    They fit into 63 bits: mirror nodes answer 503 to what is later.
+    """
     if not re.fullmatch(r"[0-9]{1,11}\.[0-9]{9}", timestamp):
         raise ValueError(f"{timestamp!r} is not a consensus timestamp")
-    seconds, nanos = timestamp.split(".")
-    return int(seconds) * SECOND + int(nanos)
+    nanoseconds = int(timestamp.replace(".", ""))
+    if nanoseconds >= 2**63:
+        raise ValueError(f"{timestamp} is beyond 63 bits of nanoseconds")
+    return nanoseconds
 
 
 def to_consensus(nanoseconds: int) -> str:

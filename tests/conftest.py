@@ -1,10 +1,10 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
-import json
+import threading
 import uuid
 from collections import Counter
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import hypothesis
 import pytest
@@ -24,21 +24,22 @@ from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
-from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
-from marketplace.ledger import decoder as decoding
-from marketplace.ledger.decoder import Decoder
-from marketplace.market import collections, nfts, reconciler, records
+from marketplace.market import nfts, reconciler
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.store import access_tokens, uses
-from tests.engines import ENGINES, database_url, databases, running_on
+from marketplace.watcher.complete import Completer
+from marketplace.watcher.strangers import enrich, images
+from tests.engines import ENGINES, copy_template, database_url, databases, running_on
+from tests.mirror import Mirror
 from tests.postgresql import new_database
 from tests.serving import serve
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 
 # How long something takes says nothing on a busy machine: no test fails for it.
 hypothesis.settings.register_profile(
@@ -112,21 +113,9 @@ def authorized_client(app, *scopes):
 def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
-    monkeypatch.setattr(records, "METADATA_SECONDS", 60)
-    monkeypatch.setattr(nfts, "METADATA_SECONDS", 60)
-    monkeypatch.setattr(nfts, "ADD_SECONDS", 180)
-    monkeypatch.setattr(collections, "LOOK_SECONDS", 60)
-    monkeypatch.setattr(decoding, "TURN_SECONDS", 60)
-    monkeypatch.setattr(decoding, "PATIENCE_SECONDS", 60)
+    monkeypatch.setattr(enrich, "QUICK_SECONDS", 60)
+    monkeypatch.setattr(enrich, "LONG_SECONDS", 60)
     monkeypatch.setattr(uses, "PAUSE_SECONDS", 3600)  # nothing is written behind a test's back
-
-
-@pytest.fixture(scope="session")
-def decoder():
-    """The process that decodes images, begun once: that takes longer than most tests."""
-    decoder = Decoder()
-    yield decoder
-    decoder.close()
 
 
 @pytest.fixture
@@ -136,11 +125,29 @@ def postgresql_url():
         yield url
 
 
+@pytest.fixture(scope="module")
+def template(tmp_path_factory, engine):
+    """A folder with the databases of a service that was started once."""
+    folder = tmp_path_factory.mktemp("template")
+    app = create_app(**settings(folder))
+    app.extensions["database"].close()
+    app.extensions["sandbox"].extensions["database"].close()
+    return folder
+
+
 @pytest.fixture
-def app(tmp_path, decoder):
+def app(tmp_path, template):
+    copy_template(template, tmp_path)
     app = create_app(**settings(tmp_path))
-    app.extensions["decoder"] = decoder
+    app.extensions["enrich"] = enriching(app)
     return app
+
+
+@pytest.fixture(scope="module")
+def idle_client(tmp_path_factory):
+    """A client of one service for a whole module: for requests that change nothing."""
+    app = create_app(**settings(tmp_path_factory.mktemp("idle")))
+    return authorized_client(app, "read", "write")
 
 
 @pytest.fixture
@@ -148,54 +155,60 @@ def client(app):
     return authorized_client(app, "read", "write")
 
 
+def enriching(app):
+    """What finds metadata and image as the watcher's processes do, in this one."""
+    resolver = enrich.make_resolver(app.config, app.extensions.get("gateway_adapters", dict))
+
+    def find(pointer, *, is_quick):
+        return enrich.enrich(resolver, pointer, is_quick=is_quick, decode=decode)
+
+    def decode(content, seconds):
+        return images.optimise(content)
+
+    return find
+
+
+def completing(app):
+    """A function that completes what is due, as the watcher does, but in this process."""
+
+    def complete():
+        with closing(Completer(app, enriching(app))) as completer:
+            return completer.run_out(threading.Event(), 60)
+
+    return complete
+
+
 @pytest.fixture
-def nft(app):
-    """An NFT of Alice's, stored and not listed."""
+def complete(app):
+    """Complete the NFTs that are due."""
+    return completing(app)
+
+
+@pytest.fixture
+def nft(app, complete):
+    """An NFT of Alice's, stored, complete and not listed."""
     with app.app_context():
         nfts.add(ALICE, TOKEN, 7)
+    complete()
     return TOKEN, 7
 
 
 @pytest.fixture
-def asked(app):
-    """The paths that the mirror node and the gateway are asked for, one after the other."""
-    sandbox, paths = app.extensions["sandbox"], []
-    answer = sandbox.wsgi_app
-
-    def noting(environ, start_response):
-        paths.append(environ["PATH_INFO"].removeprefix("/api/v1"))
-        return answer(environ, start_response)
-
-    sandbox.wsgi_app = noting
-    return paths
-
-
-def altering(app):
-    """A function that changes what the mirror node answers about paths that hold a text, or end with it."""
-    sandbox = app.extensions["sandbox"]
-
-    def alter(part, change, is_whole=False):
-        answer = sandbox.wsgi_app
-
-        def altered(environ, start_response):
-            path = environ["PATH_INFO"]
-            if not (path.endswith(part) if is_whole else part in path):
-                return answer(environ, start_response)
-            response = Response.from_app(answer, environ)
-            document = json.loads(response.get_data())
-            change(document)
-            response.set_data(json.dumps(document))
-            return response(environ, start_response)
-
-        sandbox.wsgi_app = altered
-
-    return alter
+def mirror(app):
+    """The mirror node, whose answers can be altered."""
+    return Mirror(app)
 
 
 @pytest.fixture
-def alter(app):
-    """Change what the mirror node answers."""
-    return altering(app)
+def asked(mirror):
+    """The paths that the mirror node and the gateway are asked for, one after the other."""
+    return mirror.asked
+
+
+@pytest.fixture
+def alter(mirror):
+    """Change what the mirror node answers about paths that match a pattern."""
+    return mirror.alter
 
 
 @pytest.fixture
@@ -280,7 +293,7 @@ def nft_id(nft):
 
 
 @pytest.fixture
-def lister(client, ledger):
+def lister(client, ledger, complete):
     """List an NFT the whole way; returns the transaction id."""
 
     def list_nft(nft, listing_price=250, account_id=ALICE, add=True):
@@ -288,6 +301,7 @@ def lister(client, ledger):
         keys = {"accountId": account_id, "tokenId": token, "serialNo": serial_no}
         if add:
             assert client.post("/v1/add", json=keys).status_code == 200
+            complete()
         prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
         transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], account_id)
         reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})

@@ -1,6 +1,8 @@
 """The engine that a test runs on: SQLite, and once more PostgreSQL, unless its mark says why not."""
 
+import shutil
 from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
 
 import psycopg
 from sqlite_utils.utils import sqlite3
@@ -22,7 +24,7 @@ CARRY_BACK = """
         transaction_id, token, serial_no, account_id, listing_price, memo, wallet, prepared_at,
         expires_at, result
     )
-    SELECT transaction_id, token, serial_no, account_id, price, memo, wallet, prepared_at, expires_at, result
+    SELECT transaction_id, token, serial_no, account_id, price, memo, wallet, prepared_at, expires_at, NULL
     FROM prepared_transaction
 """
 
@@ -64,6 +66,16 @@ def database_url(folder, name="marketplace.db"):
     return made[path]
 
 
+def copy_template(template, folder):
+    """Put a copy of a service's databases into a folder, which is quicker than to make them."""
+    for path in Path(template).glob("*.db"):
+        shutil.copy(path, folder)
+    if _engine == "postgresql":
+        made, stack = _scopes[-1]
+        template_url = database_url(template)
+        made[f"{folder}/marketplace.db"] = stack.enter_context(new_database(template=template_url))
+
+
 def database_settings(folder):
     """What a service in this folder must be told, beyond its defaults."""
     if _engine == "sqlite":
@@ -96,7 +108,8 @@ def make_version_3(db):
     db.execute("DROP TABLE prepared_transaction")
     db.execute("ALTER TABLE access_token DROP COLUMN rate")
     db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
-    db.execute("DROP TABLE collection")
+    for table in ("collection", "follow", "look"):
+        db.execute(f"DROP TABLE {table}")
     for index in NEW_INDEXES:
         db.execute(f"DROP INDEX {index}")
     sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"

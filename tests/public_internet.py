@@ -11,9 +11,10 @@ import zlib
 
 import brotli
 
-from marketplace.ledger import fetch
+from marketplace.ledger import http
 from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.fetch import Address, Fetcher, FetchError
+from marketplace.ledger.http import FetchError
+from marketplace.watcher.strangers.fetch import Address, Fetcher
 from tests import network
 from tests.network import answering, serve_raw
 
@@ -65,7 +66,6 @@ PATHS = {
     "/brotli": compressed(brotli.compress(b"\0" * 100_000_000), "br"),
     "/redirect-bomb": answering(BOMB, "302 Found", Content_Encoding="gzip", Location="/"),
     "/drip": network.drip_body,
-    "/drip-headers": network.drip_headers,
     "/silence": network.silence,
     "/cookie": answering(b"public", Set_Cookie="spy=1; Path=/"),
 }
@@ -86,7 +86,6 @@ STEPS = {
 }
 ENDLESS_STEPS = {
     "a body that drips": "http://public.example/drip",
-    "headers that drip": "http://public.example/drip-headers",
 }
 SILENCE = "http://public.example/silence"
 REASONS = (
@@ -148,9 +147,9 @@ def main():
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
         outcomes |= {step: outcome(fetcher, url, 1.5) for step, url in ENDLESS_STEPS.items()}
         # Long before the deadline: at the same moment, either of the two would end it.
-        fetch.SILENCE_SECONDS = 0.5
+        http.SILENCE_SECONDS = 0.5
         outcomes["silence"] = outcome(fetcher, SILENCE)
-        fetch.SILENCE_SECONDS = 5.0
+        http.SILENCE_SECONDS = 5.0
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")
         outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"

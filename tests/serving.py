@@ -25,8 +25,6 @@ def environment(**settings):
     """The environment with these settings, and no others of ours."""
     environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
     environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
-    # The sandbox's node takes a moment to begin, and a port: it is begun where it is asked for.
-    settings = {"GRPC_PORT": "off"} | settings
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 
@@ -92,6 +90,51 @@ class Service:
     def printed(self):
         self.log.seek(0)
         return self.log.read()
+
+
+@contextmanager
+def node(folder, **settings):
+    """The sandbox's node in a folder, as make run begins it; yields its process, which has a port."""
+    with _beside(folder, "sandbox", "node", **{"GRPC_PORT": 0} | settings) as process:
+        process.port = _port_of(process, folder / "instance/sandbox-node")
+        yield process
+
+
+@contextmanager
+def watcher(folder, **settings):
+    """The watcher in a folder, as make run begins it; yields its process."""
+    with _beside(folder, "watch", **settings) as process:
+        yield process
+
+
+@contextmanager
+def _beside(folder, *command, **settings):
+    """A command of ours that runs until it is told to end; its process has its output then."""
+    environ = environment(**database_settings(folder) | settings)
+    with tempfile.TemporaryFile("w+") as log:
+        process = subprocess.Popen(
+            ["flask", "--app", "wsgi", *command],
+            cwd=folder,
+            env=environ,
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield process
+        finally:
+            process.terminate()
+            process.wait(PATIENCE_SECONDS)
+            log.seek(0)
+            process.output = log.read()
+
+
+def _port_of(node, file):
+    started = time.monotonic()
+    while not file.exists() or not file.read_text():
+        assert node.poll() is None, "the node ended"
+        assert time.monotonic() - started < PATIENCE_SECONDS, "the node did not begin"
+        time.sleep(0.05)
+    return int(file.read_text().rpartition(":")[2])
 
 
 @contextmanager

@@ -8,17 +8,20 @@ from werkzeug.test import Client
 
 from marketplace import create_app
 from marketplace.errors import StartRefused
-from tests.conftest import ALICE, TOKEN, settings
+from tests.conftest import ALICE, TOKEN, completing, settings
 
 
 @pytest.fixture
-def host(tmp_path):
-    market = create_app(
+def market(tmp_path):
+    return create_app(
         authenticate=lambda request, scope: True,
         PUBLIC_URL="https://shop.example/market",
         **settings(tmp_path),
     )
 
+
+@pytest.fixture
+def host(market):
     def shop(environ, start_response):
         start_response("200 OK", [("Content-Type", "text/plain")])
         return [b"the shop"]
@@ -49,8 +52,9 @@ def test_a_hosts_own_command_may_catch_a_refused_start(tmp_path):
     assert CliRunner().invoke(serve).output == "caught\n"
 
 
-def test_its_links_keep_the_prefix(host):
+def test_its_links_keep_the_prefix(host, market):
     add(host, 7)
+    completing(market)()
     doc = host.get(f"/market/v1/nft/{TOKEN}/7").json
     assert doc["imageUrl"].startswith("https://shop.example/market/media/")
     assert doc["originalImageUrl"].startswith("https://shop.example/market/sandbox/ipfs/")

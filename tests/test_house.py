@@ -1,7 +1,10 @@
 """The rules of the house, as far as a machine can check them."""
 
 import ast
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -13,7 +16,7 @@ pytestmark = pytest.mark.once("no statement is asked")
 
 ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "marketplace").rglob("*.py"))
-WORDS = {"errors", "ids", "times", "environ", "locks", "counts", "settings"}
+WORDS = {"errors", "ids", "times", "environ", "locks", "counts", "settings", "private_keys"}
 # What each room may import, besides itself. The package's own __init__ puts them together.
 ALLOWED = {
     "errors": set(),
@@ -22,15 +25,18 @@ ALLOWED = {
     "environ": set(),
     "locks": set(),
     "counts": {"locks"},
-    "settings": {"errors", "ids"},
+    "private_keys": set(),
+    "settings": {"errors", "ids", "private_keys"},
     "store": WORDS,
     "ledger": WORDS,
     "market": WORDS | {"ledger", "store"},
     "api": WORDS | {"market", "store"},
     "operator": WORDS | {"market", "ledger", "store"},
-    "sandbox": WORDS | {"market", "store", "api", "operator"},
+    "watcher": WORDS | {"market", "ledger", "store", "operator"},
+    "sandbox": WORDS | {"market", "store", "api", "operator", "watcher"},
     "demo": WORDS | {"sandbox"},
     "wsgi": {"create_app", "errors"},
+    "__main__": {"create_app"},
 }
 # What a module must do without, though its room may have it.
 WITHOUT = {
@@ -41,6 +47,7 @@ WITHOUT = {
     "api/schemas.py": ("marketplace.store", "marketplace.market"),
     "api/fields.py": ("marketplace.store", "marketplace.market"),
     "operator": ("flask.request",),
+    "watcher": ("flask.request",),
     "market": ("flask.request",),
     "store": ("flask.request",),
 }
@@ -121,3 +128,24 @@ def test_every_route_is_in_a_document(tmp_path):
             continue
         prefix = "" if rule.map is app.url_map else "/sandbox"
         assert f"`{prefix}{rule.rule}`".replace("int:", "") in documents, rule
+
+
+@pytest.mark.parametrize("network", ["sandbox", "testnet"])
+def test_a_web_process_loads_nothing_that_meets_strangers(tmp_path, network):
+    program = """
+import json, sys
+from marketplace import create_app
+create_app(**json.loads(sys.argv[1]))
+strange = ("PIL", "pebble", "requests_hardened", "marketplace.watcher.strangers")
+print([name for name in sys.modules if name.startswith(strange)])
+"""
+    options = json.dumps(settings(tmp_path) | {"NETWORK": network, "ACCOUNT_ID": "0.0.9001"})
+    command = [sys.executable, "-c", program, options]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def test_only_the_watcher_imports_what_meets_strangers():
+    for path in MODULES:
+        if "watcher" not in path.parts:
+            assert not any("strangers" in name for name in imports(path)), path

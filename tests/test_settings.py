@@ -23,8 +23,6 @@ def test_the_defaults_serve_the_sandbox():
 def test_the_node_is_the_sandboxs():
     assert load({}, {})["GRPC_PORT"] == 50211
     assert load({"GRPC_PORT": "0"}, {})["GRPC_PORT"] == 0
-    assert load({"GRPC_PORT": "off"}, {})["GRPC_PORT"] is None
-    assert load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})["GRPC_PORT"] is None
 
 
 def test_limits_are_of_the_real_networks():
@@ -61,8 +59,11 @@ def test_a_real_network_needs_an_account(network):
         ("NAME", "a\0b"),
         ("GRPC_PORT", ""),
         ("GRPC_PORT", "65536"),
-        ("GRPC_PORT", "none"),
+        ("GRPC_PORT", "50212"),
+        ("GRPC_PORT", "off"),
         ("GRPC_PORT", "127.0.0.1:50211"),
+        ("SANDBOX_HOSTS", "http://market.example"),
+        ("SANDBOX_HOSTS", "market.example:8000"),
         ("WALLETS", ""),
         ("WALLETS", "a/b"),
         ("USER_LIMIT_MAX", "0"),
@@ -81,7 +82,6 @@ def test_a_real_network_needs_an_account(network):
         ("SALE_FEE_BUDGET", ""),
         ("SALE_FEE_BASIS_POINTS", "5001"),
         ("SALE_FEE_BASIS_POINTS", "2.5"),
-        ("ACCOUNT_KEY_FILE", "key\nfile"),
         ("TRANSACTION_VALID_SECONDS", "181"),
         ("TRANSACTION_VALID_SECONDS", "14"),
         ("PUBLIC_URL", "nft.example.com"),

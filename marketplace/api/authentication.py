@@ -13,17 +13,25 @@ from werkzeug.exceptions import Unauthorized
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.kept import BEARER, Bearer, Look
-from marketplace.api.limits import RATE
+from marketplace.api.limits import RATE, find_address
 from marketplace.api.waiting import one_write
-from marketplace.environ import TOKEN
-from marketplace.errors import NotAuthenticated, ScopeMissing
+from marketplace.environ import END_USER, TOKEN
+from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
+from marketplace.market.prepared import Caller
 from marketplace.store import queries
-from marketplace.store.access_tokens import hash_token
+from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
 
+# The end user that a trusted caller asks for; as SWORD 2.0 names the header of mediated deposits.
+ON_BEHALF_OF = "On-Behalf-Of"
+_match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
-def authenticate(request: Request, scope: str) -> bool:
-    """Check the request's bearer token. Raises NotAuthenticated (401) or ScopeMissing (403)."""
+
+def authenticate(request: Request, scope: str) -> bool | str:
+    """Check the request's bearer token; returns the end user, where the request writes and names one.
+
+    Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
+    """
     if scope == "read" and BEARER in request.environ:
         return True  # found valid since the request began
     header = request.headers.get("Authorization")
@@ -50,12 +58,31 @@ def authenticate(request: Request, scope: str) -> bool:
         request.environ[BEARER] = Bearer(
             times.from_iso(expires_at) if expires_at else math.inf, look
         )
-    return True
+        return True
+    return _find_end_user(request, row["scopes"].split()) or True
 
 
-def caller() -> str:
-    """The name of the access token that was shown; empty where a host lets callers in."""
-    return request.environ.get(TOKEN, "")
+def _find_end_user(request: Request, scopes: list[str]) -> str | None:
+    """The end user that the request names, if any: only a token made for it may."""
+    name = request.headers.get(ON_BEHALF_OF)
+    if name is None:
+        return None
+    if ON_BEHALF not in scopes:
+        raise ScopeMissing(ON_BEHALF, f"and may not send {ON_BEHALF_OF}")
+    if not _match_end_user(name):
+        raise EndUserInvalid(ON_BEHALF_OF, name)
+    return name
+
+
+def caller() -> Caller:
+    """Who asks: the access token's end user. The client's address stands for one who is not named."""
+    end_user = request.environ.get(END_USER) or find_address()
+    return Caller(request.environ.get(TOKEN, ""), end_user)
+
+
+def _fit(end_user: str) -> str:
+    """An end user's name as it is kept; of one that a host made too long or odd, its hash."""
+    return end_user if _match_end_user(end_user) else hash_token(end_user)
 
 
 def require_scope(scope: str) -> Callable:
@@ -73,13 +100,15 @@ def require_scope(scope: str) -> Callable:
         def guarded(*args, **kwargs):
             limits = current_app.extensions["limits"]
             try:
-                if not current_app.extensions["authenticate"](request, scope):
+                allowed = current_app.extensions["authenticate"](request, scope)
+                if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
                 limits.count_failed()
                 raise
             if scope != "write":
                 return view(*args, **kwargs)
+            request.environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             limits.count_write()
             with one_write():
                 return view(*args, **kwargs)
@@ -89,5 +118,5 @@ def require_scope(scope: str) -> Callable:
     return decorator
 
 
-def init_app(app: Flask, authenticate: Callable[[Request, str], bool]) -> None:
+def init_app(app: Flask, authenticate: Callable[[Request, str], bool | str]) -> None:
     app.extensions["authenticate"] = authenticate

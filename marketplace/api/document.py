@@ -1,5 +1,6 @@
 """The OpenAPI document: what is said of all operations at once, and of where they are served."""
 
+from functools import cached_property
 from urllib.parse import urlsplit
 
 import flask_smorest
@@ -38,6 +39,9 @@ SHARED_RESPONSES = {
     "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
     "Unavailable": (503, "The ledger or the database did not answer: try again"),
 }
+NOT_MODIFIED = {
+    "description": "If-None-Match holds the ETag of this answer: nothing has changed",
+}
 HEADERS = {
     401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
     403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
@@ -63,13 +67,16 @@ def server_url(public_url: str, root: str) -> str:
 
 
 class Api(flask_smorest.Api):
+    ERROR_SCHEMA = ApiErrorSchema
+    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
+
+
+class Document:
     """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
 
     ``mount`` is where the application itself mounts this one: the sandbox is below ``/sandbox``.
+    The document is built when it is first asked for: few processes ever are, and each would start later.
     """
-
-    ERROR_SCHEMA = ApiErrorSchema
-    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
 
     def __init__(
         self,
@@ -81,29 +88,54 @@ class Api(flask_smorest.Api):
         mount: str = "",
         asks_for_tokens: bool = False,
     ) -> None:
-        app.config.update(API_TITLE=title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION)
-        self.public_url, self.mount = app.config["PUBLIC_URL"], mount
+        self.app, self.title, self.description = app, title, description
+        self.mount, self.asks_for_tokens = mount, asks_for_tokens
+        self.public_url = app.config["PUBLIC_URL"]
+        self.blueprints = []
+        refusals.init_app(app)
+        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
+
+    def register_blueprint(self, blp: flask_smorest.Blueprint, **options) -> None:
+        """Register a blueprint with the application, and have its operations in the document."""
+        self.app.register_blueprint(blp, **options)
+        self.blueprints.append((blp, options))
+
+    def show(self):
+        """The OpenAPI document, for where the service is mounted."""
+        root = request.script_root.removesuffix(self.mount)
+        url = server_url(self.public_url, root) + self.mount
+        return current_app.json.response(self.content | {"servers": [{"url": url}]})
+
+    @cached_property
+    def content(self) -> dict:
+        """The document without its servers. An application of its own lends flask-smorest its routes."""
+        documented = Flask(__name__, static_folder=None)
+        documented.config.update(
+            API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
+        )
+        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
+        api = Api(documented, spec_kwargs=self._options(plugin))
+        plugin.converter.add_attribute_function(
+            lambda converter, field, **_: _read_settings(field, self.app)
+        )
+        self._add_components(api.spec.components)
+        for blp, options in self.blueprints:
+            api.register_blueprint(blp, **options)
+        return _without_noise(api.spec.to_dict())
+
+    def _options(self, plugin: MarshmallowPlugin) -> dict:
         info = {
-            "description": description,
-            "contact": {"name": title, "url": self.public_url},
+            "description": self.description,
+            "contact": {"name": self.title, "url": self.public_url},
             "license": LICENSE,
         }
-        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
         # Whoever asks for a token says so: no other operation does.
-        options = {"marshmallow_plugin": plugin, "info": info, "security": []}
-        super().__init__(app, spec_kwargs=options)
-        plugin.converter.add_attribute_function(
-            lambda converter, field, **_: _read_settings(field, app)
-        )
-        refusals.init_app(app)
-        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show_document)
-        components = self.spec.components
-        if asks_for_tokens:
+        return {"marshmallow_plugin": plugin, "info": info, "security": []}
+
+    def _add_components(self, components) -> None:
+        if self.asks_for_tokens:
             components.security_scheme("bearerToken", BEARER_TOKEN)
-        not_modified = {
-            "description": "If-None-Match holds the ETag of this answer: nothing has changed"
-        }
-        components.response("NotModified", not_modified, lazy=True)
+        components.response("NotModified", NOT_MODIFIED, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():
             content = {"schema": ApiErrorSchema, "example": refusals.body(status, description)}
             response = {
@@ -113,15 +145,12 @@ class Api(flask_smorest.Api):
             }
             components.response(name, response, lazy=True)
 
-    def show_document(self):
-        """The OpenAPI document, for where the service is mounted."""
-        root = request.script_root.removesuffix(self.mount)
-        url = server_url(self.public_url, root) + self.mount
-        document = self.spec.to_dict() | {"servers": [{"url": url}]}
-        for path in document["paths"].values():
-            path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
-        document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
-        return current_app.json.response(document)
+
+def _without_noise(document: dict) -> dict:
+    for path in document["paths"].values():
+        path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
+    document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
+    return document
 
 
 def _read_settings(field, app: Flask) -> dict:

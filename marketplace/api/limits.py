@@ -1,4 +1,4 @@
-"""How often one may: writes of each access token and address, and failed authentication of each address.
+"""How often one may: writes of each access token, end user and address; failed authentication of an address.
 
 Reads with a valid token are not counted here: nginx limits them (deploy/nginx.conf). A window begins with the
 first request of a token or an address, and ends after a second, a minute or an hour.
@@ -20,7 +20,7 @@ from limits import (
 )
 
 from marketplace.counts import count
-from marketplace.environ import TOKEN
+from marketplace.environ import END_USER, TOKEN
 from marketplace.errors import LimitExceeded, StartRefused
 from marketplace.store import counters  # noqa: F401 - it is the store of addresses that begin with file:
 
@@ -45,7 +45,7 @@ class Limits:
         config = app.config
         self._write, self._failed = config["WRITE_LIMIT"], config["FAILED_LIMIT"]
         self._limiter = Limiter(
-            _address,
+            find_address,
             storage_uri=config["LIMITS_URL"],
             storage_options=_options(config["LIMITS_URL"]),
             strategy="fixed-window",
@@ -59,16 +59,23 @@ class Limits:
         self._is_broken = False
 
     def count_write(self) -> None:
-        """Count an authenticated request that writes. Raises LimitExceeded."""
+        """Count an authenticated request that writes. Raises LimitExceeded.
+
+        Where the end user is named, it is his: the token and the address are those of all that he is one of.
+        """
         name, own_rate = request.environ.get(TOKEN), request.environ.get(RATE)
+        if end_user := request.environ.get(END_USER):
+            who = f"The end user {end_user}" + (f" of the access token {name}" if name else "")
+            self._count(own_rate or self._write, "end_user", who, "write")
+            return
         if name is not None:
             self._count(own_rate or self._write, "token", f"The access token {name}", "write")
         if own_rate is None:  # or its rate would be that of its address
-            self._count(self._write, "address", f"The address {_address()}", "write")
+            self._count(self._write, "address", f"The address {find_address()}", "write")
 
     def count_failed(self) -> None:
         """Count a request that failed to authenticate. Raises LimitExceeded."""
-        who = f"The address {_address()}"
+        who = f"The address {find_address()}"
         self._count(self._failed, "address", who, "fail to authenticate")
 
     def _count(self, rate: str, by: str, who: str, what: str) -> None:
@@ -118,7 +125,7 @@ def _words(item: RateLimitItem) -> str:
     return f"{times} an {unit}" if unit == "hour" else f"{times} a {unit}"
 
 
-def _address() -> str:
+def find_address() -> str:
     """Who is asking, as far as the network knows. Of IPv6, the /64 that one machine usually has to itself."""
     text = (request.remote_addr or "of a Unix socket")[:64]
     if with_port := _match_with_port(text):  # as some proxies write it: another for each connection

@@ -17,6 +17,7 @@ from marketplace.api.schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
 from marketplace.market import listings, purchases, reports, withdrawals
 from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.purchases import Ask
 
 RETRY_AFTER_SECONDS = 3  # about what mirror nodes lag behind
 RETRY_AFTER_HEADER = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
@@ -40,7 +41,7 @@ def prepare_listing(wallet, **listing):
     operator set another time), and may be asked for again at any time, for another price too.
     """
     _require_wallet(wallet)
-    return _hand_over(listings.prepare(wallet=wallet, **listing))
+    return _hand_over(listings.prepare(wallet=wallet, caller=caller(), **listing))
 
 
 @blp.post("/delist/<wallet>")
@@ -54,10 +55,13 @@ def prepare_withdrawal(wallet, **withdrawal):
     """Prepare a transaction that withdraws a listing
 
     Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
-    listing is. The NFT leaves the order book once the ledger shows it, reported or not.
+    listing is. The NFT leaves the order book once the ledger shows it, reported or not. It ends the approval
+    of this serial. Where the owner also gave an approval for all of the token, a purchase signed within the
+    last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
+    same.
     """
     _require_wallet(wallet)
-    return _hand_over(withdrawals.prepare(wallet=wallet, **withdrawal))
+    return _hand_over(withdrawals.prepare(wallet=wallet, caller=caller(), **withdrawal))
 
 
 @blp.post("/buy/<wallet>")
@@ -77,10 +81,11 @@ def prepare_purchase(wallet, **purchase):
     the marketplace's part. The marketplace has signed it, and pays for it; the buyer's wallet adds its
     signature (it must not freeze it anew) and submits it within a minute. What would fail is looked up
     before: the price (send expectedPrice, the one that was shown), the buyer's balance and association.
-    Few purchases are open at a time for an NFT, a buyer and an access token (429).
+    The same request again is answered with the same transaction, until its last 15 seconds. Each caller
+    has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
     _require_wallet(wallet)
-    return _hand_over(purchases.prepare(wallet=wallet, caller=caller(), **purchase))
+    return _hand_over(purchases.prepare(Ask(wallet=wallet, caller=caller(), **purchase)))
 
 
 @blp.post("/comingsoon")
@@ -104,11 +109,13 @@ def report_transaction(**report):
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
     owner signed, whichever id the wallet gave the transaction; it leaves the order book when its owner has
-    withdrawn it, or somebody bought it. May be repeated. A refusal carries the ledger's own result code.
-    Without transactionId it is about what was prepared last for this account and NFT: of a listing, 200 then
-    says that the NFT is listed; name the transaction to report a new price.
+    withdrawn it, or somebody bought it (after a withdrawal, too, within a minute, where the owner also gave
+    an approval for all). May be repeated. A refusal carries the ledger's own result code.
+    Without transactionId it is about the newest transaction that this caller prepared for the account and the
+    NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
+    new price.
     """
-    if reports.answer(**report):
+    if reports.answer(caller=caller(), **report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
 

@@ -28,9 +28,9 @@ from marketplace.errors import (
     DatabaseUnusable,
     StartRefused,
 )
-from marketplace.market.fees import find_fees
-from marketplace.market.shares import find_last_sync
-from marketplace.store import preparations, queries
+from marketplace.market import freshness
+from marketplace.market.fees import find_fees, find_noted_balance
+from marketplace.store import following, preparations, queries
 from marketplace.store.database import read
 from marketplace.store.faults import explained
 
@@ -52,9 +52,14 @@ HELP = {
     "sale_fees_charged_tinybars": "Fees of the last hour's purchases that the ledger told",
     "sale_fees_reserved_tinybars": "The most that the last hour's other purchases may cost",
     "sale_fee_budget_tinybars": "Fees that purchases may cost in an hour",
+    "balance_tinybars": "What the marketplace's account had when a purchase was last asked for",
     "database_bytes": "Size of the database",
-    "last_round_age_seconds": "Time since the watcher was last through with everything",
+    "last_round_age_seconds": "How old that is up to which the ledger was followed",
+    "watcher_up": "1 where a watcher was at work in the last minute, on whatever machine",
+    "looks_waiting": "NFTs, accounts and tokens that are to be looked at",
     "processes": "Processes of this machine that count: workers and the watcher",
+    "media_bytes": "What all optimised images take",
+    "media_max_bytes": "What all optimised images may take",
     "mirror_node_rate": "Requests a second that this machine may make to the mirror node",
 }
 
@@ -86,14 +91,19 @@ class Facts:
     def _ask(self) -> dict[str, float]:
         with explained():
             db, now = read(), times.to_iso(times.now())
-            last_sync = find_last_sync()
+            last_sync = freshness.find_last_sync()
             self._last_sync = times.from_iso(last_sync) if last_sync else None
             charged, reserved = find_fees(times.now())
-            return {
+            balance = find_noted_balance()
+            noted = {} if balance is None else {"balance_tinybars": balance}
+            return noted | {
                 "database_up": 1,
                 "listings": queries.count_listed(db),
+                "watcher_up": int(freshness.is_watched()),
+                "looks_waiting": following.count_looks(db),
                 "nfts_incomplete": queries.count_incomplete(db),
                 "preparations_open": preparations.count_open_preparations(db, now),
+                **_find_media_bytes(db),
                 "purchases_open": preparations.count_open_purchases(db, now),
                 "sale_fees_charged_tinybars": charged,
                 "sale_fees_reserved_tinybars": reserved,
@@ -103,6 +113,11 @@ class Facts:
     def lose(self) -> None:
         """Note that the database could not be asked just now."""
         self._found, self._asked_at = {"database_up": 0}, time.monotonic()
+
+
+def _find_media_bytes(db) -> dict[str, float]:
+    measured = queries.get_property(db, "media_bytes")
+    return {"media_bytes": int(bytes(measured["value"]))} if measured else {}
 
 
 class Scrapers:
@@ -175,6 +190,7 @@ class _Found:
         facts = {
             "processes": processes,
             "mirror_node_rate": config["MIRROR_NODE_RATE"],
+            "media_max_bytes": config["MEDIA_MAX_BYTES"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }
         facts |= current_app.extensions["facts"].find()

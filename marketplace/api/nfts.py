@@ -64,9 +64,9 @@ def _read_on(db, token: str, rows: list) -> Iterator[list]:
 def add_nft(account_id, token, serial_no):
     """Add an NFT
 
-    Reads an NFT that is not stored yet from the ledger, resolves its metadata and image, and stores it.
-    One that is stored is left as it is. Its owner is the ledger's word, not the body's. Call this before
-    preparing a listing.
+    Reads an NFT that is not stored yet from the ledger, and stores it. Its metadata and image follow within
+    seconds; until then it has a name of its collection's and a placeholder. One that is stored is left as it
+    is. Its owner is the ledger's word, not the body's. Call this before preparing a listing.
     """
     nfts.add(account_id, token, serial_no)
     return {"result": "OK"}

@@ -41,7 +41,7 @@ HEADERS = {
 }
 
 
-# Below its own address: /static is the application's, and /demo/static the demo's.
+# Below its own address: /demo/static is the demo's.
 blp = Blueprint(
     "reference",
     __name__,

@@ -187,7 +187,6 @@ class PreparePurchaseSchema(RequestSchema):
         60,
         low=1,
         high=MAX_HBAR,
-        load_default=None,
         data_key="expectedPrice",
     )
 

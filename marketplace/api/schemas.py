@@ -147,6 +147,23 @@ class RoyaltySchema(Schema):
     )
 
 
+class FixedFeeSchema(Schema):
+    """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
+
+    collector = fields.String(
+        data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
+    )
+    amount = fields.Integer(
+        required=True,
+        metadata=described("Tinybars, or smallest units of the token", 100_000_000, format="int64"),
+    )
+    token = fields.String(
+        required=True,
+        allow_none=True,
+        metadata=described("Token id of what is paid; null: HBAR", None),
+    )
+
+
 class CollectionRecordSchema(Schema):
     """A collection: what the ledger said of it last, and what of it is listed here.
 
@@ -182,6 +199,13 @@ class CollectionRecordSchema(Schema):
         allow_none=True,
         metadata={"description": "What creators are paid at each sale; null while not known"},
     )
+    fixed_fees = fields.List(
+        fields.Nested(FixedFeeSchema),
+        data_key="fixedFees",
+        required=True,
+        allow_none=True,
+        metadata={"description": "What a seller pays at each sale; null while not known"},
+    )
     listed = fields.Integer(
         required=True, metadata=described("NFTs for sale here", 10, format="int64", minimum=0)
     )
@@ -197,10 +221,10 @@ class CollectionRecordSchema(Schema):
     @pre_dump
     def unfold(self, row, **kwargs):
         """Make objects of what a row holds as an id and as JSON."""
-        treasury, royalties = row["treasury"], row["royalties"]
+        treasury, fees = row["treasury"], ("royalties", "fixed_fees")
         return dict(row) | {
             "treasury": treasury and {"account_id": treasury},
-            "royalties": royalties and json.loads(royalties),
+            **{kind: row[kind] and json.loads(row[kind]) for kind in fees},
         }
 
 
@@ -279,9 +303,18 @@ class ServiceStatusSchema(Schema):
         required=True,
         allow_none=True,
         metadata=described(
-            "When all listings were last compared with the ledger; null when never",
+            "Until when the ledger was followed, or when all of it was last compared; null when never",
             "2026-11-20T12:34:56.789Z",
             format="date-time",
+        ),
+    )
+    watcher = fields.String(
+        required=True,
+        metadata=described(
+            "running: one was at work in the last minute, on whatever machine; silent: then nothing follows"
+            " the ledger, and no metadata and images are fetched; or not asked",
+            "running",
+            enum=["running", "silent", "not asked"],
         ),
     )
 

@@ -1,5 +1,8 @@
 """Whether the service is well: for its operator, without a token."""
 
+import os
+import shutil
+
 from flask import current_app
 
 from marketplace import __version__, times
@@ -7,7 +10,9 @@ from marketplace.api.blueprint import Blueprint
 from marketplace.api.requests import StatusQuery
 from marketplace.api.schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
-from marketplace.market.shares import find_last_sync
+from marketplace.market import freshness
+
+MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
 
 blp = Blueprint("Status", __name__, description="For the operator; asks for no token")
 
@@ -19,18 +24,19 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 def show_status(alive, ready):
     """Show whether the service is up
 
-    Its version and its network, and when the order book was last compared with the ledger. A 503 where the
-    database does not answer.
+    Its version and its network, until when the ledger was followed, and whether a watcher does so. A 503
+    where the database does not answer.
     """
     if alive is not None:
-        return _describe("not asked", None)
-    last_sync = find_last_sync()  # fails where the database does
+        return _describe("not asked", None, "not asked")
+    last_sync = freshness.find_last_sync()  # fails where the database does
     if ready is not None:
         _require_recent(last_sync)
-    return _describe("reachable", last_sync)
+        _require_room()
+    return _describe("reachable", last_sync, "running" if freshness.is_watched() else "silent")
 
 
-def _describe(database: str, last_sync: str | None) -> dict:
+def _describe(database: str, last_sync: str | None, watcher: str) -> dict:
     config = current_app.config
     return {
         "version": __version__,
@@ -38,16 +44,28 @@ def _describe(database: str, last_sync: str | None) -> dict:
         "database": database,
         "mirror_node_rate": config["MIRROR_NODE_RATE"],
         "last_sync": last_sync,
+        "watcher": watcher,
     }
+
+
+def _require_room() -> None:
+    """Raise NotReady where a disk of this machine is full."""
+    config = current_app.config
+    for name in ("DATABASE_URL", "MEDIA_URL"):
+        path = config[name].removeprefix("file:")
+        folder = path if name == "MEDIA_URL" else os.path.dirname(path) or "."
+        if "://" not in path and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
+            raise NotReady(f"the disk of MARKETPLACE_{name} is full")
 
 
 def _require_recent(last_sync: str | None) -> None:
     """Raise NotReady where the order book may no longer be what the ledger shows."""
     seconds = current_app.config["READY_SYNC_SECONDS"]
+    setting = f"MARKETPLACE_READY_SYNC_SECONDS is {seconds}"
     if not seconds:
         return
     if last_sync is None:
-        raise NotReady("the watcher was never through with everything", seconds)
+        raise NotReady(f"no watcher was ever through with everything, and {setting}")
     age = times.now() // times.SECOND - int(times.from_iso(last_sync))
     if age > seconds:
-        raise NotReady(f"the watcher was last through with everything {age} s ago", seconds)
+        raise NotReady(f"the ledger was last followed {age} s ago, and {setting}")

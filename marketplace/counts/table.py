@@ -42,12 +42,14 @@ METRICS = {
     "mirror_node_nonsense": Metric("counter", "Answers of the mirror node that made no sense"),
     "mirror_node_retries": Metric("counter", "Requests to the mirror node that were tried again"),
     "mirror_node_wait_seconds": Metric("counter", "Time waited for a turn at the mirror node"),
+    "sweep_found": Metric("counter", "NFTs that a sweep found changed, and following had not"),
     "purchases": Metric(
         "counter",
         "Purchases asked for: signed, or why not, by the name of the error",
         ("outcome",),
     ),
-    "images": Metric("counter", "Images of strangers, by what became of them", ("outcome",)),
-    "decoders": Metric("gauge", "Processes that decode images"),
+    "images": Metric(
+        "counter", "Tries for an NFT's metadata and image, by what became of them", ("outcome",)
+    ),
     "log_lines_lost": Metric("counter", "Lines of the access log that could not be written"),
 }

@@ -53,6 +53,7 @@ class Relationship(NamedTuple):
     is_automatic: bool
     is_frozen: bool
     lacks_kyc: bool
+    balance: int = 0  # smallest units, or NFTs
 
 
 class ExchangeRate(NamedTuple):
@@ -87,6 +88,7 @@ class Transaction(NamedTuple):
     scheduled: bool
     fee_tinybars: int = 0  # that its payer was charged
     nft_transfers: tuple[NftTransfer, ...] = ()
+    entity_id: str | None = None  # what it is about: of a token's transactions the token
 
     def moves(self, token: str, serial_no: int, receiver: str) -> bool:
         """Tell whether it gave an NFT to an account."""
@@ -203,13 +205,14 @@ class NftAnswer(_Shape):
     )
     owner = _EntityId(required=True, allow_none=True, data_key="account_id")
     spender = _EntityId(allow_none=True, load_default=None)  # left out by old mirror nodes
-    is_deleted = fields.Boolean(required=True, data_key="deleted")
+    is_deleted = fields.Boolean(required=True, allow_none=True, data_key="deleted")
     pointer = _Pointer(load_default="", allow_none=True, data_key="metadata")
     modified_at = _Consensus(required=True, data_key="modified_timestamp")
 
     @post_load
     def make(self, values, **kwargs):
-        return Nft(**values | {"pointer": values["pointer"] or ""})
+        read = {"is_deleted": bool(values["is_deleted"]), "pointer": values["pointer"] or ""}
+        return Nft(**values | read)
 
 
 class NftsAnswer(_Shape):
@@ -223,7 +226,7 @@ class TokenAnswer(_Shape):
     symbol = fields.Raw(load_default=None)
     total_supply = fields.Raw(load_default=None)  # written as a string
     treasury = fields.Raw(load_default=None, data_key="treasury_account_id")
-    royalties = fields.Raw(load_default=None, data_key="custom_fees")
+    custom_fees = fields.Raw(load_default=None)
     is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
     pause_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
     kyc_key = fields.Raw(load_default=None, allow_none=True)
@@ -234,11 +237,11 @@ class TokenAnswer(_Shape):
         read = {
             "total_supply": tokens.read_amount(values["total_supply"]),
             "treasury": tokens.read_treasury(values["treasury"]),
-            "royalties": tokens.read_royalties(values["royalties"]),
             "is_deleted": bool(values["is_deleted"]),
             "is_paused": values.pop("pause_status") == "PAUSED",
             "asks_for_kyc": values.pop("kyc_key") is not None,
             "freezes_newcomers": bool(values.pop("freeze_default")),
+            **tokens.read_custom_fees(values.pop("custom_fees")),
         }
         return Token(**values | read)
 
@@ -282,17 +285,23 @@ class AccountAnswer(_Shape):
 
 class RelationshipAnswer(_Shape):
     token = _EntityId(required=True, data_key="token_id")
-    is_automatic = fields.Boolean(load_default=False, data_key="automatic_association")
+    is_automatic = fields.Boolean(
+        load_default=False, allow_none=True, data_key="automatic_association"
+    )
     freeze_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
     kyc_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
+    balance = fields.Integer(
+        load_default=0, allow_none=True, strict=True, validate=validate.Range(0, MAX_INT64)
+    )
 
     @post_load
     def make(self, values, **kwargs):
         return Relationship(
             values["token"],
-            values["is_automatic"],
+            bool(values["is_automatic"]),
             is_frozen=values["freeze_status"] == "FROZEN",
             lacks_kyc=values["kyc_status"] == "REVOKED",
+            balance=values["balance"] or 0,
         )
 
 
@@ -322,6 +331,7 @@ class TransactionAnswer(_Shape):
     scheduled = fields.Boolean(load_default=False)
     fee_tinybars = fields.Integer(
         load_default=0,
+        allow_none=True,
         strict=True,
         validate=validate.Range(0, MAX_FEE),
         data_key="charged_tx_fee",
@@ -330,12 +340,26 @@ class TransactionAnswer(_Shape):
 
     @post_load
     def make(self, values, **kwargs):
-        moved = tuple(values["nft_transfers"] or ())
-        return Transaction(**values | {"memo": values["memo"] or b"", "nft_transfers": moved})
+        read = {
+            "memo": values["memo"] or b"",
+            "fee_tinybars": values["fee_tinybars"] or 0,
+            "nft_transfers": tuple(values["nft_transfers"] or ()),
+        }
+        return Transaction(**values | read)
 
 
 class TransactionsAnswer(_Shape):
     items = fields.List(fields.Nested(TransactionAnswer), required=True, data_key="transactions")
+
+
+class ListedTransactionAnswer(TransactionAnswer):
+    entity_id = _EntityId(allow_none=True, load_default=None)
+
+
+class TransactionListAnswer(_Shape):
+    items = fields.List(
+        fields.Dict(), required=True, data_key="transactions"
+    )  # each read by itself
 
 
 class NftEventAnswer(_Shape):
@@ -402,6 +426,7 @@ class MessagesAnswer(_Shape):
 
 NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
 TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
+TRANSACTION_LIST, LISTED_TRANSACTION = TransactionListAnswer(), ListedTransactionAnswer()
 ACCOUNT, RELATIONSHIPS = AccountAnswer(), RelationshipsAnswer()
 BLOCKS, EXCHANGE_RATES = BlocksAnswer(), ExchangeRatesAnswer()
 TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()

@@ -8,7 +8,7 @@ import json
 import random
 import re
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
@@ -16,11 +16,13 @@ from math import ceil
 from typing import Any
 
 from marshmallow import Schema, ValidationError
+from requests.adapters import BaseAdapter, HTTPAdapter
 
+from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
-from marketplace.ledger import answers
+from marketplace.ledger import answers, feed
 from marketplace.ledger.answers import (
     Account,
     History,
@@ -30,8 +32,8 @@ from marketplace.ledger.answers import (
     Token,
     Transaction,
 )
-from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.fetch import Address, Fetched, Fetcher, FetchError, Unfetchable
+from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
+from marketplace.ledger.http import Fetched, FetchError, Session, Unfetchable, fetch
 from marketplace.ledger.pace import Pace
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
@@ -42,36 +44,33 @@ PAGE = 100  # the mirror node's own maximum
 HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
 MAX_HISTORY = 500  # entries read of one NFT: whoever may update its metadata can make any number
 SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
-REQUESTS_AT_ONCE = 32
-REQUEST_SECONDS = 8  # for each request of a long list
-IMPOSSIBLE = re.compile(rb'"Invalid (?:parameter: |entity ID )')
+CONNECTIONS = 32  # kept open
+REDIRECTS = (301, 302, 303, 307, 308)
+IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
 class MirrorNode:
-    """Reads the ledger. Its requests run in threads, so that not even a slow DNS outlasts a deadline."""
+    """Reads the ledger."""
 
-    def __init__(self, fetcher: Fetcher, pace: Pace, base_url: str) -> None:
-        self._fetcher = fetcher
+    def __init__(self, adapters: Mapping[str, BaseAdapter], pace: Pace, base_url: str) -> None:
+        """Adapters carry the requests to some address prefixes; the network carries all others."""
+        network = HTTPAdapter(pool_maxsize=CONNECTIONS)
+        self._session = Session({"http://": network, "https://": network, **adapters})
         self._pace = pace
         self._base_url = f"{base_url}/api/v1"
-        self._pool = _new_pool()
-        # For those who wait for it: in the same pool they would keep from it what they wait for.
-        self._askers = _new_pool()
 
-    def rest(self) -> None:
-        """End threads and connections: a fork would leave the child what works no more. New ones follow."""
-        pools, self._pool, self._askers = (self._askers, self._pool), _new_pool(), _new_pool()
-        for pool in pools:
-            pool.shutdown()
-        self._fetcher.close()
+    def close(self) -> None:
+        """End the connections that are kept open; new ones are made when they are needed."""
+        self._session.close()
 
     def ask(self, *questions: Callable[[], Any]) -> list:
         """Ask several questions at once; their answers, in the same order.
 
         Each is bounded by a deadline of its own. Raises what the first one raises that fails.
         """
-        asked = [self._askers.submit(copy_context().run, question) for question in questions]
-        return [answer.result() for answer in asked]
+        with ThreadPoolExecutor(len(questions), thread_name_prefix="mirror") as pool:
+            asked = [pool.submit(copy_context().run, question) for question in questions]
+            return [answer.result() for answer in asked]
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
@@ -157,6 +156,29 @@ class MirrorNode:
         answer = self._get(path, answers.TRANSACTIONS, deadline)
         return answer["items"] if answer else []
 
+    def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
+        """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
+        path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
+        answer = self._get(path, answers.TRANSACTIONS, deadline)
+        rows = answer["items"] if answer else []
+        return next((row for row in rows if row.consensus_at == consensus_at), None)
+
+    def list_transactions_after(
+        self, moment: int, payer: str, deadline: Deadline, types: Iterable[str] = feed.TYPES
+    ) -> feed.Page:
+        """The next page of what happened after a moment of consensus, oldest first: feed.Page says more."""
+        types = "&".join(f"transactiontype={name}" for name in types)
+        after = f"timestamp=gt:{times.to_consensus(moment)}"
+        path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
+        answer = self._get(path, answers.TRANSACTION_LIST, deadline)
+        if not answer:
+            raise _nonsense(path, "it has no such list")
+        try:
+            return feed.read_page(answer["items"], moment, payer, PAGE)
+        except LedgerAnswerInvalid:
+            count("mirror_node_nonsense")
+            raise
+
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         answer = self._get("/blocks?limit=1&order=desc", answers.BLOCKS, deadline)
@@ -169,7 +191,7 @@ class MirrorNode:
         path = "/network/exchangerate"
         answer = self._get(path, answers.EXCHANGE_RATES, deadline)
         if not answer:
-            raise _nonsense(path, "it tells no exchange rate")
+            raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
         return max(ceil(cents * rate.tinybars_per_cent) for rate in answer.values())
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
@@ -191,7 +213,7 @@ class MirrorNode:
         seen = set()
         while query not in seen:
             seen.add(query)
-            page_deadline = deadline or Deadline(REQUEST_SECONDS)
+            page_deadline = deadline or Deadline(UNHURRIED_SECONDS)
             answer = self._get(f"{path}?{query}", schema, page_deadline)
             if not answer:
                 return
@@ -203,19 +225,16 @@ class MirrorNode:
         raise _nonsense(path, "its pages lead in a circle")
 
     def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
-        address = Address(self._base_url + path, is_ours=True)
-        # In the context of the application: for it the thread counts.
-        asked = self._pool.submit(copy_context().run, self._get_patiently, address, deadline)
         try:
-            answer = asked.result(deadline.remaining())
-        except (TimeIsUp, TimeoutError):
+            answer = self._get_patiently(self._base_url + path, deadline)
+        except TimeIsUp:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
             raise _nonsense(path, str(error)) from error
-        finally:
-            asked.cancel()
         if _says_not_there(answer):
             return None
+        if answer.status in REDIRECTS:
+            raise _nonsense(path, f"it redirects to {shown(answer.headers.get('Location'))}")
         if answer.status not in SUCCESSES:
             raise _nonsense(path, f"status {answer.status}")
         try:
@@ -224,13 +243,13 @@ class MirrorNode:
             raise _nonsense(path, "it is not JSON") from error
         return _load(schema, document, path)
 
-    def _get_patiently(self, address: Address, deadline: Deadline) -> Fetched:
+    def _get_patiently(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times, pausing longer each time or as long as is asked, while there is time."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
             self._pace.wait(deadline)
             try:
-                answer = self._fetcher.get(address, max_bytes=MAX_ANSWER_BYTES, deadline=deadline)
+                answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
                 count("mirror_node_requests", outcome=_outcome(answer.status))
                 if answer.status not in TRANSIENT:
                     return answer
@@ -246,10 +265,6 @@ class MirrorNode:
             count("mirror_node_retries")
             time.sleep(pause)
         raise LedgerUnreachable(reason, retry_after=max(asked, 5))
-
-
-def _new_pool() -> ThreadPoolExecutor:
-    return ThreadPoolExecutor(REQUESTS_AT_ONCE, thread_name_prefix="mirror")
 
 
 def _says_not_there(answer: Fetched) -> bool:

@@ -1,11 +1,13 @@
-"""A token as the ledger has it, and its royalties. What is odd about it is taken as not known."""
+"""A token as the ledger has it, and its custom fees. What is odd about it is taken as not known."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
+from marketplace import times
 from marketplace.ids import MAX_INT64, is_entity_id
 
-MAX_ROYALTIES = 100  # the network's own maximum of custom fees is 10
+MAX_FEES = 100  # of each kind; the network's own maximum of custom fees is 10
 
 
 class FallbackFee(NamedTuple):
@@ -22,6 +24,16 @@ class Royalty(NamedTuple):
     numerator: int
     denominator: int
     fallback: FallbackFee | None
+    spares_collectors: bool = False  # all collectors of the token's fees are exempt from it
+
+
+class FixedFee(NamedTuple):
+    """An amount that the sender of an NFT pays for each transfer: the seller, where it is sold."""
+
+    collector: str
+    amount: int  # tinybars, or smallest units of the token
+    token: str | None  # None: HBAR
+    spares_collectors: bool = False
 
 
 class Token(NamedTuple):
@@ -33,6 +45,9 @@ class Token(NamedTuple):
     symbol: object = None  # as it was read: of strangers
     treasury: str | None = None
     royalties: tuple[Royalty, ...] | None = ()
+    fixed_fees: tuple[FixedFee, ...] | None = ()
+    has_fractional_fees: bool = False  # of a fungible token
+    fees_since: int | None = None  # when its custom fees were last changed, in nanoseconds
     is_deleted: bool = False
     is_paused: bool = False
     asks_for_kyc: bool = False  # of who is associated with it
@@ -41,6 +56,11 @@ class Token(NamedTuple):
     @property
     def is_nft(self) -> bool:
         return self.type == "NON_FUNGIBLE_UNIQUE"
+
+    @property
+    def has_fees(self) -> bool:
+        """Whether it has custom fees, or some that make no sense."""
+        return self.royalties != () or self.fixed_fees != () or self.has_fractional_fees
 
 
 def read_amount(value: object) -> int | None:
@@ -55,14 +75,35 @@ def read_treasury(value: object) -> str | None:
     return value if isinstance(value, str) and is_entity_id(value) else None
 
 
-def read_royalties(custom_fees: object) -> tuple[Royalty, ...] | None:
-    """The royalties among custom fees; None where one of them makes no sense, as the others are not all."""
+def read_custom_fees(custom_fees: object) -> dict[str, Any]:
+    """The custom fees of a Token, by the names of its fields.
+
+    All fees of a kind are None where one of them makes no sense: the others are not all.
+    """
+    fees = custom_fees or {}
+    if not isinstance(fees, dict):
+        return {"royalties": None, "fixed_fees": None}
+    return {
+        "royalties": _read_fees(fees.get("royalty_fees"), _royalty),
+        "fixed_fees": _read_fees(fees.get("fixed_fees"), _fixed_fee),
+        "has_fractional_fees": bool(fees.get("fractional_fees")),
+        "fees_since": _read_moment(fees.get("created_timestamp")),
+    }
+
+
+def _read_fees(listed: object, read: Callable[[dict], Any]) -> tuple | None:
     try:
-        listed = (custom_fees or {}).get("royalty_fees") or []
-        royalties = tuple(map(_royalty, listed))
+        fees = tuple(map(read, listed or []))
     except (AttributeError, KeyError, TypeError, ValueError):
         return None
-    return royalties if len(royalties) <= MAX_ROYALTIES else None
+    return fees if len(fees) <= MAX_FEES else None
+
+
+def _read_moment(value: object) -> int | None:
+    try:
+        return times.from_consensus(value)
+    except (ValueError, TypeError, AttributeError):
+        return None
 
 
 def _royalty(fee: dict) -> Royalty:
@@ -78,6 +119,15 @@ def _royalty(fee: dict) -> Royalty:
         numerator,
         denominator,
         None if fallback is None else _fallback_fee(fallback),
+        fee.get("all_collectors_are_exempt") is True,
+    )
+
+
+def _fixed_fee(fee: dict) -> FixedFee:
+    return FixedFee(
+        _entity_id(fee["collector_account_id"]),
+        *_fallback_fee(fee),
+        fee.get("all_collectors_are_exempt") is True,
     )
 
 

@@ -7,14 +7,12 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.metadata import text
-from marketplace.ledger.tokens import Token
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger.text import text
+from marketplace.ledger.tokens import FixedFee, Royalty, Token
 from marketplace.store import collections as kept
 from marketplace.store.database import read, write
 
-LOOK_SECONDS = 1  # where somebody waits for its NFT
-REFRESH_SECONDS = 8
 ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
 MINUTE = 60 * times.SECOND
 HOUR = 60 * MINUTE
@@ -36,24 +34,31 @@ def describe(token: str, found: Token, read_at: int) -> dict:
         "symbol": text(found.symbol),
         "total_supply": found.total_supply,
         "treasury": found.treasury,
-        "royalties": _write_royalties(found),
+        "royalties": _write_fees(found.royalties),
+        "fixed_fees": _write_fees(found.fixed_fees),
         "read_at": times.to_iso(read_at),
         "attempts": 0,
         "retry_at": times.to_iso(read_at + HOUR),
     }
 
 
-def _write_royalties(found: Token) -> str | None:
-    if found.royalties is None:
-        return None
-    royalties = [
-        royalty._asdict() | {"fallback": royalty.fallback and royalty.fallback._asdict()}
-        for royalty in found.royalties
-    ]
-    return json.dumps(royalties, separators=(",", ":"))
+def _write_fees(fees: tuple[Royalty | FixedFee, ...] | None) -> str | None:
+    return (
+        None
+        if fees is None
+        else json.dumps([_describe(fee) for fee in fees], separators=(",", ":"))
+    )
 
 
-def look_up(token: str, until: Deadline | None = None) -> Found:
+def _describe(fee: NamedTuple) -> dict:
+    """A fee as a dictionary, with the fallback fee within it."""
+    return {
+        name: _describe(value) if isinstance(value, tuple) else value
+        for name, value in fee._asdict().items()
+    }
+
+
+def look_up(token: str, deadline: Deadline) -> Found:
     """Find out about the collection of an NFT that is to be stored: the ledger is asked until it has told.
 
     Where it does not tell in time, nothing of it is known, and it is asked again later.
@@ -62,7 +67,7 @@ def look_up(token: str, until: Deadline | None = None) -> Found:
     if stored and stored["read_at"]:
         return Found(stored["name"], None)
     try:
-        news = _read(token, (until or Deadline(LOOK_SECONDS)).within(LOOK_SECONDS))
+        news = _read(token, deadline)
         return Found(news["name"], news)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         # It answered about the NFT, which is what counts.
@@ -79,7 +84,7 @@ def _read(token: str, deadline: Deadline) -> dict:
 
 
 def _describe_nothing(token: str) -> dict:
-    columns = ("name", "symbol", "total_supply", "treasury", "royalties", "read_at")
+    columns = ("name", "symbol", "total_supply", "treasury", "royalties", "fixed_fees", "read_at")
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
     return dict.fromkeys(columns) | {"token": token} | due
 
@@ -113,7 +118,7 @@ def refresh(token: str) -> bool:
     with write() as db:
         kept.mark_collection_asked(db, token, until)
     try:
-        news = _read(token, Deadline(REFRESH_SECONDS))
+        news = _read(token, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
         _put_off(token)

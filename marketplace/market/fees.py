@@ -1,43 +1,27 @@
-"""What purchases cost the marketplace: few are open at a time, and a budget bounds the fees of an hour.
+"""What purchases cost the marketplace: what each may cost, and how its fee comes to be known.
 
 The marketplace pays for a purchase, also for one that fails at consensus. So each reserves the most that it
 may cost before it is signed, in one transaction with what it is counted against, and the reservation becomes
 what was charged once the ledger tells: nothing, where it never came.
 """
 
-import math
-from decimal import Decimal
 from typing import Any
 
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import (
-    BudgetTooSmall,
-    FeesSpent,
-    LedgerAnswerInvalid,
-    LedgerUnreachable,
-    TooManyPurchases,
-)
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Transaction
 from marketplace.market.prepared import MIRROR_LAG
-from marketplace.market.transactions import TINYBARS
-from marketplace.store import preparations
+from marketplace.store import preparations, queries
 from marketplace.store.database import read, write
 
-# Purchases that are signed, may still be submitted, and of which nothing is known yet. The last one of an
-# NFT or a buyer is never of a caller who has one of them: nobody keeps all others from buying it, as it
-# costs nothing to ask in anybody's name, and to sign nothing.
-OPEN_FOR_EACH_NFT = 4
-OPEN_FOR_EACH_BUYER = 6
-OPEN_FOR_EACH_CALLER = 10
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # As far as the clocks of several machines may differ, before LedgerBehind stops the one that is ahead.
 CLOCKS = 15 * times.SECOND
 HOUR = 3600 * times.SECOND + CLOCKS
-LOOKED_AT = 1000  # fees, to tell when there is room again
 
 
 def find_most(deadline: Deadline) -> int:
@@ -50,60 +34,38 @@ def find_most(deadline: Deadline) -> int:
     return current_app.config["SALE_MAX_FEE"] + association
 
 
-def require_few_open(db: Any, token: str, serial_no: int, buyer: str, caller: str) -> None:
-    """Raise TooManyPurchases where as many are open for the NFT, the buyer or the caller as may be."""
-    now = times.now()
-    present = times.to_iso(now)
-    of_nft = preparations.get_open_purchases_of_nft(db, token, serial_no, caller, present)
-    of_buyer = preparations.get_open_purchases_of_buyer(db, buyer, caller, present)
-    of_caller = preparations.get_open_purchases_of_caller(db, caller, present)
-    for whose, found, most in (
-        (f"{token} #{serial_no}", of_nft, OPEN_FOR_EACH_NFT - bool(of_nft["of_caller"])),
-        (buyer, of_buyer, OPEN_FOR_EACH_BUYER - bool(of_buyer["of_caller"])),
-        ("This access token", of_caller, OPEN_FOR_EACH_CALLER),
-    ):
-        if found["n"] >= most:
-            raise TooManyPurchases(whose, found["n"], _seconds_until(found["first_end"], now))
+def find_balance(deadline: Deadline) -> int:
+    """What the marketplace's account has, in tinybars."""
+    account_id = current_app.config["ACCOUNT_ID"]
+    account = mirror_node().find_account(account_id, deadline)
+    if account is None or account.balance is None:
+        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
+    return account.balance
 
 
-def require_room(db: Any, fee_tinybars: int) -> None:
-    """Raise FeesSpent where the hour's budget has no room for another fee; BudgetTooSmall if it never has."""
-    now, budget = times.now(), current_app.config["SALE_FEE_BUDGET"]
-    if fee_tinybars > budget:
-        raise BudgetTooSmall(Decimal(fee_tinybars) / TINYBARS, Decimal(budget) / TINYBARS)
-    spent = int(preparations.get_fees(db, _an_hour_before(now))["total"])
-    missing = spent + fee_tinybars - budget
-    if missing > 0:
-        raise FeesSpent(_seconds_until_room(db, missing, now))
+def find_noted_balance() -> int | None:
+    """What the marketplace's account had when somebody last wanted to buy something, in tinybars."""
+    noted = queries.get_property(read(), "balance")
+    return int(bytes(noted["value"])) if noted else None
+
+
+def note_balance(balance: int) -> None:
+    """Keep what the marketplace's account has, for the operator's metrics."""
+    if find_noted_balance() != balance:
+        with write() as db:
+            preparations.lock_purchases(db, balance)
 
 
 def find_fees(now: int) -> tuple[int, int]:
     """The fees of the last hour, in tinybars: those charged, and those reserved besides."""
-    found = preparations.get_fees(read(), _an_hour_before(now))
+    found = preparations.get_fees(read(), an_hour_before(now))
     charged = int(found["charged"])
     return charged, int(found["total"]) - charged
 
 
-def _an_hour_before(now: int) -> str:
+def an_hour_before(now: int) -> str:
     """What expired before then was charged more than an hour ago, if it ever was."""
     return times.to_iso(now - HOUR)
-
-
-def _seconds_until(iso: str, now: int) -> int:
-    return max(1, math.ceil(times.from_iso(iso) - now / times.SECOND))
-
-
-def _seconds_until_room(db: Any, missing: int, now: int) -> int:
-    """When so many tinybars may be free: of what never came soon, of what was charged after an hour."""
-    ends = []
-    for row in preparations.list_fees(db, _an_hour_before(now), LOOKED_AT):
-        lasts = HOUR if row["is_settled"] else MIRROR_LAG
-        ends.append((_seconds_until(row["expires_at"], now - lasts), row["fee_tinybars"]))
-    for seconds, fee in sorted(ends):
-        missing -= fee
-        if missing <= 0:
-            return seconds
-    return HOUR // times.SECOND
 
 
 def list_unsettled(limit: int) -> list:
@@ -128,7 +90,7 @@ def settle(purchases: list, present: int, deadline: Deadline) -> None:
         except LedgerUnreachable:
             return
         if not note_charged(transaction_id, rows) and _never_comes(purchase, present):
-            _note(transaction_id, 0)
+            _note(transaction_id, 0, is_sold=False)
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
@@ -140,7 +102,8 @@ def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
         return False
     purchase = preparations.get_prepared_transaction(read(), transaction_id)
     if purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
-        _note(transaction_id, sum(row.fee_tinybars for row in rows))
+        is_sold = any(row.is_original and row.result == "SUCCESS" for row in rows)
+        _note(transaction_id, sum(row.fee_tinybars for row in rows), is_sold)
     return True
 
 
@@ -148,6 +111,6 @@ def _never_comes(purchase: Any, present: int) -> bool:
     return purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
 
 
-def _note(transaction_id: str, fee_tinybars: int) -> None:
+def _note(transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
     with write() as db:
-        preparations.mark_settled(db, transaction_id, fee_tinybars)
+        preparations.mark_settled(db, transaction_id, fee_tinybars, int(is_sold))

@@ -3,7 +3,6 @@
 What is in the file is in no message, whatever is wrong with it.
 """
 
-import errno
 import os
 import re
 import stat
@@ -54,42 +53,62 @@ class FileKey:
 def read_keys(path: str) -> list[FileKey]:
     """The key in a file. Of 64 hexadecimal digits nobody can tell which type they are: then there are two.
 
-    Raises StartRefused, in a sentence that names the file, what is wrong with it, and the way out.
+    Raises StartRefused, in a sentence that names the file, what is wrong with it, and the way out. A path
+    where nothing is, is not shown: it may be a key.
     """
     try:
-        return [FileKey(key) for key in _parse(_read(Path(path)))]
+        link = os.lstat(path)
+    except (OSError, ValueError) as error:
+        raise StartRefused(_tell_not_found(path, error)) from None
+    try:
+        _require_safe_owner(link)
+        return [FileKey(key) for key in _parse(_read(path))]
     except Unusable as error:
         raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} {error}") from None
 
 
-def _read(path: Path) -> bytes:
-    """The content of a file that nobody else can read, nor put in another's place. Raises Unusable."""
+def _tell_not_found(path: str, error: OSError | ValueError) -> str:
+    folder = next(each for each in Path(path).absolute().parents if os.path.isdir(each))
+    reason = getattr(error, "strerror", None) or "it is no path"
+    return f"MARKETPLACE_ACCOUNT_KEY_FILE names no file that can be read, in {folder}: {reason}"
+
+
+def _read(path: str) -> bytes:
+    """The content of a file that nobody else can read or change. Raises Unusable."""
     try:
-        file = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        file = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        if error.errno == errno.ELOOP:
-            raise Unusable("is a link: name the file itself") from None
         raise Unusable(f"can not be read: {error.strerror}") from None
     try:
-        status = os.fstat(file)
-        if not stat.S_ISREG(status.st_mode):
-            kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no file"
-            raise Unusable(f"is {kind}: name a file that holds {FORMS}")
-        if status.st_mode & 0o077:
-            mode = f"{stat.S_IMODE(status.st_mode):o}"
-            raise Unusable(
-                f"may be read or written by others (its mode is {mode}): chmod 600 it, and if others could"
-                " read it until now, give the account a new key"
-            )
-        if status.st_uid not in (os.geteuid(), 0):
-            raise Unusable("belongs to another user, who can change it: chown it to the service's")
-        if status.st_size > MAX_BYTES:
-            raise Unusable(f"is larger than {MAX_BYTES} bytes: it must hold {FORMS}")
+        _require_safe(os.fstat(file))
         return os.read(file, MAX_BYTES)
     except OSError as error:
         raise Unusable(f"can not be read: {error.strerror}") from None
     finally:
         os.close(file)
+
+
+def _require_safe(status: os.stat_result) -> None:
+    if not stat.S_ISREG(status.st_mode):
+        kind = "a folder" if stat.S_ISDIR(status.st_mode) else "no file"
+        raise Unusable(f"is {kind}: name a file that holds {FORMS}")
+    # Kubernetes and systemd hand a secret over as a file of root, which a group or an ACL may read.
+    is_handed_over = status.st_uid == 0 != os.geteuid() and not status.st_mode & 0o037
+    if status.st_mode & 0o077 and not is_handed_over:
+        mode = f"{stat.S_IMODE(status.st_mode):o}"
+        raise Unusable(
+            f"may be read or written by others (its mode is {mode}): chmod 600 it, and if others could"
+            " read it until now, give the account a new key"
+        )
+    _require_safe_owner(status)
+    if status.st_size > MAX_BYTES:
+        raise Unusable(f"is larger than {MAX_BYTES} bytes: it must hold {FORMS}")
+
+
+def _require_safe_owner(status: os.stat_result) -> None:
+    if status.st_uid not in (os.geteuid(), 0):
+        kind = "is a link that belongs" if stat.S_ISLNK(status.st_mode) else "belongs"
+        raise Unusable(f"{kind} to another user, who can change it: chown it to the service's")
 
 
 def _parse(content: bytes) -> list[PrivateKey]:

@@ -7,7 +7,13 @@ from flask import current_app
 from marketplace.errors import OwnerIsMarketplace
 from marketplace.market.memos import listing_memo
 from marketplace.market.nfts import require_owned
-from marketplace.market.prepared import Kind, PreparedTransaction, prepare_as_owner
+from marketplace.market.prepared import (
+    OPERATOR,
+    Caller,
+    Kind,
+    PreparedTransaction,
+    prepare_as_owner,
+)
 from marketplace.market.transactions import build_listing
 
 
@@ -17,6 +23,7 @@ def prepare(
     serial_no: int,
     listing_price: int,
     wallet: str,
+    caller: Caller = OPERATOR,
     now: int | None = None,
 ) -> PreparedTransaction:
     """Build the transaction that lists an NFT for a price in HBAR, and remember it.
@@ -32,6 +39,7 @@ def prepare(
     return prepare_as_owner(
         account_id,
         partial(build_listing, token=token, serial_no=serial_no, spender=spender),
+        caller=caller,
         now=now,
         kind=Kind.LISTING,
         token=token,

@@ -2,9 +2,10 @@
 
 import re
 
-from marketplace.ids import MAX_HBAR
+from marketplace.ids import ENTITY_ID, MAX_HBAR, MAX_INT64, is_entity_id
 
 MEMO_BYTES = 100  # HAPI TransactionBody.memo
+NAMED = rf"(?:Listing|Delisting) NFT with ({ENTITY_ID}) and Serial Number ([1-9][0-9]{{0,18}})\b".encode()
 
 
 def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> str:
@@ -49,6 +50,14 @@ def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
 def is_withdrawal_memo(memo: bytes, token: str, serial_no: int) -> bool:
     """Tell whether it is one that withdrawal_memo() writes for this NFT, with any name or none."""
     return _is_ours(memo, withdrawal_memo(token, serial_no, name=""))
+
+
+def read_named_nft(memo: bytes) -> tuple[str, int] | None:
+    """Read which NFT a memo of a listing or withdrawal names, of whatever price and marketplace."""
+    match = re.match(NAMED, memo)
+    if not match or not is_entity_id(token := match[1].decode()) or int(match[2]) > MAX_INT64:
+        return None
+    return token, int(match[2])
 
 
 def _is_ours(memo: bytes, unnamed: str) -> bool:

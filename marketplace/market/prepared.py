@@ -1,6 +1,7 @@
 """What was handed out to be signed: found a free transaction id, and remembered."""
 
 import enum
+import itertools
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -16,7 +17,9 @@ START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not r
 # Past the end of its validity, before a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND
 
-# Listings and withdrawals of one account, the newest: who prepares more forgets the oldest.
+_turns = itertools.count()
+
+# The newest listings that one caller prepares for an account, and the newest withdrawals.
 KEPT_FOR_EACH_NFT = 5
 
 
@@ -26,6 +29,16 @@ class Kind(enum.StrEnum):
     LISTING = "listing"
     WITHDRAWAL = "withdrawal"
     PURCHASE = "purchase"
+
+
+class Caller(NamedTuple):
+    """Who asks for a transaction."""
+
+    token: str  # name of the access token; empty where a host lets callers in
+    end_user: str  # a name that a trusted caller or a host gave, or else the client's address
+
+
+OPERATOR = Caller("", "")  # by a command
 
 
 class PreparedTransaction(NamedTuple):
@@ -40,6 +53,7 @@ def prepare_as_owner(
     account_id: str,
     build: Callable[..., bytes],
     *,
+    caller: Caller,
     now: int | None = None,
     **columns: Any,
 ) -> PreparedTransaction:
@@ -56,17 +70,21 @@ def prepare_as_owner(
             memo=columns["memo"],
             max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
             valid_seconds=seconds,
-            node_account_ids=settings["NODE_ACCOUNT_IDS"],
+            node_account_id=next_node(),
         )
-        row = describe(transaction_id, account_id, seconds, now) | columns
+        row = describe(transaction_id, account_id, caller, seconds, now) | columns
         with write() as db:
             inserted = preparations.insert_prepared_transaction(db, row)
-            preparations.delete_prepared_transactions_beyond(
-                db, row["token"], row["serial_no"], account_id, KEPT_FOR_EACH_NFT
-            )
+            preparations.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
         if inserted:
             return PreparedTransaction(transaction_id, account_id, transaction)
     raise AssertionError("there is always another id")
+
+
+def next_node() -> str:
+    """The node that a transaction is submitted to: they take turns, so that one that is down stops nobody."""
+    nodes = current_app.config["NODE_ACCOUNT_IDS"]
+    return nodes[next(_turns) % len(nodes)]
 
 
 def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:
@@ -79,7 +97,9 @@ def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:
         valid_start += 1
 
 
-def describe(transaction_id: TransactionId, account_id: str, seconds: int, now: int) -> dict:
+def describe(
+    transaction_id: TransactionId, account_id: str, caller: Caller, seconds: int, now: int
+) -> dict:
     """The columns of a prepared transaction, as far as they are the same for every kind."""
     valid_start = transaction_id.seconds * times.SECOND + transaction_id.nanos
     return {
@@ -87,8 +107,9 @@ def describe(transaction_id: TransactionId, account_id: str, seconds: int, now: 
         "account_id": account_id,
         "prepared_at": times.to_iso(now),
         "expires_at": times.to_iso(valid_start + seconds * times.SECOND),
+        "caller": caller.token,
+        "end_user": caller.end_user,
         "seller": None,
-        "caller": None,
         "fee_tinybars": None,
         "is_settled": None,
     }

@@ -1,105 +1,114 @@
 """Buying an NFT: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
 
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from flask import current_app
 
 from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import (
-    BudgetTooSmall,
+    BalanceTooLow,
     BuyerIsMarketplace,
     BuyerIsOwner,
     BuyingOff,
+    ClockBehind,
     FeesSpent,
     LedgerBehind,
     LedgerUndecided,
     MarketplaceError,
     NotListed,
+    OperatorNeeded,
     PriceChanged,
     shown,
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.market import buyers, fees, reconciler
+from marketplace.market import budget, buyers, custom_fees, fees, reconciler
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nfts import require_nft
 from marketplace.market.prepared import (
     START_BEFORE_NOW_SECONDS,
+    Caller,
     Kind,
     PreparedTransaction,
     describe,
     free_ids,
+    next_node,
 )
 from marketplace.market.signer import Signer
-from marketplace.market.transactions import build_purchase, write_signed
+from marketplace.market.transactions import build_purchase, find_credit, write_signed
+from marketplace.market.warnings import warn_once_a_minute
 from marketplace.store import preparations
 from marketplace.store.database import read, write
 
 VALID_SECONDS = 60
-MOST_BEHIND = 15 * times.SECOND  # the mirror node: what it shows is what the price is taken from
+HANDED_OUT_SECONDS = 15  # so long before its end, a buyer can still sign it: it is handed out again
+MOST_APART = (
+    15 * times.SECOND
+)  # our clock, and what the mirror node shows: the price is taken from that
 SETTLED_AT_ONCE = 3  # purchases whose fee is asked for by the way
 
 
-def prepare(
-    account_id: str,
-    token: str,
-    serial_no: int,
-    wallet: str,
-    caller: str,
-    expected_price: int | None = None,
-) -> PreparedTransaction:
+class Ask(NamedTuple):
+    """Who wants to buy what."""
+
+    account_id: str  # the buyer
+    token: str
+    serial_no: int
+    wallet: str
+    caller: Caller
+    expected_price: int | None = None
+
+
+def prepare(ask: Ask) -> PreparedTransaction:
     """Build, reserve and sign the transaction by which an account buys an NFT for its price of now.
 
-    ``caller``: the name of the access token that asks. Raises BuyingOff; NftNotStored, NotListed,
-    BuyerIsOwner, BuyerIsMarketplace, PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the
-    ledger's errors; TooManyPurchases, FeesSpent, BudgetTooSmall; SignerFailed. Then nothing is reserved.
+    The same ask again is answered with the same transaction, while it can still be signed in time. That of
+    another caller is not: any caller can submit a transaction without the buyer's signature, which ends it.
+
+    Raises BuyingOff; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
+    PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors; TooManyPurchases, FeesSpent,
+    OperatorNeeded; SignerFailed. Then nothing is reserved.
     """
     try:
-        prepared = _prepare(account_id, token, serial_no, wallet, caller, expected_price)
+        prepared = _prepare(ask)
     except MarketplaceError as error:
         count("purchases", outcome=type(error).__name__)
+        if isinstance(error, FeesSpent | OperatorNeeded):
+            _log_refusal(ask, error)
         raise
     count("purchases", outcome="signed")
     return prepared
 
 
-def _prepare(account_id, token, serial_no, wallet, caller, expected_price) -> PreparedTransaction:
+def _prepare(ask: Ask) -> PreparedTransaction:
     signer = _signer()
-    require_nft(token, serial_no)
-    fees.require_few_open(read(), token, serial_no, account_id, caller)
+    require_nft(ask.token, ask.serial_no)
+    known, overdue = _find_open(read(), ask), fees.list_unsettled(SETTLED_AT_ONCE)
+    if not known and not overdue:  # a refusal need not ask the ledger, unless that may make room
+        budget.require_room(read(), ask.caller, current_app.config["SALE_MAX_FEE"])
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
-    nft = _find_offer(account_id, token, serial_no, expected_price, deadline)
-    price, seller = nft["listing_price"], nft["owner"]
-    questions = buyers.look_up(account_id, seller, token, deadline)
-    fee, *found = mirror_node().ask(partial(fees.find_most, deadline), *questions)
-    buyers.require_able(account_id, seller, token, price, buyers.Standing(*found), deadline)
-    fees.settle(fees.list_unsettled(SETTLED_AT_ONCE), present, deadline)
-    settings = current_app.config
-    columns = {
-        "kind": Kind.PURCHASE,
-        "token": token,
-        "serial_no": serial_no,
-        "price": price,
-        "memo": purchase_memo(token, serial_no, price, settings["NAME"]),
-        "wallet": wallet,
-        "seller": seller,
-        "caller": caller,
-        "fee_tinybars": fee,
-        "is_settled": 0,
-    }
-    row = _reserve(account_id, columns, present)
+    nft = _find_offer(ask, deadline)
+    fee, balance = _look_up(ask, nft, deadline)
+    # Also of the one that is handed out again: it may have been submitted, and have failed.
+    fees.settle([*overdue, *([known] if known else [])], present, deadline)
+    row = _reserve(ask, nft, fee, balance, present)
+    if not row["signed"]:
+        row = _sign(signer, ask, row, balance)
     transaction_id = TransactionId.parse(row["transaction_id"])
-    try:
-        transaction = _sign(signer, transaction_id, row)
-    except BaseException:
-        with write() as db:
-            preparations.delete_purchase(db, row["transaction_id"])
-        raise
-    return PreparedTransaction(transaction_id, account_id, transaction)
+    return PreparedTransaction(transaction_id, ask.account_id, bytes(row["signed"]))
+
+
+def _log_refusal(ask: Ask, error: MarketplaceError) -> None:
+    warn_once_a_minute(
+        "No purchase of %s, asked for with the access token %s by %s, is signed: %s",
+        ask.account_id,
+        *map(shown, ask.caller),
+        error,
+    )
 
 
 def _signer() -> Signer:
@@ -109,59 +118,112 @@ def _signer() -> Signer:
     return signer
 
 
+def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None = None) -> Any:
+    """What the same ask was handed out, and can still be signed in time; at any price where none is given."""
+    purchase = ask._asdict() | {"caller": ask.caller.token, "end_user": ask.caller.end_user}
+    until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
+    row = preparations.get_open_purchase(db, purchase, until)
+    is_same = row and (price is None or (row["price"], row["seller"]) == (price, seller))
+    return row if is_same else None
+
+
 def _find_present(deadline: Deadline) -> int:
-    """How far the mirror node has come. Raises LedgerBehind where that is too long ago."""
+    """How far the mirror node has come. Raises LedgerBehind or ClockBehind where our clock differs much."""
     present = mirror_node().find_present(deadline)
     behind = times.now() - present
-    if behind > MOST_BEHIND:
+    if behind > MOST_APART:
         raise LedgerBehind(behind // times.SECOND)
+    if -behind > MOST_APART:
+        raise ClockBehind(-behind // times.SECOND)
     return present
 
 
-def _find_offer(account_id, token, serial_no, expected_price, deadline: Deadline) -> Any:
+def _find_offer(ask: Ask, deadline: Deadline) -> Any:
     """The NFT, as it is for sale to an account by all that the ledger shows of it now."""
-    line = reconciler.refresh(token, serial_no, deadline, anew=True)
+    keys = ask.token, ask.serial_no
+    line = reconciler.refresh(*keys, deadline, anew=True)
     if not line.is_decided:
-        raise LedgerUndecided(token, serial_no, line.verdict.reason)
+        raise LedgerUndecided(*keys, line.verdict.reason)
     nft = line.nft
     if not nft["is_for_sale"]:
-        raise NotListed(token, serial_no)
-    if nft["owner"] == account_id:
-        raise BuyerIsOwner(account_id, token, serial_no)
-    if account_id == current_app.config["ACCOUNT_ID"]:
-        raise BuyerIsMarketplace(account_id)
-    if expected_price not in (None, nft["listing_price"]):
-        raise PriceChanged(token, serial_no, expected_price, nft["listing_price"])
+        raise NotListed(*keys)
+    if nft["owner"] == ask.account_id:
+        raise BuyerIsOwner(ask.account_id, *keys)
+    if ask.account_id == current_app.config["ACCOUNT_ID"]:
+        raise BuyerIsMarketplace(ask.account_id)
+    if ask.expected_price not in (None, nft["listing_price"]):
+        raise PriceChanged(*keys, ask.expected_price, nft["listing_price"])
     return nft
 
 
-def _reserve(account_id: str, columns: dict, present: int) -> Any:
-    """Reserve its fee under a free transaction id, if there is room, and return the row."""
-    now, market = times.now(), current_app.config["ACCOUNT_ID"]
+def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
+    """The most that the purchase can cost, and what the marketplace's account has, in tinybars.
+
+    Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
+    """
+    fee, balance, *found = mirror_node().ask(
+        partial(fees.find_most, deadline),
+        partial(fees.find_balance, deadline),
+        *buyers.look_up(ask.account_id, nft["owner"], ask.token, deadline),
+    )
+    standing = buyers.Standing(*found)
+    parties = ask.account_id, nft["owner"]
+    buyers.require_able(*parties, ask.token, nft["listing_price"], standing, deadline)
+    credit = find_credit(nft["listing_price"], current_app.config["SALE_FEE_BASIS_POINTS"])
+    sale = custom_fees.Sale(ask.token, nft["owner"], credit, nft["last_listed_at"])
+    custom_fees.require_payable(sale, standing.token, deadline)
+    if balance < fee:
+        fees.note_balance(balance)
+        raise BalanceTooLow(balance)
+    return fee, balance
+
+
+def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
+    """The row of what is open for the same ask; or of a new one, whose fee is reserved if there is room."""
+    price, seller = nft["listing_price"], nft["owner"]
+    now, settings = times.now(), current_app.config
+    columns = {
+        "kind": Kind.PURCHASE,
+        "token": ask.token,
+        "serial_no": ask.serial_no,
+        "price": price,
+        "memo": purchase_memo(ask.token, ask.serial_no, price, settings["NAME"]),
+        "wallet": ask.wallet,
+        "seller": seller,
+        "fee_tinybars": fee,
+        "is_settled": 0,
+    }
     # Valid since the mirror node's present at the latest, and for a node whose clock is a little behind.
     valid_start = min(present, now - START_BEFORE_NOW_SECONDS * times.SECOND)
+    with write() as db:
+        preparations.lock_purchases(db, balance)
+        if known := _find_open(db, ask, price, seller):
+            return known
+        budget.require_room(db, ask.caller, fee, balance)
+        for transaction_id in free_ids(settings["ACCOUNT_ID"], valid_start):
+            row = describe(transaction_id, ask.account_id, ask.caller, VALID_SECONDS, now) | columns
+            if inserted := preparations.insert_prepared_transaction(db, row):
+                return inserted
+    raise AssertionError("there is always another id")
+
+
+def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
+    """The row, signed; or that of a request for the same that was faster. Raises SignerFailed."""
     try:
+        signed = _have_signed(signer, row)
         with write() as db:
-            preparations.lock_purchases(db)
-            keys = (columns[name] for name in ("token", "serial_no"))
-            fees.require_few_open(db, *keys, account_id, columns["caller"])
-            fees.require_room(db, columns["fee_tinybars"])
-            for transaction_id in free_ids(market, valid_start):
-                row = describe(transaction_id, account_id, VALID_SECONDS, now) | columns
-                if inserted := preparations.insert_prepared_transaction(db, row):
-                    break
-    except (BudgetTooSmall, FeesSpent) as error:
-        current_app.logger.warning(
-            "No purchase of %s, asked for with the access token %s, is signed: %s",
-            account_id,
-            shown(columns["caller"]),
-            error,
-        )
+            preparations.lock_purchases(db, balance)
+            if known := _find_open(db, ask, row["price"], row["seller"]):
+                preparations.delete_purchase(db, row["transaction_id"])
+                return known
+            return preparations.mark_signed(db, row["transaction_id"], signed)
+    except BaseException:
+        with write() as db:
+            preparations.delete_purchase(db, row["transaction_id"])
         raise
-    return inserted
 
 
-def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
+def _have_signed(signer: Signer, row: Any) -> bytes:
     settings = current_app.config
     body = build_purchase(
         token=row["token"],
@@ -170,9 +232,8 @@ def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
         buyer=row["account_id"],
         price=row["price"],
         fee_basis_points=settings["SALE_FEE_BASIS_POINTS"],
-        # One node only: what is submitted to two would be charged twice, the second as a duplicate.
-        node_account_id=settings["NODE_ACCOUNT_IDS"][0],
-        transaction_id=transaction_id,
+        node_account_id=next_node(),
+        transaction_id=TransactionId.parse(row["transaction_id"]),
         memo=row["memo"],
         max_fee_tinybars=settings["SALE_MAX_FEE"],
         valid_seconds=VALID_SECONDS,
@@ -180,10 +241,11 @@ def _sign(signer: Signer, transaction_id: TransactionId, row: Any) -> bytes:
     signed = write_signed(body, *signer.sign(body))
     current_app.logger.info(
         "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees, asked for"
-        " with the access token %s",
+        " with the access token %s by %s",
         *(row[name] for name in ("token", "serial_no", "price", "account_id", "seller")),
-        transaction_id,
+        row["transaction_id"],
         row["fee_tinybars"],
         shown(row["caller"]),
+        shown(row["end_user"]),
     )
     return signed

@@ -5,7 +5,6 @@ write carries the ledger's own date of what it rests on, and an older one never 
 whatever order, what stands is what the newest facts say. Where they contradict each other nothing is written.
 """
 
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -13,11 +12,13 @@ from flask import current_app
 from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Nft
+from marketplace.ledger.text import text
 from marketplace.market import collections, records, rule
 from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, Verdict
-from marketplace.store import queries
+from marketplace.store import following, queries
 from marketplace.store.database import read, write
 
+AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
 LEDGER_SECONDS = 4  # for what the mirror node must say
 
 # Dates in place of the ledger's own, nft.ledger_at in schema.sql.
@@ -53,30 +54,37 @@ def refresh(
 
 
 def is_news(on_ledger: Nft, stored: Any) -> bool:
-    """Tell whether the ledger's row of an NFT that we may spend says what is not in what is stored."""
+    """Tell whether the ledger's row of an NFT may say what is not in what is stored."""
+    may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
-        return not rule.is_gone(on_ledger)
+        return may_spend and not rule.is_gone(on_ledger)
     if on_ledger.is_deleted:
         return stored["ledger_at"] != GONE
-    return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
+    if _pointer(on_ledger) != stored["metadata"]:
+        return True
+    if may_spend:
+        return times.to_iso(on_ledger.modified_at) > stored["ledger_at"]
+    return bool(stored["is_for_sale"]) or on_ledger.owner != stored["owner"]
+
+
+def _pointer(on_ledger: Nft) -> str | None:
+    return text(on_ledger.pointer, limit=records.MAX_POINTER)
 
 
 def bring_in_line(
     on_ledger: Nft,
     deadline: Deadline | None = None,
     *,
-    describe: Callable[..., dict] = records.build,
     anew: bool = False,
-    until: Deadline | None = None,
 ) -> InLine:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
-    ``describe(on_ledger, token_name=...)`` makes the record of one that is not; ``anew`` looks at all facts
-    even of one that is listed and has not changed; ``until`` is when it must be written, whoever else writes.
-    Raises the ledger's own errors, and the database's; then nothing is written.
+    ``anew`` looks at all facts even of one that is listed and has not changed. Raises the ledger's own
+    errors, and the database's; then nothing is written.
     """
+    deadline = deadline or Deadline(LEDGER_SECONDS)
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    verdict = _judge(on_ledger, before, anew, deadline or Deadline(LEDGER_SECONDS))
+    verdict = _judge(on_ledger, before, anew, deadline)
     if before is None and rule.is_gone(on_ledger):
         return InLine(None, None, verdict)
     state = _state(on_ledger, before, verdict)
@@ -84,9 +92,9 @@ def bring_in_line(
         return InLine(before, before, verdict)
     record = collection = None
     if before is None:
-        name, collection = collections.look_up(on_ledger.token, until)
-        record = describe(on_ledger, token_name=name) | {"ledger_at": NOTHING_DECIDED}
-    nft = _write(on_ledger, record, collection, state, until)
+        name, collection = collections.look_up(on_ledger.token, deadline)
+        record = records.build(on_ledger, token_name=name) | {"ledger_at": NOTHING_DECIDED}
+    nft = _write(on_ledger, record, collection, state)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return InLine(before, nft, verdict)
@@ -103,11 +111,11 @@ def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdi
         return rule.decide(Facts(on_ledger), market)
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not anew:
         return None
-    mirror, transactions = mirror_node(), []
+    mirror, transaction = mirror_node(), None
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
     if history.last_event:
-        transactions = mirror.list_transactions(history.last_event.transaction_id, deadline)
-    return rule.decide(Facts(on_ledger, history, tuple(transactions)), market)
+        transaction = mirror.find_transaction(history.last_event.consensus_at, deadline)
+    return rule.decide(Facts(on_ledger, history, transaction), market)
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:
@@ -120,7 +128,8 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
     match verdict:
         case ForSale(price, listed_at):
             listing = {"listing_price": price, "last_listed_at": times.to_iso(listed_at)}
-            return listing | {"is_for_sale": 1, "owner": on_ledger.owner, "ledger_at": ledger_at}
+            seen = {"owner": on_ledger.owner, "metadata": _pointer(on_ledger)}
+            return listing | seen | {"is_for_sale": 1, "ledger_at": ledger_at}
         case NotForSale():
             if on_ledger.is_deleted:
                 ledger_at = GONE
@@ -128,29 +137,36 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
                 ledger_at = NOTHING_DECIDED  # it was for sale at that moment: one answer is wrong
             elif _is_row_enough(on_ledger):
                 ledger_at = times.just_before(ledger_at)
-            owner = on_ledger.owner or before["owner"]
-            return {"is_for_sale": 0, "listing_price": 0, "owner": owner, "ledger_at": ledger_at}
+            seen = {"owner": on_ledger.owner or before["owner"], "metadata": _pointer(on_ledger)}
+            return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
     return {}
 
 
-def _write(
-    on_ledger: Nft,
-    record: dict | None,
-    collection: dict | None,
-    state: dict,
-    until: Deadline | None,
-) -> Any:
+def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: dict) -> Any:
     """Write all that follows, in one transaction; returns the NFT as it is stored then."""
     keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
-    with write(until.left if until else None) as db:
+    with write() as db:
         if record:
             queries.insert_nft(db, record)
             collections.store(db, on_ledger.token, collection)
+            _look_again(db, on_ledger)
         if state:
             seen_at = state["ledger_at"]
             if seen_at == NOTHING_DECIDED:
                 seen_at = times.to_iso(on_ledger.modified_at)
-            queries.mark_in_line(db, {"last_listed_at": None, "seen_at": seen_at} | keys | state)
+            columns = {"last_listed_at": None, "seen_at": seen_at} | keys | state
+            nft = queries.mark_in_line(db, columns)
+            if nft and nft["metadata"] != state["metadata"]:
+                now = times.to_iso(times.now())
+                queries.mark_pointer(db, **keys, metadata=state["metadata"], now=now)
             if state["is_for_sale"]:
                 collections.note_listed(db, on_ledger.token)
         return queries.get_nft(db, **keys)
+
+
+def _look_again(db: Any, on_ledger: Nft) -> None:
+    """Have the watcher look at a new NFT: what came after these facts may have been followed already."""
+    look_at = times.to_iso(times.now() + AGAIN_AFTER)
+    look = {"kind": "nft", "id": on_ledger.token, "serial_no": on_ledger.serial_no}
+    told_at = {"told_at": times.to_iso(on_ledger.modified_at), "enough_at": look_at}
+    following.insert_look(db, look | told_at | {"look_at": look_at, "again_at": look_at})

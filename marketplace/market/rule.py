@@ -18,7 +18,7 @@ class Facts(NamedTuple):
 
     nft: Nft
     history: History | None = None  # not needed where the NFT's own row decides
-    transactions: tuple[Transaction, ...] = ()  # all rows under the id of the last event
+    transaction: Transaction | None = None  # the row of the last event's very timestamp
 
 
 class ForSale(NamedTuple):
@@ -41,13 +41,6 @@ class Undecided(NamedTuple):
 Verdict = ForSale | NotForSale | Undecided
 
 
-def find_signed(transactions: tuple[Transaction, ...]) -> Transaction | None:
-    """Find, under a transaction id, what was signed: the success, if there is one among failures."""
-    originals = [row for row in transactions if row.is_original]
-    successes = [row for row in originals if row.result == "SUCCESS"]
-    return next(iter(successes or originals), None)
-
-
 def decides_alone(nft: Nft, market: str) -> bool:
     """Tell whether the NFT's own row is enough: to take a listing off it is, to put one on it is not."""
     return is_gone(nft) or nft.spender != market
@@ -64,7 +57,8 @@ def decide(facts: Facts, market: str) -> Verdict:
     1. the ledger has it, neither burned nor of a deleted token, with an owner, and the marketplace may
        spend it;
     2. the newest entry of its history that can change owner or spender is an approval, and the transaction
-       of that very moment is its owner's own: paid by the owner, neither scheduled nor made by a contract;
+       of that very timestamp is its owner's own: paid by the owner, neither scheduled nor made by a contract.
+       Other rows under its id say nothing: who pays for a schedule writes the memo of the first;
     3. the memo names this NFT and a price.
     """
     nft, history = facts.nft, facts.history
@@ -81,17 +75,15 @@ def decide(facts: Facts, market: str) -> Verdict:
         return Undecided("its history does not say who may spend it")
     if event.name != APPROVAL:
         return NotForSale(f"a later {event.name} ended it")
-    signed = find_signed(facts.transactions)
-    if signed is None or signed.result != "SUCCESS":
-        return Undecided(f"{event.transaction_id} is not to be had")
-    if signed.consensus_at != event.consensus_at or signed.name != APPROVAL:
-        return NotForSale(
-            f"{event.transaction_id} is a {signed.name} that made something else approve it"
-        )
+    signed = facts.transaction
+    if signed is None or signed.consensus_at != event.consensus_at or signed.result != "SUCCESS":
+        return Undecided(f"the transaction of its last event, {event.transaction_id}, is not there")
+    if signed.name != APPROVAL or not signed.is_original:
+        return NotForSale(f"a schedule or a contract approved it: {event.transaction_id}")
     if signed.payer != nft.owner:
-        return NotForSale(f"{event.transaction_id} was paid by {signed.payer}, not by its owner")
+        return NotForSale(f"{signed.transaction_id} was paid by {signed.payer}, not by its owner")
     price = read_listing_memo(signed.memo, nft.token, nft.serial_no)
     if price is None:
-        memo = f"the memo of {event.transaction_id} names no price for it"
+        memo = f"the memo of {signed.transaction_id} names no price for it"
         return NotForSale(f"a later {APPROVAL} ended it: {memo}")
     return ForSale(price, signed.consensus_at)

@@ -21,9 +21,7 @@ from marketplace.errors import (
     StartRefused,
 )
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Account
 from marketplace.market import key_file
-from marketplace.market.key_file import FileKey
 from marketplace.market.transactions import ECDSA_BYTES, ED25519_BYTES
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
@@ -43,15 +41,20 @@ class KeyUnusable(Exception):
     """Why the account's key on the ledger is none that one signature satisfies: a sentence's end."""
 
 
-def expect_key(account_id: str, account: Account | None) -> bytes | None:
-    """The public key that must sign for an account; None where it has none yet, as in the sandbox.
+def find_key(account_id: str) -> bytes | None:
+    """The public key that must sign for an account; None where the sandbox has none for it yet.
 
-    Raises KeyUnusable.
+    Raises KeyUnusable, and the ledger's errors.
     """
+    account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
     if account is None or account.is_deleted:
         raise KeyUnusable(f"{account_id} is not an account on the ledger")
-    if account.key is None:
+    if account.key is None and current_app.config["NETWORK"] == "sandbox":
         return None
+    if account.key is None:
+        raise KeyUnusable(
+            f"{account_id} is hollow: it has no key before it has signed a transaction"
+        )
     if account.key.type not in KEY_BYTES:
         raise KeyUnusable(
             f"the key of {account_id} is a list of keys, or a contract ({account.key.type}): one signature"
@@ -98,6 +101,31 @@ class Signer:
             current_app.logger.error("The signer of %s: %s", self._account_id, error.reason)
             raise
 
+    def require_account(self) -> None:
+        """Compare what signs with the account's key on the ledger. Raises StartRefused.
+
+        While the ledger does not answer, that is said: the first purchase compares then. What a host brings
+        shows its key only when it signs.
+        """
+        try:
+            expected = find_key(self._account_id)
+        except KeyUnusable as error:
+            raise StartRefused(f"Nobody could buy: {error}") from None
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            current_app.logger.warning(
+                "The signer was not compared with the account's key, which the first purchase will do: %s",
+                error,
+            )
+            return
+        finally:
+            mirror_node().close()
+        keys = [getattr(sign, "public_key", expected) for sign in self._signs]
+        if expected is not None and expected not in keys:
+            raise StartRefused(
+                "MARKETPLACE_ACCOUNT_KEY_FILE holds another key than that of"
+                f" {self._account_id} on the ledger"
+            )
+
     def _sign(self, body: bytes) -> tuple[bytes, bytes]:
         until, reason = time.monotonic() + SIGNER_SECONDS, "there is none"
         for sign in self._signs:
@@ -114,8 +142,7 @@ class Signer:
         expected = self._key  # which another thread may replace at any time
         try:
             if expected is None or public_key != expected or time.monotonic() > self._key_until:
-                account = mirror_node().find_account(self._account_id, Deadline(KEY_SECONDS))
-                self._key = expected = expect_key(self._account_id, account)
+                self._key = expected = find_key(self._account_id)
                 self._key_until = time.monotonic() + KEY_KEPT_SECONDS
         except KeyUnusable as error:
             return str(error)
@@ -187,7 +214,8 @@ def _lower(signature: bytes) -> bytes:
 def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
     """Have purchases signed by what a host brings, by the key in a file, or in the sandbox by its wallet.
 
-    Without any of them nothing is bought. Raises StartRefused for a file whose key is not the account's.
+    Without any of them nothing is bought. Raises StartRefused for a file that holds no key. The ledger is not
+    asked here: require_account() compares.
     """
     path, account_id = app.config["ACCOUNT_KEY_FILE"], app.config["ACCOUNT_ID"]
     if path and sign is not None:
@@ -199,36 +227,13 @@ def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
             "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public"
             " key and the signature"
         )
-    if path:
-        keys = key_file.read_keys(path)
-        with app.app_context():
-            signs = _require_key_of(account_id, keys, path)
-    else:
-        signs = [each for each in (sign or demo,) if each]
+    signs = key_file.read_keys(path) if path else [each for each in (sign or demo,) if each]
     if signs:
         app.extensions["signer"] = Signer(account_id, signs)
 
 
-def _require_key_of(account_id: str, keys: list[FileKey], path: str) -> list[FileKey]:
-    """The one of the keys that is the account's on the ledger; all of them while the ledger can not say."""
-    try:
-        account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
-        expected = expect_key(account_id, account)
-    except KeyUnusable as error:
-        raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} is of no use: {error}") from None
-    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-        current_app.logger.warning(
-            "MARKETPLACE_ACCOUNT_KEY_FILE=%s was not compared with the account's key, which the first"
-            " purchase will do: %s",
-            path,
-            error,
-        )
-        return keys
-    finally:
-        mirror_node().rest()
-    ours = [key for key in keys if expected in (None, key.public_key)]
-    if not ours:
-        raise StartRefused(
-            f"MARKETPLACE_ACCOUNT_KEY_FILE={path} holds another key than that of {account_id} on the ledger"
-        )
-    return ours
+def require_account(app: Flask) -> None:
+    """Look at the account before anybody buys, where purchases are signed. Raises StartRefused."""
+    if (signer := app.extensions.get("signer")) and app.config["SALE_FEE_BUDGET"]:
+        with app.app_context():
+            signer.require_account()

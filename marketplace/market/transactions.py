@@ -40,9 +40,9 @@ ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
 def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
     """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
 
-    The transaction id's account is owner and payer, and must sign. ``envelope``: as _bodies() takes it.
-    Returns the bytes of a HAPI TransactionList with one transaction per node: what an SDK's
-    Transaction.fromBytes() reads.
+    The transaction id's account is owner and payer, and must sign. ``envelope``: as _body() takes it.
+    Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
+    reads.
     """
     allowance = NftAllowance(
         tokenId=_token(token),
@@ -53,7 +53,7 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
         # approve-for-all that the owner had given.
     )
     data = CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
-    return _write_unsigned(_bodies(cryptoApproveAllowance=data, **envelope))
+    return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
 
 
 def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
@@ -67,7 +67,7 @@ def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
         serial_numbers=[serial_no],
     )
     data = CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
-    return _write_unsigned(_bodies(cryptoDeleteAllowance=data, **envelope))
+    return _write_unsigned(_body(cryptoDeleteAllowance=data, **envelope))
 
 
 def build_purchase(
@@ -78,18 +78,18 @@ def build_purchase(
     buyer: str,
     price: int,
     fee_basis_points: int,
-    node_account_id: str,
     **envelope: Any,
 ) -> bytes:
-    """Build the body of a purchase for one node: NFT and price change hands together, or neither does.
+    """Build the body of a purchase: NFT and price change hands together, or neither does.
 
     The NFT goes from its owner to the buyer by approval; the price, in HBAR, from the buyer to the owner,
     less the marketplace's part of it, which goes to the transaction id's account. That is the spender and
     the payer, and must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
     """
     market, tinybars = envelope["transaction_id"].account_id, price * TINYBARS
-    part = tinybars * fee_basis_points // 10_000
-    payments = {buyer: -tinybars, seller: tinybars - part}
+    credit = find_credit(price, fee_basis_points)
+    part = tinybars - credit
+    payments = {buyer: -tinybars, seller: credit}
     if part:
         payments[market] = part
     moved = NftTransfer(
@@ -106,8 +106,13 @@ def build_purchase(
         transfers=TransferList(accountAmounts=amounts),
         tokenTransfers=[TokenTransferList(token=_token(token), nftTransfers=[moved])],
     )
-    [body] = _bodies(cryptoTransfer=data, node_account_ids=(node_account_id,), **envelope)
-    return body
+    return _body(cryptoTransfer=data, **envelope)
+
+
+def find_credit(price: int, fee_basis_points: int) -> int:
+    """Tinybars that a seller is paid: the price, in HBAR, less the marketplace's part."""
+    tinybars = price * TINYBARS
+    return tinybars - tinybars * fee_basis_points // 10_000
 
 
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
@@ -119,34 +124,34 @@ def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> byte
     )
 
 
-def _bodies(
+def _body(
     *,
     transaction_id: TransactionId,
     memo: str,
     max_fee_tinybars: int,
     valid_seconds: int,
-    node_account_ids: tuple[str, ...],
+    node_account_id: str,
     **data: Any,
-) -> list[bytes]:
-    """The body of a transaction, once for each node it may be submitted to; ``data``: what it does."""
+) -> bytes:
+    """The body of a transaction for the one node that it may be submitted to; ``data``: what it does.
+
+    One node: a hardware wallet asks its user once, and what the marketplace pays for is charged once.
+    """
     start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
     payer = _account(transaction_id.account_id)
     body = TransactionBody(
         transactionID=TransactionID(accountID=payer, transactionValidStart=start),
+        nodeAccountID=_account(node_account_id),
         transactionFee=max_fee_tinybars,
         transactionValidDuration=Duration(seconds=valid_seconds),
         memo=memo,
         **data,
     )
-    bodies = []
-    for node in node_account_ids:
-        body.nodeAccountID.CopyFrom(_account(node))
-        bodies.append(encode(body))
-    return bodies
+    return encode(body)
 
 
-def _write_unsigned(bodies: list[bytes]) -> bytes:
-    return write_list([SignedTransaction(bodyBytes=body) for body in bodies])
+def _write_unsigned(body: bytes) -> bytes:
+    return write_list([SignedTransaction(bodyBytes=body)])
 
 
 def _account(account_id: str) -> AccountID:

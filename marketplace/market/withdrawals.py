@@ -5,6 +5,7 @@ from functools import partial
 from flask import current_app
 
 from marketplace.errors import (
+    LedgerAnswerInvalid,
     LedgerUndecided,
     LedgerUnreachable,
     NftGone,
@@ -14,7 +15,13 @@ from marketplace.errors import (
 from marketplace.market import reconciler
 from marketplace.market.memos import withdrawal_memo
 from marketplace.market.nfts import require_nft
-from marketplace.market.prepared import Kind, PreparedTransaction, prepare_as_owner
+from marketplace.market.prepared import (
+    OPERATOR,
+    Caller,
+    Kind,
+    PreparedTransaction,
+    prepare_as_owner,
+)
 from marketplace.market.reconciler import InLine
 from marketplace.market.transactions import build_withdrawal
 
@@ -24,24 +31,27 @@ def prepare(
     token: str,
     serial_no: int,
     wallet: str,
+    caller: Caller = OPERATOR,
     now: int | None = None,
 ) -> PreparedTransaction:
     """Build the transaction that takes a listing back, and remember it.
 
-    The NFT is brought in line with the ledger first; while that can not be asked, what is stored counts.
+    The NFT is brought in line with the ledger first. While the ledger can not be asked, its stored owner gets
+    the transaction all the same: it needs nothing that the ledger would say, and only the owner can sign it.
     Raises NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the ledger's errors.
     """
     nft = require_nft(token, serial_no)
     try:
         line = reconciler.refresh(token, serial_no)
-    except LedgerUnreachable:
-        if not nft["is_for_sale"] or nft["owner"] != account_id:
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if nft["owner"] != account_id:
             raise
     else:
         _require_listed(account_id, line)
     return prepare_as_owner(
         account_id,
         partial(build_withdrawal, token=token, serial_no=serial_no),
+        caller=caller,
         now=now,
         kind=Kind.WITHDRAWAL,
         token=token,

@@ -2,12 +2,12 @@
 
 from flask import Flask
 
-from marketplace.operator import backup, importer, log, move, tokens, upgrade, watcher
+from marketplace.operator import backup, importer, log, move, status, tokens, upgrade
 
 
 def init_app(app: Flask) -> None:
     log.init_app(app)
     upgrade.init_app(app)
-    for module in (backup, importer, move, watcher):
+    for module in (backup, importer, move, status):
         module.init_app(app)
     app.cli.add_command(tokens.cli)

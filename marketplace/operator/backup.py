@@ -9,6 +9,7 @@ import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
+from marketplace.errors import reason
 from marketplace.operator.command import Command, say
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.sqlite import Database
@@ -31,11 +32,13 @@ def backup_command(file, force):
         raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
     if file.exists() and file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: take another name")
+    if not file.parent.is_dir():
+        raise click.ClickException(f"There is no folder {file.parent}: make it first")
     started = time.monotonic()
     try:
         size = _copy(database, file)
     except (OSError, DatabaseUnreadable) as error:
-        raise click.ClickException(f"There is no backup: {error}") from error
+        raise click.ClickException(f"Nothing was backed up: {reason(error)}") from error
     seconds = time.monotonic() - started
     say(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
 
@@ -86,7 +89,7 @@ def restore_command(file):
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
         ) from error
     except (OSError, DatabaseUnreadable) as error:
-        raise click.ClickException(f"Nothing was changed: {error}") from error
+        raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
     say(f"Restored {database.path} from {file}; what it held before is in {aside}")
 
 

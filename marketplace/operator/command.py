@@ -1,12 +1,12 @@
 """What all of the operator's commands share: how they end, and how what strangers wrote is printed."""
 
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 import click
 from flask.cli import AppGroup, FlaskGroup
 
-from marketplace.errors import MarketplaceError, StartRefused, printable
+from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.faults import DatabaseInUse, NoFile, explained
 
 
@@ -37,7 +37,7 @@ class Command(click.Command):
         except BrokenPipeError:
             raise  # nobody reads on, and click knows how to end then
         except (DatabaseInUse, NoFile, StartRefused, OSError) as error:
-            raise click.ClickException(str(error)) from error
+            raise click.ClickException(reason(error)) from error
 
 
 class RefusedAtCommand(StartRefused, click.ClickException):
@@ -62,6 +62,12 @@ class Group(AppGroup):
 def say(text: str, **options) -> None:
     """Print a text without its control characters: a ledger's text is a stranger's."""
     click.echo(printable(text), **options)
+
+
+def say_or_drop(text: str, **options) -> None:
+    """Print a line of the log. A full disk or a closed pipe drops the line and ends nothing."""
+    with suppress(OSError):
+        say(text, **options)
 
 
 def is_looked_for() -> bool:

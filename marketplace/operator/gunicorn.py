@@ -6,12 +6,16 @@
 import gc
 import logging
 import os
+import signal
 import socket
 import struct
-from contextlib import suppress
+import sys
+from functools import partial
 
+from marketplace.errors import StartRefused
+from marketplace.market import signer
 from marketplace.operator import requestlog, startup
-from marketplace.operator.command import say
+from marketplace.operator.command import say_or_drop
 
 wsgi_app = "marketplace.wsgi:app"
 
@@ -28,7 +32,7 @@ preload_app = True
 
 # A worker that has not moved for so long is replaced. Threads that wait for the ledger do not count.
 timeout = 30
-# After SIGTERM, running requests get so long to finish; the longest waits for the ledger and images.
+# After SIGTERM, running requests get so long to finish; the longest waits for the ledger.
 graceful_timeout = 30
 # A connection may idle so long between two requests: longer than a page needs for its next call.
 keepalive = 5
@@ -38,8 +42,11 @@ limit_request_line = 2048
 limit_request_fields = 64
 limit_request_field_size = 8190
 
-# Proxies are believed as MARKETPLACE_TRUSTED_PROXIES says, and by the application alone.
+# Proxies are believed as MARKETPLACE_TRUSTED_PROXIES says, and by the application alone. The last two are for
+# Unix sockets, over which gunicorn would believe everybody.
 forwarded_allow_ips = ""
+secure_scheme_headers = {}
+forwarder_headers = ""
 
 # Nothing but signals and systemd controls the server.
 control_socket_disable = True
@@ -57,38 +64,31 @@ SILENT_CLIENT_SECONDS = 5
 def when_ready(server):
     """Before the fork: what is set here holds in every worker."""
     for listener in server.LISTENERS:
-        drop_silent_clients(listener.sock)
+        drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(tell_briefly)
     app = server.app.wsgi()
+    require_account(app)
     write_access_log(app)
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
     # What lives as long as the processes is looked through once, and never again by a collection of theirs.
     gc.collect()
     gc.freeze()
-    if node := app.extensions.get("node"):
-        node.start(inherited=[listener.sock for listener in server.LISTENERS])
-        keep_node(server, node)
-    # A full disk behind standard output keeps nobody from being served.
-    with suppress(OSError):
-        say(startup.describe(app, addresses))  # at once, or each worker would print it, too
+    say_or_drop(startup.describe(app, addresses))  # here, or each worker would print it, too
 
 
-def keep_node(server, node):
-    """Let it be looked at whenever a child has ended; gunicorn has no hook for one that is no worker."""
-    reap = server.handle_chld
-
-    def reap_and_keep():
-        reap()
-        node.keep()
-
-    # By both names of the signal: which one gunicorn calls is not certain.
-    server.handle_chld = server.handle_cld = reap_and_keep
+def require_account(app):
+    """Ask the ledger, once for all workers, whether purchases can be signed; or end with the reason."""
+    if app.config["NETWORK"] == "sandbox":
+        return
+    try:
+        signer.require_account(app)
+    except StartRefused as error:
+        sys.exit(f"Error: {error}")
 
 
-def on_exit(server):
-    """What was begun beside the workers ends before the server does: whoever starts next has its port."""
-    if node := server.app.wsgi().extensions.get("node"):
-        node.stop()
+def post_worker_init(worker):
+    """Leave the terminal's Ctrl-C to the first process: a worker that gets both signals may hang."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 def on_reload(server):
@@ -101,15 +101,27 @@ def write_access_log(app):
     requestlog.init_server(app.config["ACCESS_LOG"], lambda: counts.add(("log_lines_lost",)))
 
 
-def drop_silent_clients(sock):
+def drop_silent_clients(listener):
     """A client that stops in the middle must not keep a thread."""
+    if listener.sock.family == socket.AF_UNIX:
+        listener.accept = partial(accept_impatiently, listener.sock)
+        return
+    be_impatient(listener.sock)  # Linux hands this down to each accepted connection
+    # A connection is ours once something was sent on it; until then the kernel keeps it.
+    listener.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_CLIENT_SECONDS)
+
+
+def accept_impatiently(listening):
+    """Accept a connection of a Unix socket, which inherits no timeouts."""
+    connection, address = listening.accept()
+    be_impatient(connection)
+    return connection, address
+
+
+def be_impatient(sock):
     patience = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)
-    # Linux hands these down to each accepted connection.
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
-    if sock.family in (socket.AF_INET, socket.AF_INET6):
-        # A connection is ours once something was sent on it; until then the kernel keeps it.
-        sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_CLIENT_SECONDS)
 
 
 def tell_briefly(record):

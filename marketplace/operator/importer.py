@@ -1,7 +1,6 @@
 """Brings whole collections in, from the ledger alone: what ``flask import`` and ``flask rebuild`` do."""
 
 import sys
-from collections import Counter
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
@@ -14,18 +13,16 @@ from flask.cli import with_appcontext
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
-from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.answers import Nft
-from marketplace.ledger.decoder import LONG_SECONDS
 from marketplace.market import collections, reconciler, records, rule
 from marketplace.market.reconciler import InLine
 from marketplace.operator.command import Command, say
 from marketplace.store import queries
 from marketplace.store.database import read, write
 
-AT_ONCE = 16  # NFTs whose metadata and image are fetched at the same time
+AT_ONCE = 16  # NFTs that the ledger is asked about at the same time
 BATCH = 200  # NFTs held in memory, and written in one transaction
-LEDGER_SECONDS = 8
 
 
 @dataclass
@@ -36,14 +33,11 @@ class Tally:
     here_already: int = 0
     burned: int = 0
     listed: int = 0
-    incomplete: Counter[str] = field(default_factory=Counter)  # how many, by what is missing
     unlisted: list[str] = field(default_factory=list)  # what we may spend, and why it is not listed
 
 
-def import_collection(
-    collection: dict, tally: Tally, *, with_images: bool = True, anew: bool = False
-) -> Iterator[int]:
-    """Store a collection, and what is missing of it, batch by batch; yields how many NFTs were dealt with.
+def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> Iterator[int]:
+    """Store a collection's NFTs, batch by batch; yields how many were dealt with. The watcher completes them.
 
     It is the record of market/collections.py.
     What the marketplace may spend is brought in line with the ledger: with ``anew``, also what is stored.
@@ -54,15 +48,10 @@ def import_collection(
     market = app.config["ACCOUNT_ID"]
     token, name = collection["token"], collection["name"]
 
-    def describe(nft: Nft, token_name: str | None = name) -> dict:
-        with app.app_context():
-            seconds = LONG_SECONDS if with_images else 0
-            return records.build(nft, token_name=token_name, image_seconds=seconds)
-
     def bring_in_line(nft: Nft) -> InLine | LedgerAnswerInvalid:
         with app.app_context():
             try:
-                return reconciler.bring_in_line(nft, describe=describe, anew=anew)
+                return reconciler.bring_in_line(nft, anew=anew)
             except LedgerAnswerInvalid as error:
                 return error
 
@@ -78,18 +67,16 @@ def import_collection(
                     ours.append(nft)
                 elif row is None and not rule.is_gone(nft):
                     new.append(nft)
-            rows = list(pool.map(describe, new))
             with write() as db:
-                for row in rows:
-                    queries.insert_nft(db, row)
-                if rows or ours or stored:
+                for nft in new:
+                    queries.insert_nft(db, records.build(nft, token_name=name))
+                if new or ours or stored:
                     collections.store(db, token, collection)
             for nft, line in zip(ours, pool.map(bring_in_line, ours), strict=True):
                 _count_in_line(tally, nft, line)
-            tally.added += len(rows)
+            tally.added += len(new)
             tally.here_already += len(stored)
             tally.burned += sum(map(rule.is_gone, nfts))
-            tally.incomplete.update(row["missing"] for row in rows if row["missing"])
             tally.unlisted += [error.message for error in batch if not isinstance(error, Nft)]
             yield len(batch)
 
@@ -100,7 +87,6 @@ def _count_in_line(tally: Tally, nft: Nft, line: InLine | LedgerAnswerInvalid) -
         return
     if line.before is None and line.nft is not None:
         tally.added += 1
-        tally.incomplete.update(filter(None, [line.nft["missing"]]))
     if line.nft is not None and line.nft["is_for_sale"]:
         tally.listed += 1
     elif line.verdict:
@@ -121,35 +107,30 @@ def _batches(nfts: Iterable[Nft]) -> Iterator[list[Nft]]:
         yield batch
 
 
-with_images = click.option(
-    "--images/--no-images", "with_images", default=True, help="Fetch images too; the default."
-)
 wanted = click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 
 
 @click.command("import", cls=Command)
 @wanted
-@with_images
 @with_appcontext
-def import_command(tokens, with_images):
+def import_command(tokens):
     """Bring whole collections in, by token id. May be interrupted and run again: it goes on.
 
-    NFTs whose metadata or image can't be had are stored with what is known; sync and watch complete them.
+    They are stored as the ledger has them; watch and sync complete them with their metadata and images.
     What of them the ledger shows as listed is listed.
     """
-    _run(tokens, with_images=with_images)
+    _run(tokens)
 
 
 @click.command("rebuild", cls=Command)
 @wanted
-@with_images
 @with_appcontext
-def rebuild_command(tokens, with_images):
+def rebuild_command(tokens):
     """Restore collections and their listings from the ledger alone, and say what is not listed, and why.
 
     It is import, and looks at what is stored, too: for when the database was lost, or is in doubt.
     """
-    _run(tokens, with_images=with_images, anew=True)
+    _run(tokens, anew=True)
 
 
 def _run(tokens: tuple[str, ...], **options) -> None:
@@ -191,7 +172,7 @@ def require_collection(token: str) -> dict:
     if not is_entity_id(token):
         raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
     asked_at = times.now()
-    found = mirror_node().find_token(token, Deadline(LEDGER_SECONDS))
+    found = mirror_node().find_token(token, Deadline(UNHURRIED_SECONDS))
     if found is None or not found.is_nft:
         raise click.ClickException(f"{token} is not an NFT collection on the ledger")
     return collections.describe(token, found, asked_at)
@@ -203,8 +184,6 @@ def _tell(token: str, tally: Tally) -> None:
         say(f"  {tally.listed:,} listed")
     if tally.burned:
         say(f"  {tally.burned:,} burned")
-    for missing, count in tally.incomplete.most_common():
-        say(f"  {count:,} incomplete: {missing}")
     for sentence in tally.unlisted:
         say(f"  {sentence}")
 

@@ -2,7 +2,9 @@
 
 import json
 import logging
+import re
 from collections.abc import Callable
+from ipaddress import ip_address
 
 from marketplace import times
 from marketplace.environ import REQUEST, TOKEN
@@ -23,7 +25,7 @@ class RequestFormatter(logging.Formatter):
         atoms = record.args
         return {
             "time": times.to_iso(int(record.created * times.SECOND))[:23] + "Z",
-            "client": atoms["h"],
+            "client": _address(atoms["h"]),
             "method": atoms["m"],
             # As it was sent, percent-encoded; the path that the application saw lacks its mount.
             "path": atoms["{raw_uri}e"].partition("?")[0],
@@ -34,6 +36,17 @@ class RequestFormatter(logging.Formatter):
             "request": atoms[f"{{{REQUEST}}}e"],
             "token": _unescaped(atoms[f"{{{TOKEN}}}e"]),
         }
+
+
+def _address(text: str) -> str:
+    """A client's address, or "-": what stands in X-Forwarded-For may be any text, and would forge a line."""
+    if match := re.fullmatch(r"(?:\[(.*)\]|([0-9.]+)):[0-9]+", text):
+        text = match[1] or match[2]  # some proxies add a port
+    try:
+        # Without its zone, which may be any text, too.
+        return str(ip_address(text.partition("%")[0]))
+    except ValueError:
+        return "-"
 
 
 def _unescaped(text: str) -> str:

@@ -8,7 +8,10 @@ from urllib.parse import urlsplit
 from flask import Flask
 
 from marketplace import __version__
+from marketplace.errors import command
+from marketplace.market import freshness
 from marketplace.market.transactions import TINYBARS
+from marketplace.settings import SETTINGS
 
 
 def describe(app: Flask, addresses: list) -> str:
@@ -21,11 +24,21 @@ def describe(app: Flask, addresses: list) -> str:
         f" {', '.join(map(_written, addresses))}, data in {database.name}",
         f"Asking {config['MIRROR_NODE_URL']} at most {config['MIRROR_NODE_RATE']} times a second{share}",
         *_selling(app),
+        *_watching(app),
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
     if hello := app.extensions.get("hello"):
-        lines.append(hello(app))
+        lines.append(hello(app, served_url(config, addresses)))
     return "\n".join(lines)
+
+
+def served_url(config: dict, addresses: list) -> str:
+    """PUBLIC_URL; where that is not set, and nothing listens there, an address that is listened on."""
+    url = config["PUBLIC_URL"]
+    ports = [address[1] for address in addresses if isinstance(address, tuple)]
+    if url != SETTINGS["PUBLIC_URL"].default or not ports or urlsplit(url).port in ports:
+        return url
+    return f"http://127.0.0.1:{ports[0]}"
 
 
 def _selling(app: Flask) -> Iterator[str]:
@@ -39,6 +52,16 @@ def _selling(app: Flask) -> Iterator[str]:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 
 
+def _watching(app: Flask) -> Iterator[str]:
+    """What it means where no watcher was at work in the last minute."""
+    with app.app_context():
+        if not freshness.is_watched():
+            yield (
+                f"No watcher is at work ({command('watch')}): until one is, no metadata or image is fetched,"
+                " and nothing that is not reported is found"
+            )
+
+
 def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator[str]:
     """A sentence for everything that is unsafe about these settings on these addresses.
 
@@ -46,12 +69,15 @@ def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator
     """
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
+    served = served_url(config, addresses)
     exposed = [address for address in addresses if not _is_local(address)]
     if real and _is_local((url.hostname, url.port)):
         yield (
             f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: nobody else can see the images."
             " Set it to the address that the world knows"
         )
+    elif not real and served != config["PUBLIC_URL"]:
+        yield f"images lead to {config['PUBLIC_URL']}. Set MARKETPLACE_PUBLIC_URL to {served}"
     elif real and url.scheme == "http":
         yield (
             f"MARKETPLACE_PUBLIC_URL is {config['PUBLIC_URL']}: access tokens travel unencrypted."

@@ -5,11 +5,11 @@ import re
 import click
 
 from marketplace import times
-from marketplace.errors import shown
+from marketplace.errors import command, shown
 from marketplace.operator.command import Group, say
 from marketplace.settings import parse_rate
 from marketplace.store import queries
-from marketplace.store.access_tokens import SCOPES, create
+from marketplace.store.access_tokens import ON_BEHALF, SCOPES, create
 from marketplace.store.database import read, write
 
 UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
@@ -67,10 +67,17 @@ class Rate(click.ParamType):
     type=Rate(),
     help="How often the token may write, instead of MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
 )
-def create_command(name, scopes, seconds, rate):
+@click.option(
+    "--on-behalf",
+    is_flag=True,
+    help="The token may name the end user of each request, in the header On-Behalf-Of.",
+)
+def create_command(name, scopes, seconds, rate, on_behalf):
     """Make an access token and print it, this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
+    if on_behalf:
+        scopes = (*scopes, ON_BEHALF)
     token = create(name, scopes, seconds, rate)
     if token is None:
         raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
@@ -85,7 +92,7 @@ def list_command():
     """
     rows = queries.list_access_tokens(read())
     if not rows:
-        click.echo("There is no access token yet: flask --app wsgi token create NAME")
+        click.echo(f"There is no access token yet: {command('token create NAME')}")
     for row in rows:
         rate = f"  rate {row['rate']}" if row["rate"] else ""
         say(

@@ -2,7 +2,7 @@
 
 import sys
 import time
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 
 import click
 from flask import Flask, current_app
@@ -74,11 +74,11 @@ class Progress:
             say(f" {time.monotonic() - self._begun:.1f} s")
 
 
-def upgrade_at_once(database: Engine, is_ours: Callable[[], bool] = lambda: True) -> None:
+def upgrade_at_once(database: Engine) -> None:
     """Bring a database up without being asked to, where it is the sandbox's."""
     with database.turn():
         database.look()  # those who start at once: the first one has done it
-        if not database.is_outdated or not is_ours():
+        if not database.is_outdated:
             return
         try:
             database.upgrade()

@@ -5,7 +5,9 @@ code that talks to the real network is the code that is shown, tested and demoed
 """
 
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
+from urllib.parse import urlsplit
 
 from flask import Flask
 from requests.adapters import BaseAdapter
@@ -13,14 +15,13 @@ from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace.api import cors
 from marketplace.api.counted import name_routes
-from marketplace.api.document import Api
+from marketplace.api.document import Document
 from marketplace.operator import log
 from marketplace.operator.upgrade import upgrade_at_once
 from marketplace.sandbox import commands, desk, gateway, mirror
-from marketplace.sandbox.hapi.node import Node
 from marketplace.sandbox.hapi.web import GrpcWeb
+from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
-from marketplace.store.files import look
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
 
@@ -39,17 +40,10 @@ SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft
 def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]:
     """Mount the sandbox, and return what carries requests for its address to it, in-process.
 
-    Its databases are brought up to this version at once. One of before 0.1.0 does not say that it is the
-    sandbox's: it is, where it has a ledger of its age beside it. ``sign``: who signs for the marketplace, if
+    Its databases are brought up to this version at once. ``sign``: who signs for the marketplace, if
     neither the demo wallet nor a key file does.
     """
-    path, database = Path(app.config["SANDBOX_DATABASE_URL"]), app.extensions["database"]
-
-    def is_ours():
-        is_old = path.exists() and look(path, SCHEMA, {}).version < SCHEMA.version
-        return database.is_claimed or is_old
-
-    upgrade_at_once(database, is_ours)
+    upgrade_at_once(app.extensions["database"])
     sandbox = create_sandbox(
         app.config["SANDBOX_DATABASE_URL"],
         app.config["MAX_CONTENT_LENGTH"],
@@ -59,25 +53,27 @@ def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     name_routes(sandbox, PATH)
     app.extensions["sandbox"] = sandbox
-    app.extensions["node"] = sandbox.extensions["node"] = Node(app, sandbox)
-    app.wsgi_app = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
+    served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
+    own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
+    app.wsgi_app = HostGuard(served, {own_name, *app.config["SANDBOX_HOSTS"]})
     app.cli.add_command(commands.cli)
     app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH
+    app.extensions["gateway_adapters"] = partial(gateway.make_adapters, prefix)
     return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
 
 
 def create_sandbox(
     path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
 ) -> Flask:
-    sandbox = Flask("marketplace.sandbox")
+    sandbox = Flask("marketplace.sandbox", static_folder=None)
     sandbox.url_map.merge_slashes = False
     sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)
     sandbox.json.sort_keys = False
     log.init_app(sandbox)
     sandbox.extensions["database"] = database = Database(path, SCHEMA)
     upgrade_at_once(database)
-    Api(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(desk.blp)
+    Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(desk.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
     cors.open_to_all(sandbox)

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from marketplace import times
 from marketplace.ids import is_entity_id
-from marketplace.sandbox import artwork
 
 CREATOR = "The sandbox"
 GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
@@ -24,6 +23,7 @@ class Royalty(NamedTuple):
     numerator: int
     denominator: int
     fallback: int | None = None
+    spares_collectors: bool = False  # all collectors of the token are exempt from it
 
 
 class Collection(NamedTuple):
@@ -63,7 +63,7 @@ def collection_of(token: str) -> Collection:
     for collection in SAMPLE:
         if collection.token == token:
             return collection
-    styles = list(artwork.STYLES)
+    styles = [collection.style for collection in SAMPLE]
     style = styles[hashlib.sha256(token.encode()).digest()[0] % len(styles)]
     return Collection(token, f"Sandbox {token}", "SAND", style, "Minted for whoever asks first.")
 
@@ -92,6 +92,10 @@ def pointer(token: str, serial_no: int) -> str:
 
 def metadata(token: str, serial_no: int) -> str:
     """The HIP-412 document of an NFT, as JSON."""
+    from marketplace.sandbox import (
+        artwork,  # with Pillow, which the web process does without until then
+    )
+
     collection = collection_of(token)
     document = {
         "name": f"{collection.name} #{serial_no}",
@@ -112,4 +116,6 @@ def metadata(token: str, serial_no: int) -> str:
 @lru_cache(16)  # who has seen an NFT asks for the original, and drawing it takes long
 def image(token: str, serial_no: int) -> bytes:
     """The artwork of an NFT, as PNG."""
+    from marketplace.sandbox import artwork
+
     return artwork.draw(collection_of(token).style, f"{token}/{serial_no}")

@@ -1,7 +1,7 @@
 """The operator's commands for the sandbox: fill it with a sample, and say how to try it."""
 
+import asyncio
 import random
-from concurrent.futures import ThreadPoolExecutor
 
 import click
 from flask import Flask, current_app
@@ -9,9 +9,10 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
-from marketplace.operator.command import Group, say
-from marketplace.operator.rounds import complete
+from marketplace.operator.command import Group, say, say_or_drop
 from marketplace.sandbox import access, catalogue, wallet
+from marketplace.sandbox.hapi import server
+from marketplace.sandbox.hapi.address import HOST, find_port
 from marketplace.sandbox.ledger import consensus
 from marketplace.store import queries
 from marketplace.store.database import read
@@ -28,7 +29,10 @@ cli = Group("sandbox", help="Fill the sandbox, and see how to try it.")
 
 @cli.command("seed")
 def seed_command():
-    """Add the sample collections, and list a third of them. What is there already is left alone."""
+    """Add the sample collections, and list a third of them. What is there already is left alone.
+
+    The watcher completes their images.
+    """
     app = current_app._get_current_object()
     sample = [
         (collection.token, serial_no)
@@ -41,23 +45,33 @@ def seed_command():
         with app.extensions["sandbox"].app_context():
             for nft in missing:
                 consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
-        with (
-            ThreadPoolExecutor() as pool,
-            click.progressbar(
-                pool.map(lambda nft: _add(app, *nft), missing),
-                length=len(missing),
-                label="Adding the sample collections",
-            ) as added,
-        ):
-            for _ in added:
-                pass
+        for nft in missing:
+            nfts.add(_owner(*nft), *nft)
     _list_some(app.extensions["sandbox"], [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
 @cli.command("hello")
 def hello_command():
     """Print where the sandbox is, a token, and a request to try."""
-    say(hello(current_app))
+    say(hello(current_app, current_app.config["PUBLIC_URL"]))
+    if port := find_port(current_app.extensions["sandbox"]):
+        say(_describe_node(port))
+
+
+@cli.command("node")
+def node_command():
+    """Serve Hedera SDKs, by gRPC on GRPC_PORT of 127.0.0.1, until SIGTERM.
+
+    Where that port is taken, another one. The file sandbox-node, beside the sandbox's ledger, says which.
+    """
+    app = current_app._get_current_object()
+    sandbox, wanted = app.extensions["sandbox"], app.config["GRPC_PORT"]
+
+    def tell(port: int) -> None:
+        is_another = wanted not in (0, port)
+        say_or_drop(_describe_node(port) + (f", as {wanted} is taken" if is_another else ""))
+
+    asyncio.run(server.serve(sandbox, wanted, tell))
 
 
 @cli.command("key")
@@ -69,11 +83,10 @@ def key_command(account_id):
     say(wallet.private_key(account_id).to_string_der())
 
 
-def hello(app: Flask) -> str:
+def hello(app: Flask, url: str) -> str:
     """Where the sandbox is, a token, and a request to try."""
     with app.app_context():
         token = access.kept_token()
-    url = app.config["PUBLIC_URL"]
     api_url = url + app.config["API_PREFIX"]
     return f"""
 The NFT marketplace serves the sandbox: no network, no account and no key is needed.
@@ -81,35 +94,20 @@ The NFT marketplace serves the sandbox: no network, no account and no key is nee
   Demo           {url}/
   API reference  {api_url}/reference
   Access token   {token}
-{_node(app)}
+
 Try it, in another terminal:
 
   curl -H 'Authorization: Bearer {token}' '{api_url}/v1/orderbook?limit=1'
 """
 
 
-def _node(app: Flask) -> str:
-    """Where a Hedera SDK finds the consensus node, as a line; nothing where there is none."""
-    node, wanted = app.extensions["node"], app.config["GRPC_PORT"]
-    if node.has_begun and not node.port:
-        return "  Hedera SDKs    the node did not begin in time: see the log\n"
-    port = node.port or wanted  # a command is not told on which one it listens
-    if not port:
-        return ""
-    taken = f" ({wanted} is taken)" if node.has_begun and wanted not in (0, port) else ""
-    return f'  Hedera SDKs    Client.forNetwork({{"127.0.0.1:{port}": "0.0.3"}}){taken}\n'
+def _describe_node(port: int) -> str:
+    """What a Hedera SDK is told, to find the node."""
+    return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
 
 
 def _owner(token: str, serial_no: int) -> str:
     return random.Random(f"owner of {token}/{serial_no}").choice(OWNERS)
-
-
-def _add(app: Flask, token: str, serial_no: int) -> None:
-    with app.app_context():
-        nfts.add(_owner(token, serial_no), token, serial_no)
-        nft = queries.get_nft(read(), token, serial_no)
-        if nft["missing"]:  # on a busy machine: nobody watches the sandbox, who would complete it
-            complete(nft)
 
 
 def _is_new(token: str, serial_no: int) -> bool:

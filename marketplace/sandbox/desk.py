@@ -4,12 +4,13 @@ from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.schemas import ResultSchema
 from marketplace.sandbox import decoding, examples, wallet
-from marketplace.sandbox.ledger import accounts, consensus
+from marketplace.sandbox.ledger import accounts, consensus, queries
 from marketplace.sandbox.schemas import (
     ChangeAccountSchema,
     DecodedTransactionSchema,
     DecodeTransactionSchema,
     DeleteTokenSchema,
+    LagSchema,
     MakeNftOddSchema,
     SignedTransactionSchema,
     SignTransactionSchema,
@@ -106,12 +107,12 @@ def delete_token(token):
 @blp.post("/updates")
 @blp.body(UpdateNftSchema)
 @blp.response(200, TransactionReceiptSchema, description="It was updated")
-def update_nft(token, serial_no):
+def update_nft(token, serial_no, metadata=None):
     """Update an NFT's metadata
 
-    As its issuer may, here to what it was: a new entry of its history, and its approvals stay.
+    As its issuer may: a new entry of its history, and its approvals stay. Without `metadata`, to what it was.
     """
-    return consensus.update_metadata(token, serial_no, times.now())
+    return consensus.update_metadata(token, serial_no, times.now(), metadata)
 
 
 @blp.post("/oddities")
@@ -123,4 +124,17 @@ def make_nft_odd(token, serial_no, kind):
     The mirror node answers about it in a way that is rare, and real: to try what a client makes of it.
     """
     consensus.make_odd(token, serial_no, kind)
+    return {"result": "OK"}
+
+
+@blp.post("/oddities/lag")
+@blp.body(LagSchema)
+@blp.response(200, ResultSchema, description="It is so from now on")
+def change_list_lag(seconds):
+    """Let the list of transactions lag
+
+    The mirror node's list lacks the newest ones, as a replica's does. All else is up to date.
+    """
+    with write() as db:
+        queries.mark_lag(db, seconds * times.SECOND)
     return {"result": "OK"}

@@ -19,6 +19,6 @@ PREPARED = build_listing(
     memo=listing_memo(TOKEN, SERIAL_NO, 250, "NFT Marketplace"),
     max_fee_tinybars=500_000_000,
     valid_seconds=180,
-    node_account_ids=("0.0.3",),
+    node_account_id="0.0.3",
 )
 SIGNED = wallet.sign(OWNER, PREPARED)

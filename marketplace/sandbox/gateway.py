@@ -1,13 +1,22 @@
 """The sandbox's IPFS gateway: metadata documents and artwork of everything minted there."""
 
-from flask import Blueprint, Response, abort
+from flask import Blueprint, Flask, Response, abort
+from requests.adapters import BaseAdapter
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue
+from marketplace.sandbox.transport import WSGIAdapter
 
 MAX_AGE_SECONDS = 86_400
 
 blp = Blueprint("gateway", __name__)
+
+
+def make_adapters(prefix: str) -> dict[str, BaseAdapter]:
+    """Make what carries requests for the gateway's address to it, in whatever process."""
+    gateway = Flask("marketplace.sandbox.gateway")
+    gateway.register_blueprint(blp)
+    return {f"{prefix}/": WSGIAdapter(gateway, prefix)}
 
 
 @blp.get("/ipfs/<cid>/<int:serial_no>.json")

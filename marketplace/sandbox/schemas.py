@@ -10,6 +10,8 @@ from marketplace.api.requests import RequestSchema, account_id_field, serial_no_
 from marketplace.sandbox import examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
+MAX_METADATA = 100  # bytes; HAPI TokenUpdateNftsTransactionBody
+
 
 class SignedBytes(Strict, fields.String):
     """Base64 of an SDK's transaction.toBytes()."""
@@ -95,9 +97,26 @@ class DeleteTokenSchema(RequestSchema):
     token = token_field(examples.DELETED_TOKEN)
 
 
+class Pointer(Strict, fields.String):
+    """What leads to an NFT's metadata, as HAPI takes it: at most 100 bytes."""
+
+    expected = "a text of at most 100 bytes"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if not isinstance(value, str) or len(value.encode(errors="surrogatepass")) > MAX_METADATA:
+            self.refuse(value)
+        return value.encode(errors="ignore").decode()
+
+
 class UpdateNftSchema(RequestSchema):
     token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
+    metadata = Pointer(
+        metadata={
+            "description": "What the NFT's metadata leads to from now on, such as the address of a document",
+            "example": "ipfs://bafkqacjqfyyc4nzqgayq/8.json",
+        },
+    )
 
 
 class Oddity(Strict, fields.String):
@@ -124,6 +143,30 @@ class MakeNftOddSchema(RequestSchema):
             " that no network can have, a 400",
             "enum": [*Oddity.kinds],
             "example": "PARTIAL_HISTORY",
+        },
+    )
+
+
+class Lag(Strict, fields.Integer):
+    """For how many seconds the mirror node's list of transactions may be behind."""
+
+    most = 3600
+    expected = f"an integer from 0 to {most}"
+
+    def _deserialize(self, value, attr, data, **kwargs):
+        if type(value) is not int or not 0 <= value <= self.most:
+            self.refuse(value)
+        return value
+
+
+class LagSchema(RequestSchema):
+    seconds = Lag(
+        required=True,
+        metadata={
+            "description": "How far the list of transactions is behind: 0 ends it",
+            "example": 0,
+            "minimum": 0,
+            "maximum": Lag.most,
         },
     )
 

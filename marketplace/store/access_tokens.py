@@ -8,6 +8,7 @@ from marketplace.store import queries
 from marketplace.store.database import write
 
 SCOPES = ("read", "write", "metrics")
+ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
 
 
 def create(

@@ -9,7 +9,7 @@ def get_collection_on_sale(db, token):
     # Of which an NFT is stored, with what is listed of it, counted in an index. What is not known is null.
     sql = """
         SELECT
-            asked.token, name, symbol, total_supply, treasury, royalties,
+            asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token) AS listed,
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
@@ -24,25 +24,32 @@ def get_floor(db, token):
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections_due_after(db, now, retry_at, token, limit):
-    # In parts: while a watcher is down, all that are its share are due.
+def list_collections(db):
+    return db.execute("SELECT token FROM collection").fetchall()
+
+
+def get_collection_after(db, token):
+    sql = "SELECT token FROM collection WHERE token > :token ORDER BY token LIMIT 1"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def list_collections_due(db, now, limit):
     sql = """
-        SELECT token, retry_at FROM collection
-        WHERE retry_at <= :now AND (retry_at, token) > (:retry_at, :token)
+        SELECT token FROM collection WHERE retry_at <= :now
         ORDER BY retry_at, token
         LIMIT :limit
     """
-    parameters = {"now": now, "retry_at": retry_at, "token": token, "limit": limit}
-    return db.execute(sql, parameters).fetchall()
+    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
 
 
 def insert_collection(db, collection):
     sql = """
         INSERT INTO collection (
-            token, name, symbol, total_supply, treasury, royalties, read_at, attempts, retry_at
+            token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at
         )
         VALUES (
-            :token, :name, :symbol, :total_supply, :treasury, :royalties, :read_at, :attempts, :retry_at
+            :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
+            :retry_at
         )
         ON CONFLICT (token) DO NOTHING
         RETURNING *
@@ -65,6 +72,7 @@ def mark_collection_read(db, collection, until=None):
             total_supply = :total_supply,
             treasury = :treasury,
             royalties = :royalties,
+            fixed_fees = :fixed_fees,
             read_at = :read_at,
             attempts = :attempts,
             retry_at = CASE WHEN retry_at <> :until THEN retry_at ELSE :retry_at END

@@ -60,9 +60,6 @@ def read():
     return current_app.extensions["database"].connection
 
 
-def write(patience: float | None = None):
-    """Open a write transaction: ``with write() as db:``. Short: no network and no SDK inside.
-
-    ``patience``: seconds to wait for other writers at most, where that is less than usual.
-    """
-    return current_app.extensions["database"].write(patience)
+def write():
+    """Open a write transaction: ``with write() as db:``. Short: no network and no SDK inside."""
+    return current_app.extensions["database"].write()

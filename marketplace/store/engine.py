@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
+from marketplace.errors import command
 from marketplace.store.faults import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.schema import Schema
 
@@ -11,7 +12,7 @@ class Found(NamedTuple):
     """What a database says of itself."""
 
     version: int  # of its schema
-    owners: dict[str, str]  # whose index it is, as far as it says so: versions before 0.1.0 did not
+    owners: dict[str, str]  # whose index it is, as far as it says so
 
 
 def require_ours(name: str, found: Found, schema: Schema, owners: Mapping[str, str]) -> None:
@@ -43,13 +44,13 @@ class Engine:
         self._found: Found
 
     @property
-    def is_claimed(self) -> bool:
-        """Tell whether it says whose index it is: versions before 0.1.0 did not."""
-        return bool(self._found.owners)
+    def version(self) -> int:
+        """The version of the schema that the database has."""
+        return self._found.version
 
     @property
     def is_outdated(self) -> bool:
-        return self._found.version < self.schema.version
+        return self.version < self.schema.version
 
     def require_current(self) -> None:
         """Raise DatabaseOutdated where the database is of an earlier version."""
@@ -57,5 +58,5 @@ class Engine:
             raise DatabaseOutdated(
                 f"{self.name} is of an earlier version (its schema is {self._found.version}, this"
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
-                " flask --app wsgi upgrade"
+                f" {command('upgrade')}"
             )

@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-from concurrent.futures import ThreadPoolExecutor
+import threading
 from datetime import timedelta
 from pathlib import Path
 
@@ -11,26 +11,28 @@ from flask import Flask, current_app
 from obstore.exceptions import GenericError
 from obstore.store import LocalStore, S3Store
 
-from marketplace.errors import MediaUnreachable
+from marketplace.errors import MediaFull, MediaUnreachable
 from marketplace.settings import SettingError
 
+# GIF and PNG are of before 0.3.0.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 PATIENCE_SECONDS = 10
 TIMEOUT = {"timeout": f"{PATIENCE_SECONDS}s", "connect_timeout": "3s", "allow_http": True}
 RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=PATIENCE_SECONDS)}
-UPLOADS_AT_ONCE = 8
 
 
 class MediaStore:
     """A folder, or a bucket, of images. An image never changes under its key."""
 
-    def __init__(self, url: str, public_url: str) -> None:
+    def __init__(self, url: str, public_url: str, max_bytes: int) -> None:
         self._public_url = public_url
+        self._max_bytes = max_bytes
         self._folder: Path | None = None
         self._store = self._open(url)
-        self._pool = ThreadPoolExecutor(UPLOADS_AT_ONCE, thread_name_prefix="upload")
+        self._adding = threading.Lock()
+        self.bytes = 0  # of all images, as far as measured or added by this process
 
     def _open(self, url: str) -> LocalStore | S3Store:
         if url.startswith("s3://"):
@@ -46,29 +48,35 @@ class MediaStore:
         """Tell whether it is a bucket, which may not answer."""
         return self._folder is None
 
-    def put(self, content: bytes, extension: str, seconds: float = PATIENCE_SECONDS) -> str:
+    def measure(self) -> None:
+        """Add up what all images take. Raises MediaUnreachable."""
+        try:
+            listed = obstore.list(self._store)
+            measured = sum(item["size"] for items in listed for item in items)
+        except (OSError, GenericError) as error:
+            raise MediaUnreachable from error
+        with self._adding:
+            self.bytes = measured
+
+    def put(self, content: bytes, extension: str) -> str:
         """Keep an image, whole or not at all, and return its key.
 
-        Raises MediaUnreachable, where a bucket has not taken it in so many seconds, too: it may all the same.
+        Raises MediaFull where all images together would take more than they may, and MediaUnreachable.
         """
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
-        attributes = self._attributes(extension)
+        if self._folder and (self._folder / key).exists():
+            return key
+        if self.bytes + len(content) > self._max_bytes:
+            raise MediaFull
         try:
+            obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
-                obstore.put(self._store, key, content, attributes=attributes)
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
-            else:
-                # Not even the bucket's name server is waited for any longer.
-                sent = self._pool.submit(
-                    obstore.put, self._store, key, content, attributes=attributes
-                )
-                try:
-                    sent.result(seconds)
-                finally:
-                    sent.cancel()
         except (OSError, GenericError) as error:
             current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error
+        with self._adding:
+            self.bytes += len(content)
         return key
 
     def _attributes(self, extension: str) -> dict[str, str] | None:
@@ -95,4 +103,6 @@ class MediaStore:
 
 def init_app(app: Flask) -> None:
     public_url = app.config["MEDIA_PUBLIC_URL"]
-    app.extensions["media"] = MediaStore(app.config["MEDIA_URL"], public_url)
+    app.extensions["media"] = MediaStore(
+        app.config["MEDIA_URL"], public_url, app.config["MEDIA_MAX_BYTES"]
+    )

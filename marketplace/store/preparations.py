@@ -7,11 +7,11 @@ def insert_prepared_transaction(db, prepared):
     sql = """
         INSERT INTO prepared_transaction (
             transaction_id, kind, token, serial_no, account_id, price, memo, wallet,
-            prepared_at, expires_at, seller, caller, fee_tinybars, is_settled
+            prepared_at, expires_at, caller, end_user, seller, fee_tinybars, is_settled
         )
         VALUES (
             :transaction_id, :kind, :token, :serial_no, :account_id, :price, :memo, :wallet,
-            :prepared_at, :expires_at, :seller, :caller, :fee_tinybars, :is_settled
+            :prepared_at, :expires_at, :caller, :end_user, :seller, :fee_tinybars, :is_settled
         )
         ON CONFLICT (transaction_id) DO NOTHING
         RETURNING *
@@ -24,20 +24,33 @@ def get_prepared_transaction(db, transaction_id):
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
-def list_prepared_transactions(db, token, serial_no, account_id, limit):
+def get_newest_prepared(db, token, serial_no, account_id):
     sql = """
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
         ORDER BY prepared_at DESC
-        LIMIT :limit
+        LIMIT 1
+    """
+    parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
+    return db.execute(sql, parameters).fetchone()
+
+
+def get_newest_prepared_by(db, token, serial_no, account_id, caller, end_user):
+    sql = """
+        SELECT * FROM prepared_transaction
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+          AND caller = :caller AND end_user = :end_user
+        ORDER BY prepared_at DESC
+        LIMIT 1
     """
     parameters = {
         "token": token,
         "serial_no": serial_no,
         "account_id": account_id,
-        "limit": limit,
+        "caller": caller,
+        "end_user": end_user,
     }
-    return db.execute(sql, parameters).fetchall()
+    return db.execute(sql, parameters).fetchone()
 
 
 def list_preparers(db):
@@ -59,94 +72,73 @@ def count_open_preparations(db, now):
     return db.execute(sql, {"now": now}).fetchone()["n"]
 
 
-def mark_result(db, transaction_id, result):
-    sql = """
-        UPDATE prepared_transaction SET result = :result
-        WHERE transaction_id = :transaction_id AND result IS NULL
-        RETURNING *
-    """
-    return db.execute(sql, {"transaction_id": transaction_id, "result": result}).fetchone()
-
-
-def delete_prepared_transactions_beyond(db, token, serial_no, account_id, kept):
-    # Keeps the newest ones of an NFT and account; a purchase until its fee has been counted for an hour.
+def delete_prepared_transactions_beyond(db, prepared, kept):
+    # Of one caller's listings or withdrawals. Purchases stay until their fee has been counted for an hour.
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
             WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-              AND is_settled IS NULL
+              AND kind = :kind AND caller = :caller AND end_user = :end_user
             ORDER BY prepared_at DESC
             LIMIT 100 OFFSET :kept
         )
     """
-    parameters = {
-        "token": token,
-        "serial_no": serial_no,
-        "account_id": account_id,
-        "kept": kept,
-    }
-    db.execute(sql, parameters)
+    names = ("token", "serial_no", "account_id", "kind", "caller", "end_user")
+    db.execute(sql, {name: prepared[name] for name in names} | {"kept": kept})
 
 
-def delete_expired_preparations(db, account_id, before, limit):
+def delete_expired_preparations(db, before, limit):
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
-            WHERE account_id = :account_id AND expires_at < :before AND is_settled IS NULL
+            WHERE is_settled IS NULL AND expires_at < :before
             LIMIT :limit
         )
     """
-    parameters = {"account_id": account_id, "before": before, "limit": limit}
-    return db.execute(sql, parameters).rowcount
+    return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
-def get_expired_preparation(db, account_id, before):
+def get_expired_preparation(db, before):
     sql = """
         SELECT transaction_id FROM prepared_transaction
-        WHERE account_id = :account_id AND expires_at < :before AND is_settled IS NULL
+        WHERE is_settled IS NULL AND expires_at < :before
         LIMIT 1
     """
-    return db.execute(sql, {"account_id": account_id, "before": before}).fetchone()
+    return db.execute(sql, {"before": before}).fetchone()
 
 
 # Purchases, for which the marketplace pays
 
 
-def lock_purchases(db):
-    # Whoever reserves a fee waits for the others, on whatever machine: nobody counts without them.
-    queries.mark_property(db, "purchases", b"one at a time")
+def lock_purchases(db, balance):
+    # Reservations wait for each other, on whatever machine: each counts all others. Keeps the balance of the
+    # marketplace's account, in tinybars.
+    queries.mark_property(db, "balance", str(balance).encode())
 
 
-def get_open_purchases_of_nft(db, token, serial_no, caller, now):
-    # How many are signed and may still be submitted, when the first of them expires, how many are a caller's.
+def get_open_purchase(db, purchase, until):
+    # The newest that one caller was handed out for an NFT and a buyer, not settled and valid beyond a moment.
     sql = """
-        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end,
-            COUNT(CASE WHEN caller = :caller THEN 1 END) AS of_caller
-        FROM prepared_transaction
-        WHERE is_settled = 0 AND expires_at > :now AND token = :token AND serial_no = :serial_no
+        SELECT * FROM prepared_transaction
+        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+          AND wallet = :wallet AND caller = :caller AND end_user = :end_user
+          AND signed IS NOT NULL AND expires_at > :until
+        ORDER BY prepared_at DESC
+        LIMIT 1
     """
-    parameters = {"token": token, "serial_no": serial_no, "caller": caller, "now": now}
-    return db.execute(sql, parameters).fetchone()
+    names = ("token", "serial_no", "account_id", "wallet", "caller", "end_user")
+    parameters = {name: purchase[name] for name in names}
+    return db.execute(sql, parameters | {"until": until}).fetchone()
 
 
-def get_open_purchases_of_buyer(db, account_id, caller, now):
+def mark_signed(db, transaction_id, signed):
     sql = """
-        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end,
-            COUNT(CASE WHEN caller = :caller THEN 1 END) AS of_caller
-        FROM prepared_transaction
-        WHERE is_settled = 0 AND expires_at > :now AND account_id = :account_id
+        UPDATE prepared_transaction SET signed = :signed WHERE transaction_id = :transaction_id
+        RETURNING *
     """
-    return db.execute(sql, {"account_id": account_id, "caller": caller, "now": now}).fetchone()
-
-
-def get_open_purchases_of_caller(db, caller, now):
-    sql = """
-        SELECT COUNT(*) AS n, MIN(expires_at) AS first_end FROM prepared_transaction
-        WHERE is_settled = 0 AND expires_at > :now AND caller = :caller
-    """
-    return db.execute(sql, {"caller": caller, "now": now}).fetchone()
+    return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
 
 
 def count_open_purchases(db, now):
@@ -166,6 +158,26 @@ def get_fees(db, since):
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
     return db.execute(sql, {"since": since}).fetchone()
+
+
+def get_held(db, since, caller, end_user):
+    # In tinybars: all that was charged since a moment or is reserved; of an access token and of its end user,
+    # what is reserved or was charged for failed purchases. When the first that is open expires.
+    sql = """
+        SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
+            COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS reserved,
+            COALESCE(SUM(CASE WHEN caller = :caller AND COALESCE(is_sold, 0) = 0
+                THEN fee_tinybars END), 0) AS of_token,
+            COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
+                AND COALESCE(is_sold, 0) = 0 THEN fee_tinybars END), 0) AS of_user,
+            MIN(CASE WHEN caller = :caller AND is_settled = 0 THEN expires_at END) AS first_of_token,
+            MIN(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 0
+                THEN expires_at END) AS first_of_user
+        FROM prepared_transaction
+        WHERE is_settled IS NOT NULL AND expires_at > :since
+    """
+    parameters = {"since": since, "caller": caller, "end_user": end_user}
+    return db.execute(sql, parameters).fetchone()
 
 
 def list_fees(db, since, limit):
@@ -188,14 +200,19 @@ def list_purchases_unsettled(db, before, limit):
     return db.execute(sql, {"before": before, "limit": limit}).fetchall()
 
 
-def mark_settled(db, transaction_id, fee_tinybars):
+def mark_settled(db, transaction_id, fee_tinybars, is_sold):
     # Of two who ask the ledger at once, the one whom it tells a fee wins.
     sql = """
-        UPDATE prepared_transaction SET fee_tinybars = :fee_tinybars, is_settled = 1
+        UPDATE prepared_transaction
+        SET fee_tinybars = :fee_tinybars, is_settled = 1, is_sold = :is_sold, signed = NULL
         WHERE transaction_id = :transaction_id AND (is_settled = 0 OR fee_tinybars = 0)
         RETURNING *
     """
-    parameters = {"transaction_id": transaction_id, "fee_tinybars": fee_tinybars}
+    parameters = {
+        "transaction_id": transaction_id,
+        "fee_tinybars": fee_tinybars,
+        "is_sold": is_sold,
+    }
     return db.execute(sql, parameters).fetchone()
 
 

@@ -134,19 +134,35 @@ def list_sellers(db):
 
 
 def list_collections_incomplete(db, now):
-    sql = "SELECT DISTINCT token FROM nft WHERE retry_at <= :now"
+    # One step of the index for each collection, however many of its NFTs are incomplete.
+    sql = """
+        WITH RECURSIVE incomplete (token) AS (
+            SELECT MIN(token) FROM nft WHERE retry_at IS NOT NULL
+            UNION ALL
+            SELECT (SELECT MIN(n.token) FROM nft AS n
+                    WHERE n.retry_at IS NOT NULL AND n.token > incomplete.token)
+            FROM incomplete
+            WHERE incomplete.token IS NOT NULL
+        )
+        SELECT token FROM incomplete
+        WHERE token IS NOT NULL
+          AND EXISTS (SELECT 1 FROM nft AS n
+                      WHERE n.token = incomplete.token AND n.retry_at <= :now)
+    """
     return db.execute(sql, {"now": now}).fetchall()
 
 
-def list_incomplete(db, token, now, limit):
-    # Of one collection: whose NFTs are many keeps no other's waiting.
+def list_incomplete(db, token, now, is_first, limit):
+    # Of one collection: those that were never tried for, or the others.
     sql = """
         SELECT * FROM nft
         WHERE token = :token AND retry_at <= :now
+          AND (attempts = 0) = :is_first
         ORDER BY retry_at
         LIMIT :limit
     """
-    return db.execute(sql, {"token": token, "now": now, "limit": limit}).fetchall()
+    parameters = {"token": token, "now": now, "is_first": is_first, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
 
 
 def insert_nft(db, nft):
@@ -166,8 +182,8 @@ def insert_nft(db, nft):
     return db.execute(sql, nft).fetchone()
 
 
-def mark_described(db, nft, attempts_before):
-    # An attempt that began before another one ended knows nothing of what that one completed.
+def mark_described(db, nft, stored):
+    # An attempt that began before another one ended, or before the pointer changed, knows less.
     sql = """
         UPDATE nft
         SET name = :name,
@@ -180,9 +196,11 @@ def mark_described(db, nft, attempts_before):
             retry_at = :retry_at
         WHERE token = :token AND serial_no = :serial_no
           AND missing IS NOT NULL AND attempts = :attempts_before
+          AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
         RETURNING *
     """
-    return db.execute(sql, nft | {"attempts_before": attempts_before}).fetchone()
+    parameters = {"attempts_before": stored["attempts"], "metadata_before": stored["metadata"]}
+    return db.execute(sql, nft | parameters).fetchone()
 
 
 def mark_in_line(db, state):
@@ -198,6 +216,18 @@ def mark_in_line(db, state):
         RETURNING *
     """
     return db.execute(sql, state).fetchone()
+
+
+def mark_pointer(db, token, serial_no, metadata, now):
+    # What the last pointer led to stays, until there is what this one leads to.
+    sql = """
+        UPDATE nft
+        SET metadata = :metadata, missing = 'its metadata changed', attempts = 0, retry_at = :now
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "metadata": metadata, "now": now}
+    return db.execute(sql, parameters).fetchone()
 
 
 # Access tokens
@@ -261,6 +291,10 @@ def mark_job_finished(db, name, finished_at):
         RETURNING *
     """
     return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
+
+
+def delete_job(db, name):
+    db.execute("DELETE FROM job WHERE name = :name", {"name": name})
 
 
 # Properties

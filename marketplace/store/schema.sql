@@ -68,7 +68,7 @@ CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 
 -- One collection of which an NFT is stored, as the ledger showed it last: what is not known is null. Royalties are
--- fractions of a price; a fallback fee is of the smallest units of a token, or of tinybars where it is null.
+-- fractions of a price; a fallback fee or a fixed one is of the smallest units of a token, or of tinybars where it is null.
 CREATE TABLE collection (
     token TEXT PRIMARY KEY,
     name TEXT,
@@ -78,10 +78,11 @@ CREATE TABLE collection (
     royalties TEXT, -- JSON text of [{"collector", "numerator", "denominator", "fallback": {"amount", "token"} or null}, ...]
     read_at TEXT, -- when the ledger was asked what is here; null before it has told anything
     attempts INTEGER NOT NULL DEFAULT 0, -- how often it did not tell, since it last did
-    retry_at TEXT NOT NULL -- when to ask it again
+    retry_at TEXT NOT NULL, -- when to ask it again
+    fixed_fees TEXT -- JSON text of [{"collector", "amount", "token"}, ...]
 ) STRICT;
 
--- Serves collections.list_collections_due_after.
+-- Serves collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
@@ -97,34 +98,63 @@ CREATE TABLE prepared_transaction (
     wallet TEXT NOT NULL,
     prepared_at TEXT NOT NULL,
     expires_at TEXT NOT NULL,
-    result TEXT, -- the ledger's result code that a report was told, where it did not come about; else null
+    caller TEXT NOT NULL, -- name of the access token that asked for it; empty where a host lets callers in
+    end_user TEXT NOT NULL, -- the name or the address of the end user who asked for it; empty where unknown
     -- Of a purchase; null of others
     seller TEXT,
-    caller TEXT, -- name of the access token that asked for it; empty where a host lets callers in
     fee_tinybars INTEGER CHECK (fee_tinybars >= 0), -- what was charged, and the most that may be until that is known
     is_settled INTEGER CHECK (is_settled IN (0, 1)), -- whether it is known
+    is_sold INTEGER CHECK (is_sold IN (0, 1)), -- whether it succeeded; null until it is settled
+    signed BLOB, -- the transaction as it was handed out, to be handed out again; null once it is settled
     FOREIGN KEY (token, serial_no) REFERENCES nft (token, serial_no),
     CHECK ((kind = 'withdrawal') = (price IS NULL)),
     CHECK ((kind = 'purchase') = (seller IS NOT NULL)),
-    CHECK ((kind = 'purchase') = (caller IS NOT NULL)),
     CHECK ((kind = 'purchase') = (fee_tinybars IS NOT NULL)),
     CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
--- Serves preparations.list_prepared_transactions and delete_prepared_transactions_beyond.
+-- Serves preparations.get_newest_prepared, get_newest_prepared_by, delete_prepared_transactions_beyond and get_open_purchase.
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves preparations.list_preparers and delete_expired_preparations: of a buyer nothing is looked for.
-CREATE INDEX prepared_transaction_by_account
-    ON prepared_transaction (account_id, expires_at) WHERE is_settled IS NULL;
+-- Serves preparations.list_preparers, count_open_preparations and delete_expired_preparations: of a buyer nothing
+-- is looked for.
+CREATE INDEX preparation_by_expiry
+    ON prepared_transaction (expires_at, account_id) WHERE is_settled IS NULL;
 
--- Serves preparations.get_fees, list_fees and delete_expired_purchases.
+-- Serves preparations.get_fees, get_held, list_fees and delete_expired_purchases.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 
--- Serves preparations.get_open_purchases_of_nft, _of_buyer and _of_caller, and list_purchases_unsettled.
+-- Serves preparations.count_open_purchases and list_purchases_unsettled.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
+
+-- How far the ledger's transactions were followed: one row, and none before the first watcher's start.
+CREATE TABLE follow (
+    id INTEGER PRIMARY KEY CHECK (id = 1),
+    began_at TEXT NOT NULL, -- where following began: what came before is swept
+    cursor_at TEXT NOT NULL, -- consensus timestamp up to which every transaction was seen
+    fresh_at TEXT NOT NULL, -- the mirror node's present when all that it shows had been seen last
+    alive_at TEXT NOT NULL, -- when a watcher wrote this last, by its own clock
+    past_at TEXT, -- up to there approvals of before began_at were read; null: all that concern us
+    sweep_began_at TEXT, -- of the sweep that is under way; null while there is none
+    swept_to TEXT NOT NULL DEFAULT '' -- the last token that it has compared
+) STRICT;
+
+-- What is to be looked at: a transaction may have changed this NFT, those of this token, or this account's listings.
+CREATE TABLE look (
+    kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
+    id TEXT NOT NULL, -- of a token, or of an account
+    serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 of a token or an account
+    told_at TEXT NOT NULL, -- consensus timestamp of the newest transaction that told of it
+    enough_at TEXT, -- from then on a look is enough whose facts are older; null: they must be as new
+    attempts INTEGER NOT NULL DEFAULT 0,
+    look_at TEXT NOT NULL,
+    PRIMARY KEY (kind, id, serial_no)
+) STRICT;
+
+-- Serves following.list_looks_due.
+CREATE INDEX look_due ON look (kind, look_at);
 
 -- What holds for the whole database: the network and the account it is of, and the version of its schema.
 CREATE TABLE property (

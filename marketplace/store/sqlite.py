@@ -12,7 +12,7 @@ from tempfile import TemporaryDirectory
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import faults
 from marketplace.store.engine import Engine, Found
 from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, explained
@@ -78,7 +78,7 @@ class Database(Engine):
                 ) from error
             raise DatabaseUnreadable(
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
-                " -shm files away, and restore a backup: flask --app wsgi restore FILE"
+                f" -shm files away, and restore a backup: {command('restore FILE')}"
             ) from error
         _databases.add(self)
 
@@ -182,24 +182,20 @@ class Database(Engine):
                 observer.connection.close()
 
     @contextmanager
-    def write(self, patience: float | None = None) -> Iterator[sqlite3.Connection]:
+    def write(self) -> Iterator[sqlite3.Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable.
         """
         connection = self.connection
-        usual = faults.BUSY_TIMEOUT_SECONDS
         with explained():
             try:
-                _be_patient(connection, usual if patience is None else min(patience, usual))
                 connection.execute("BEGIN IMMEDIATE")
                 yield connection
                 connection.execute("COMMIT")
             finally:
                 if connection.in_transaction:
                     connection.execute("ROLLBACK")
-                if patience is not None:
-                    _be_patient(connection, usual)  # what this thread asks next has its own
 
     def size(self) -> int:
         """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
@@ -317,10 +313,6 @@ class Leadership:
 
     def close(self) -> None:
         self._lock.close()
-
-
-def _be_patient(connection: sqlite3.Connection, seconds: float) -> None:
-    connection.execute(f"PRAGMA busy_timeout = {seconds * 1000:.0f}")
 
 
 def _close_all() -> None:

@@ -8,6 +8,14 @@ from hypothesis import strategies as st
 
 from tests.conftest import ALICE, TOKEN, assert_error
 
+pytestmark = pytest.mark.once("it is refused before a statement is asked")
+
+
+@pytest.fixture(scope="module")
+def client(idle_client):
+    return idle_client
+
+
 GOOD = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
 BODIES = {
     "/v1/add": ("accountId", "tokenId", "serialNo"),

@@ -1,21 +1,22 @@
 """A collection: what the ledger said of it last, and what of it is for sale. No read asks the ledger."""
 
-import json
-
 import pytest
-from werkzeug.wrappers import Response
 
 from marketplace import times
 from marketplace.market import collections as collecting
-from marketplace.operator import importer, rounds
-from marketplace.operator.rounds import Done, sync
+from marketplace.operator import importer
 from marketplace.store import collections, queries
 from marketplace.store.database import read, write
+from marketplace.watcher import collections as watched
+from marketplace.watcher.sweep import sync
+from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.mirror import MISSING
 
+TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
 ORBITS = "0.0.5002"
 MAX = 2**63 - 1
-UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties"))
+UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties", "fixedFees"))
 
 
 def get(client, token=TOKEN):
@@ -34,30 +35,9 @@ def add(client, token=TOKEN, serial_no=7):
     assert r.status_code == 200, r.text
 
 
-class Mirror:
-    """Lets the mirror node say something else of tokens, or nothing."""
-
-    def __init__(self, sandbox):
-        self.changes, self.status, self.requests = {}, 200, 0
-        self.meanwhile = lambda: None  # what happens once it has looked, before it has answered
-        self._answer, sandbox.wsgi_app = sandbox.wsgi_app, self
-
-    def __call__(self, environ, start_response):
-        path = environ["PATH_INFO"]
-        if "/api/v1/tokens/" not in path or "/nfts" in path:
-            return self._answer(environ, start_response)
-        self.requests += 1
-        response = Response.from_app(self._answer, environ)
-        document = json.loads(response.get_data()) | self.changes
-        response = Response(json.dumps(document), self.status, mimetype="application/json")
-        self.meanwhile()
-        return response(environ, start_response)
-
-
-@pytest.fixture
-def mirror(app, monkeypatch):
+@pytest.fixture(autouse=True)
+def no_pause(monkeypatch):
     monkeypatch.setattr("marketplace.ledger.mirror.FIRST_PAUSE_SECONDS", 0)
-    return Mirror(app.extensions["sandbox"])
 
 
 def hurry(app, token=TOKEN):
@@ -90,6 +70,7 @@ def test_it_works(client, lister):
             {"accountId": "0.0.2002", "numerator": 5, "denominator": 100, "fallbackFee": fallback},
             {"accountId": "0.0.2003", "numerator": 1, "denominator": 40, "fallbackFee": None},
         ],
+        "fixedFees": [],
         "listed": 2,
         "floorPrice": 99,
     }
@@ -105,6 +86,7 @@ def test_nothing_of_it_stored(client):
     assert_error(get(client), 404, f"No NFT of {TOKEN} is stored", "POST /v1/add one first")
 
 
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize("token", ["x", "5", "0.0.9223372036854775808", "0.0.07", "0.0.5001%0A"])
 def test_it_rejects_a_bad_id(client, token):
     assert_error(get(client, token), 422, "tokenId must be three integers joined by dots")
@@ -133,7 +115,7 @@ def test_no_read_asks_the_ledger(client, nft, asked):
 def test_it_is_asked_for_once(client, mirror):
     for serial_no in range(1, 6):
         add(client, serial_no=serial_no)
-    assert mirror.requests == 1
+    assert mirror.count(TOKENS) == 1
 
 
 def test_it_has_an_etag_that_outlives_other_writes(client, nft):
@@ -147,25 +129,26 @@ def test_it_has_an_etag_that_outlives_other_writes(client, nft):
 
 
 def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
-    mirror.status = 503
+    mirror.fail(TOKENS)
     add(client)
     assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
-    mirror.status = 200
+    mirror.heal()
     with app.app_context():
         assert sync()[Done.COLLECTIONS] == 1
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
 def test_the_next_add_asks_again_where_nothing_is_known(client, mirror):
-    mirror.status = 503
+    mirror.fail(TOKENS)
     add(client)
-    mirror.status = 200
+    mirror.heal()
     add(client, serial_no=8)
     assert collection(client)["symbol"] == "SAND"
 
 
+@pytest.mark.once("it is about the ledger's answer")
 def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirror):
-    mirror.status = 404
+    mirror.answer(TOKENS, MISSING)
     add(client)
     pauses = []
     for attempt in range(1, 25):
@@ -181,7 +164,7 @@ def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirr
 
 
 def test_a_round_is_done_all_the_same(app, client, mirror):
-    mirror.status = 503
+    mirror.fail(TOKENS)
     add(client)
     with app.app_context():
         sync()
@@ -216,6 +199,7 @@ def fees(*royalties, **changes):
     return {"custom_fees": {"royalty_fees": [ROYALTY | changes, *royalties], "fixed_fees": []}}
 
 
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     ("changes", "royalties"),
     [
@@ -257,13 +241,58 @@ def fees(*royalties, **changes):
     ],
 )
 def test_royalties(client, mirror, changes, royalties):
-    mirror.changes = changes
+    mirror.alter(TOKENS, lambda document: document.update(changes))
     add(client)
     shown = collection(client)
     assert shown["royalties"] == royalties
     assert shown["symbol"] == "SAND"  # what makes sense is kept
 
 
+FIXED = {
+    "all_collectors_are_exempt": False,
+    "amount": 500,
+    "collector_account_id": "0.0.2001",
+    "denominating_token_id": None,
+}
+SHOWN_FIXED = {"accountId": "0.0.2001", "amount": 500, "token": None}
+
+
+@pytest.mark.once("it is about the ledger's answer")
+@pytest.mark.parametrize(
+    ("listed", "shown"),
+    [
+        ([FIXED], [SHOWN_FIXED]),
+        ([FIXED | {"amount": "500"}], [SHOWN_FIXED]),
+        ([FIXED | {"amount": MAX}], [SHOWN_FIXED | {"amount": MAX}]),
+        (
+            [FIXED | {"denominating_token_id": "0.0.9"}, FIXED],
+            [SHOWN_FIXED | {"token": "0.0.9"}, SHOWN_FIXED],
+        ),
+        (None, []),
+        ([FIXED | {"amount": MAX + 1}], None),
+        ([FIXED | {"amount": -1}], None),
+        ([FIXED | {"amount": 0.5}], None),
+        ([FIXED | {"collector_account_id": None}], None),
+        ([FIXED | {"collector_account_id": "x"}], None),
+        ([FIXED | {"denominating_token_id": "0.0"}], None),
+        ([FIXED, 5], None),
+        ([FIXED] * 101, None),
+        ("FIXED", None),
+    ],
+)
+def test_fixed_fees(client, mirror, listed, shown):
+    mirror.alter(
+        TOKENS,
+        lambda document: document.update(
+            {"custom_fees": {"royalty_fees": [ROYALTY], "fixed_fees": listed}}
+        ),
+    )
+    add(client)
+    assert collection(client)["fixedFees"] == shown
+    assert collection(client)["royalties"] == [SHOWN]
+
+
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     ("written", "shown"),
     [
@@ -282,11 +311,12 @@ def test_royalties(client, mirror, changes, royalties):
     ],
 )
 def test_total_supply(client, mirror, written, shown):
-    mirror.changes = {"total_supply": written}
+    mirror.alter(TOKENS, lambda document: document.update({"total_supply": written}))
     add(client)
     assert collection(client)["totalSupply"] == shown
 
 
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     ("name", "shown"),
     [
@@ -298,24 +328,27 @@ def test_total_supply(client, mirror, written, shown):
     ],
 )
 def test_names_of_strangers_are_cleaned(client, mirror, name, shown):
-    mirror.changes = {"name": name, "symbol": name}
+    mirror.alter(TOKENS, lambda document: document.update({"name": name, "symbol": name}))
     add(client)
     assert (collection(client)["name"], collection(client)["symbol"]) == (shown, shown)
 
 
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize("symbol", [None, 5, ["x"], {"x": 1}, "x"])
 @pytest.mark.parametrize("treasury", [None, 5, [], "0.0", "0.0.9223372036854775808"])
 def test_other_kinds_are_no_500(client, mirror, symbol, treasury):
-    mirror.changes = {"symbol": symbol, "treasury_account_id": treasury}
+    changes = {"symbol": symbol, "treasury_account_id": treasury}
+    mirror.alter(TOKENS, lambda document: document.update(changes))
     add(client)
     assert collection(client)["treasury"] is None
 
 
+@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     "changes", [{"type": "FUNGIBLE_COMMON"}, {"type": None}, {"name": None}, {"name": 5}]
 )
 def test_what_can_be_no_collection_is_not_known(client, mirror, changes):
-    mirror.changes = changes
+    mirror.alter(TOKENS, lambda document: document.update(changes))
     add(client)
     assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
 
@@ -324,15 +357,17 @@ def test_what_can_be_no_collection_is_not_known(client, mirror, changes):
 
 
 def test_it_is_read_again_when_its_time_has_come(app, client, nft, mirror):
-    mirror.changes = {"name": "Renamed", "total_supply": "77"} | fees()
+    mirror.alter(
+        TOKENS, lambda document: document.update({"name": "Renamed", "total_supply": "77"} | fees())
+    )
     with app.app_context():
         sync()
-    assert mirror.requests == 0
+    assert mirror.count(TOKENS) == 0
     hurry(app)
     with app.app_context():
         assert sync()[Done.COLLECTIONS] == 1
         assert Done.COLLECTIONS not in sync()
-    assert mirror.requests == 1
+    assert mirror.count(TOKENS) == 1
     shown = collection(client)
     assert (shown["name"], shown["totalSupply"], shown["royalties"]) == ("Renamed", 77, [SHOWN])
 
@@ -360,7 +395,7 @@ def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
     with app.app_context():
         sync()
     assert collection(client)["totalSupply"] == 2
-    assert mirror.requests == 2
+    assert mirror.count(TOKENS) == 2
 
 
 def test_one_of_which_something_is_listed_now_is_read_again_within_a_minute(app, nft, lister):
@@ -382,9 +417,9 @@ def test_what_comes_while_the_ledger_is_asked_is_not_forgotten(
     app, client, nft, mirror, what, lister
 ):
     if what == "stored":
-        mirror.meanwhile = lambda: add(client, serial_no=8)
+        mirror.alter(TOKENS, lambda _: add(client, serial_no=8))
     else:
-        mirror.meanwhile = lambda: lister(nft)
+        mirror.alter(TOKENS, lambda _: lister(nft))
     hurry(app)
     with app.app_context():
         assert sync()[Done.COLLECTIONS] == 1
@@ -395,10 +430,10 @@ def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
     class Killed(BaseException):
         """The process ends here."""
 
-    def die():
+    def die(_):
         raise Killed
 
-    mirror.meanwhile = die
+    mirror.alter(TOKENS, die)
     hurry(app)
     with app.app_context(), pytest.raises(Killed):
         collecting.refresh(TOKEN)
@@ -407,7 +442,7 @@ def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
 
 def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirror):
     before = collection(client)
-    mirror.status = 404
+    mirror.answer(TOKENS, MISSING)
     hurry(app)
     with app.app_context():
         assert sync()[Done.COLLECTIONS_LATE] == 1
@@ -423,35 +458,6 @@ def test_an_older_answer_never_wins(app, client, nft):
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
-def test_each_share_reads_its_own(app, client):
-    tokens = [f"0.0.{7000 + number}" for number in range(12)]
-    for token in tokens:
-        add(client, token, 1)
-        hurry(app, token)
-    with app.app_context():
-        shares = [rounds.next_collections(rounds.Share(number, 3)) for number in (1, 2, 3)]
-    assert sorted(sum(shares, [])) == sorted(tokens)
-    assert all(shares)
-
-
-def test_a_share_whose_watcher_is_down_keeps_no_other_from_reading_its_own(
-    app, client, monkeypatch
-):
-    monkeypatch.setattr(rounds, "COLLECTIONS_AT_ONCE", 1)
-    monkeypatch.setattr(rounds, "DUE_IN_A_PART", 2)
-    tokens = [f"0.0.{7000 + number}" for number in range(12)]
-    tokens.sort(key=rounds.Share(2, 2).has)
-    for number, token in enumerate(tokens):
-        add(client, token, 1)
-        with app.app_context(), write() as db:
-            sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
-            db.execute(sql, {"at": f"20{10 + number}", "token": token})
-    ours = [token for token in tokens if rounds.Share(2, 2).has(token)]
-    assert 3 < len(ours) < 9
-    with app.app_context():
-        assert rounds.next_collections(rounds.Share(2, 2)) == ours[:1]
-
-
 def test_those_first_that_wait_the_longest(app, client):
     for number, token in enumerate(("0.0.7003", "0.0.7001", "0.0.7002")):
         add(client, token, 1)
@@ -459,7 +465,7 @@ def test_those_first_that_wait_the_longest(app, client):
             sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
             db.execute(sql, {"at": f"202{number}", "token": token})
     with app.app_context():
-        assert rounds.next_collections(rounds.ALL) == ["0.0.7003", "0.0.7001", "0.0.7002"]
+        assert watched.next_collections() == ["0.0.7003", "0.0.7001", "0.0.7002"]
 
 
 # However its first NFT comes
@@ -471,7 +477,7 @@ def test_an_import_stores_it(app, client, ledger, mirror):
     with app.app_context():
         list(importer.import_collection(importer.require_collection(TOKEN), importer.Tally()))
     assert collection(client)["totalSupply"] == 3
-    assert mirror.requests == 1
+    assert mirror.count(TOKENS) == 1
 
 
 def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, lister):

@@ -34,6 +34,7 @@ SANDBOX = [
     ("POST", "/sandbox/transfers", {"json": {**NFT, "accountId": "0.0.2002"}}, 200),
     ("POST", "/sandbox/updates", {"json": NFT}, 200),
     ("POST", "/sandbox/oddities", {"json": {**NFT, "oddity": "METADATA_NULL"}}, 200),
+    ("POST", "/sandbox/oddities/lag", {"json": {"seconds": 0}}, 200),
     ("POST", "/sandbox/deletions", {"json": {"tokenId": "0.0.7009"}}, 200),
     ("DELETE", "/sandbox/transactions", {}, 405),
     ("GET", "/sandbox", {}, 404),

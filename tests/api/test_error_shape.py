@@ -9,62 +9,69 @@ import pytest
 from marketplace import errors
 from marketplace.store import faults as engine
 from marketplace.store.database import write
-from tests.conftest import ALICE, TOKEN, assert_error
-
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+from tests.conftest import KEYS, TOKEN, assert_error
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     "path", ["/v1/nowhere", "/v2/orderbook", "/favicon.ico", "/v1", "/v1/nft/0.0.1"]
 )
-def test_an_unknown_route(client, path):
-    assert_error(client.get(path), 404, f'There is nothing at "{path}"')
+def test_an_unknown_route(idle_client, path):
+    assert_error(idle_client.get(path), 404, f'There is nothing at "{path}"')
 
 
-def test_a_method_that_is_not_allowed(client):
-    r = client.delete("/v1/orderbook")
+@pytest.mark.once("refused before a statement is asked")
+def test_a_method_that_is_not_allowed(idle_client):
+    r = idle_client.delete("/v1/orderbook")
     assert_error(r, 405, "DELETE is not allowed here", "GET")
     assert "GET" in r.headers["Allow"]
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("body", ["", "{", "nonsense", "{'a': 1}", '{"a": NaN}', "[" * 20_000])
-def test_a_body_that_is_not_json(client, body):
-    r = client.post("/v1/add", data=body, content_type="application/json")
+def test_a_body_that_is_not_json(idle_client, body):
+    r = idle_client.post("/v1/add", data=body, content_type="application/json")
     assert_error(r, 400, "The body is not JSON")
 
 
-def test_a_number_longer_than_python_reads(client):
-    r = client.post("/v1/add", data="9" * 5000, content_type="application/json")
+@pytest.mark.once("refused before a statement is asked")
+def test_a_number_longer_than_python_reads(idle_client):
+    r = idle_client.post("/v1/add", data="9" * 5000, content_type="application/json")
     assert_error(r, 422, "body must be a JSON object")
     body = json.dumps(KEYS).replace("7", "9" * 5000)
-    r = client.post("/v1/add", data=body, content_type="application/json")
+    r = idle_client.post("/v1/add", data=body, content_type="application/json")
     assert_error(r, 422, 'serialNo must be a whole number from 1 to 9223372036854775807, not "999')
 
 
-def test_a_body_that_is_not_utf8(client):
-    r = client.post("/v1/add", data=b'{"a": "\xff"}', content_type="application/json")
+@pytest.mark.once("refused before a statement is asked")
+def test_a_body_that_is_not_utf8(idle_client):
+    r = idle_client.post("/v1/add", data=b'{"a": "\xff"}', content_type="application/json")
     assert_error(r, 400, "The body is not JSON")
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("body", ["null", "[]", "7", '"text"', "true", "[{}]"])
-def test_a_body_that_is_not_an_object(client, body):
-    r = client.post("/v1/add", data=body, content_type="application/json")
+def test_a_body_that_is_not_an_object(idle_client, body):
+    r = idle_client.post("/v1/add", data=body, content_type="application/json")
     assert_error(r, 422, "body must be a JSON object")
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     "content_type", [None, "", "text/plain", "application/x-www-form-urlencoded"]
 )
-def test_a_wrong_content_type(client, content_type):
-    r = client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
+def test_a_wrong_content_type(idle_client, content_type):
+    r = idle_client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
     assert_error(r, 415, "Content-Type must be application/json")
 
 
-def test_a_body_that_is_too_large(client):
-    r = client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
+@pytest.mark.once("refused before a statement is asked")
+def test_a_body_that_is_too_large(idle_client):
+    r = idle_client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
     assert_error(r, 413, "larger than 65536 bytes")
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_a_chunked_body_that_is_too_large(client):
     body = json.dumps(KEYS) + " " * 80_000 + "GARBAGE"
     r = client.post(
@@ -77,6 +84,7 @@ def test_a_chunked_body_that_is_too_large(client):
     assert_error(r, 413, "larger than 65536 bytes")
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_several_wrong_fields_are_all_named(client):
     body = assert_error(client.post("/v1/add", json={"serialNo": "7", "tokenId": None}), 422)
     assert body["message"] == (
@@ -86,6 +94,7 @@ def test_several_wrong_fields_are_all_named(client):
     assert body["errors"]["json"].keys() == {"accountId", "tokenId", "serialNo"}
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
     @app.get("/broken")
     def broken():
@@ -99,6 +108,7 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
     assert [record.message for record in caplog.records] == [logged]
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_every_domain_error_has_its_own_status():
     kinds, found = [errors.MarketplaceError], set()
     while kinds:

@@ -362,7 +362,7 @@ def test_another_host_or_order_of_the_query_gets_the_same_truth(client, lister):
     lister((TOKEN, 1))
     first = client.get("/v1/orderbook?limit=5&offset=0").json
     assert client.get("/v1/orderbook?offset=0&limit=5").json == first
-    assert client.get("/v1/orderbook?limit=5", headers={"Host": "evil.example"}).json == first
+    assert client.get("/v1/orderbook?limit=5", headers={"Host": "evil"}).json == first
 
 
 def test_another_origin_gets_its_own_headers(tmp_path):

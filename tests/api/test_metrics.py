@@ -3,8 +3,6 @@
 import fcntl
 import os
 import re
-import signal
-import subprocess
 import time
 
 import pytest
@@ -20,7 +18,6 @@ from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import DATABASE, new_server
-from tests.serving import serve
 
 REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
@@ -76,6 +73,7 @@ def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     assert found["marketplace_kept_answers_bytes",] > 1000
 
 
+@pytest.mark.once("the counts are no database's")
 def test_its_buckets_are_those_of_a_histogram(client, scraper):
     for _ in range(5):
         client.get("/v1/orderbook")
@@ -107,6 +105,7 @@ def test_it_shows_how_long_ago_the_last_round_was(app, scraper):
     assert 0 <= scrape(scraper)["marketplace_last_round_age_seconds",] < 600
 
 
+@pytest.mark.once("the counts are no database's")
 def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, ledger):
     ledger.sandbox.wsgi_app = Failing(ledger.sandbox.wsgi_app)
     keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
@@ -134,22 +133,26 @@ class Failing:
         return [b""]
 
 
+@pytest.mark.once("the counts are no database's")
 @pytest.mark.parametrize("scopes", [("read", "write"), ("read",)])
 def test_it_asks_for_the_scope(app, scopes):
     assert_error(authorized_client(app, *scopes).get("/metrics"), 403, "metrics")
 
 
+@pytest.mark.once("the counts are no database's")
 def test_it_asks_for_a_token(app):
     assert_error(app.test_client().get("/metrics"), 401)
     headers = {"Authorization": "Bearer nftm_unknown"}
     assert_error(app.test_client().get("/metrics", headers=headers), 401)
 
 
+@pytest.mark.once("the counts are no database's")
 def test_its_token_is_for_nothing_else(scraper):
     assert_error(scraper.get("/v1/orderbook"), 403, "read")
     assert_error(scraper.post("/v1/add", json={}), 403, "write")
 
 
+@pytest.mark.once("the counts are no database's")
 def test_a_host_decides_who_may_see_it(tmp_path):
     asked = []
     app = create_app(
@@ -159,6 +162,7 @@ def test_a_host_decides_who_may_see_it(tmp_path):
     assert asked == ["metrics"]
 
 
+@pytest.mark.once("the counts are no database's")
 def test_a_host_that_can_not_say_who_may_lets_nobody_in(tmp_path):
     """It knows its users by a cookie, say: without a header one is like another."""
     answers = [True]
@@ -173,6 +177,7 @@ def test_a_host_that_can_not_say_who_may_lets_nobody_in(tmp_path):
     assert_error(client.get("/metrics"), 503, "can not be reached")
 
 
+@pytest.mark.once("the counts are no database's")
 def test_every_metric_is_documented():
     with open("docs/operating.md") as file:
         text = file.read()
@@ -232,41 +237,7 @@ def test_a_revoked_token_sees_nothing(app):
     assert_error(client.get("/metrics"), 401, "revoked")
 
 
-def test_processes_that_end_keep_their_counts_and_leave_no_files(tmp_path):
-    folder = tmp_path / "instance/marketplace.db.metrics"
-    with serve(tmp_path, "--workers", "2", METRICS_DIR=folder) as service:
-        token = service.flask("token", "create", "p", "--scope", "metrics").stdout.strip()
-
-        def found():
-            with service.get("/metrics", Authorization=f"Bearer {token}") as response:
-                return read(response.read().decode())
-
-        def asked():
-            return found()[REQUESTS, "GET", "/reference", "200"]
-
-        for _ in range(10):
-            service.get("/reference").close()
-        assert asked() == 10
-        for _ in range(3):
-            for worker in workers(service):
-                os.kill(worker, signal.SIGKILL)
-            started = time.monotonic()
-            while not service.answers():
-                assert time.monotonic() - started < PATIENCE_SECONDS
-                time.sleep(0.1)
-            service.get("/reference").close()
-            service.flask("sync")
-        assert asked() == 13
-        assert len([*folder.glob("*.counts")]) <= found()["marketplace_processes",]
-
-
-def workers(service):
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(service.process.pid)], capture_output=True, text=True
-    )
-    return map(int, listed.stdout.split())
-
-
+@pytest.mark.once("the counts are no database's")
 def test_what_another_process_counts_is_seen(app, scraper, tmp_path):
     pid = os.fork()
     if not pid:
@@ -342,6 +313,7 @@ def test_a_spoilt_file_of_a_dead_process_harms_nobody(app, client, scraper, tmp_
     assert len([*files.glob("*.counts")]) == 1
 
 
+@pytest.mark.once("the counts are no database's")
 def test_more_routes_than_there_is_room_for_break_nothing(app, scraper):
     table = app.extensions["counts"]
     for number in range(3000):
@@ -349,6 +321,7 @@ def test_more_routes_than_there_is_room_for_break_nothing(app, scraper):
     assert scrape(scraper)["marketplace_database_up",] == 1
 
 
+@pytest.mark.once("the counts are no database's")
 def test_every_error_has_the_id_of_its_request(client, caplog):
     ids = [
         client.get(path).headers["X-Request-ID"] for path in ("/nowhere", "/v1/orderbook?limit=x")
@@ -366,6 +339,7 @@ def test_the_log_says_which_request_it_is_about(app, client, caplog, tmp_path):
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
 
 
+@pytest.mark.once("the counts are no database's")
 @pytest.mark.parametrize(
     ("sent", "proxies", "believed"),
     [

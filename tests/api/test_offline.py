@@ -6,6 +6,8 @@ import pytest
 
 from tests.conftest import ALICE, TOKEN
 
+pytestmark = pytest.mark.once("it counts what the ledger is asked")
+
 READS = [
     "/v1/orderbook",
     f"/v1/nft/{TOKEN}/7",

@@ -49,11 +49,12 @@ def test_it_works(client, nft):
     assert body.nodeAccountID.accountNum == 3
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_it_follows_the_settings(tmp_path):
     app = create_app(
         ACCOUNT_ID="0.0.4321",
         NAME="Kunsthalle",
-        NODE_ACCOUNT_IDS="0.0.4,0.0.5",
+        NODE_ACCOUNT_IDS="0.0.4",
         MAX_TRANSACTION_FEE="0.75",
         TRANSACTION_VALID_SECONDS=60,
         WALLETS="blade,hashpack",
@@ -62,8 +63,8 @@ def test_it_follows_the_settings(tmp_path):
     client = authorized_client(app, "read", "write")
     client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
 
-    first, second = bodies(prepare(client, "hashpack"))
-    assert (first.nodeAccountID.accountNum, second.nodeAccountID.accountNum) == (4, 5)
+    [first] = bodies(prepare(client, "hashpack"))
+    assert first.nodeAccountID.accountNum == 4
     assert first.cryptoApproveAllowance.nftAllowances[0].spender.accountNum == 4321
     assert first.memo.endswith("for 250 HBAR on Kunsthalle")
     assert first.transactionFee == 75_000_000
@@ -76,6 +77,7 @@ def test_it_prepares_a_new_transaction_each_time(client, nft):
     assert first.transactionID != second.transactionID
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_it_handles_an_unknown_wallet(client, nft):
     assert_error(prepare(client, "myspace"), 404, '"myspace" is not a wallet', "extwallet")
 
@@ -110,6 +112,7 @@ def test_the_marketplace_itself_can_not_sell(client, nft, ledger):
     assert_error(prepare(client, accountId="0.0.9001"), 409, "SPENDER_ACCOUNT_SAME_AS_OWNER")
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("price", [0, -5, 50_000_000_001, 2**63, 1.5, 250.0, "250", True, None])
 def test_it_rejects_a_bad_price(client, nft, price):
     assert_error(prepare(client, listingPrice=price), 422, "listingPrice must")

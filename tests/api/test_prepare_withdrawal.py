@@ -4,12 +4,11 @@ import pytest
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from werkzeug.wrappers import Response
 
 from marketplace import times
 from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
-
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
 
 def prepare(client, wallet="extwallet", **fields):
@@ -149,6 +148,7 @@ def test_it_rejects_what_is_not_stored(client):
     assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_it_rejects_another_wallet(client, nft):
     assert_error(prepare(client, "other"), 404, "other", "extwallet")
 
@@ -186,18 +186,20 @@ def test_it_finds_what_was_listed_and_not_reported(client, nft, ledger):
     assert prepare(client).status_code == 200
 
 
-def test_it_works_while_the_mirror_node_does_not(client, app, nft, lister, monkeypatch):
-    """Whoever wants to withdraw must be able to, and what is stored says that it is listed."""
-    lister(nft)
-    sandbox = app.extensions["sandbox"]
-
-    def fail(environ, start_response):
-        start_response("503 Service Unavailable", [("Content-Type", "text/plain")])
-        return [b"down"]
-
-    sandbox.wsgi_app = fail
+@pytest.mark.parametrize("is_listed", [True, False])
+@pytest.mark.parametrize(
+    ("status", "refused"),
+    [(503, "did not answer"), (200, "not JSON"), (403, "status 403"), (404, "status 404")],
+)
+def test_its_owner_can_withdraw_while_the_mirror_node_can_not_be_asked(
+    client, app, nft, lister, status, refused, is_listed
+):
+    """A gateway in front of it answers, or nobody. The ledger says who may sign, and what it ends."""
+    if is_listed:
+        lister(nft)
+    app.extensions["sandbox"].wsgi_app = Response(b"<html>Sorry</html>", status)
     assert prepare(client).status_code == 200
-    assert_error(prepare(client, accountId=BOB), 503, "did not answer")
+    assert_error(prepare(client, accountId=BOB), 503 if status == 503 else 502, refused)
 
 
 def test_it_asks_again_where_replicas_disagree(client, nft, ledger, alter):

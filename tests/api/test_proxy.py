@@ -5,6 +5,8 @@ import pytest
 from marketplace import create_app
 from tests.conftest import ALICE, TOKEN, settings
 
+pytestmark = pytest.mark.once("HTTP's own means")
+
 FORWARDED = {
     "X-Forwarded-For": "203.0.113.7",
     "X-Forwarded-Proto": "https",
@@ -21,7 +23,8 @@ def serve(folder, trusted):
         return True
 
     seen = {}
-    app = create_app(TRUSTED_PROXIES=trusted, authenticate=authenticate, **settings(folder))
+    more = {"TRUSTED_PROXIES": trusted, "SANDBOX_HOSTS": "shop.example"}
+    app = create_app(authenticate=authenticate, **more, **settings(folder))
     return app.test_client(), seen
 
 

@@ -5,10 +5,8 @@ import pytest
 from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.market import listings, nfts
-from tests import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
-
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+from stress import lives
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
 
 def prepare(client, price=250, **fields):
@@ -128,6 +126,13 @@ def test_it_handles_a_foreign_transaction_id(client, nft, ledger, lister):
     r = report(client, foreign)
     assert_error(r, 404, f"{foreign} was not prepared here for {ALICE} and {TOKEN} #7")
     assert shown(client)["isForSale"] is False
+
+
+@pytest.mark.parametrize("seconds", [9_223_369_936, 9_999_999_999, 10**17])
+def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, asked, seconds):
+    asked.clear()
+    assert_error(report(client, f"{ALICE}@{seconds}.000000001"), 404, "was not prepared here")
+    assert asked == []
 
 
 def test_it_handles_a_listing_that_was_never_prepared(client, nft):

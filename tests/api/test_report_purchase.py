@@ -111,7 +111,7 @@ def test_a_refusal_carries_the_ledgers_code(app, nft, ledger, lister, buy, repor
         body = assert_error(report(BOB, transaction_id), 409, "did not sell the NFT")
         assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
     row = purchase(app)
-    assert (row["result"], row["is_settled"]) == ("SPENDER_DOES_NOT_HAVE_ALLOWANCE", 1)
+    assert row["is_settled"] == 1
     assert row["fee_tinybars"] > 0  # the marketplace was charged for it
 
 
@@ -146,11 +146,11 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
 ):
     lister(nft)
     rows = []
-    alter(f"/tokens/{TOKEN}/nfts/7", rows.append, is_whole=True)
+    alter(f"/tokens/{TOKEN}/nfts/7$", rows.append)
     transaction = buy().json["byteArray"]
     before = dict(rows[-1])
     bought = ledger.sign_and_submit(transaction, BOB)
-    alter(f"/tokens/{TOKEN}/nfts/7", lambda document: document.update(before), is_whole=True)
+    alter(f"/tokens/{TOKEN}/nfts/7$", lambda document: document.update(before))
     assert report(BOB, bought).status_code == 202
     assert shown(client)["isForSale"] is True
 

@@ -14,11 +14,11 @@ from marketplace.ledger import answers
 from marketplace.market import records
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from marketplace.watcher.complete import complete
+from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, enriching, settings
 from tests.network import serve_raw
 from tests.serving import run_flask
 
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 CID = "Qm" + "a" * 44
 BAD = ["\0", "a\0b", "\ud800", "a\udfffb", "\ufffe\uffff", "\x1b[2J", "\u202e", "a\0" * 99]
 
@@ -40,9 +40,8 @@ def own(tmp_path):
 
 
 @pytest.fixture
-def app(own, decoder):
+def app(own):
     app = create_app(**own)
-    app.extensions["decoder"] = decoder
     yield app
     app.extensions["database"].close()
 
@@ -59,12 +58,14 @@ def store(app, pointer, token_name):
     }
     with app.app_context():
         nft = answers.NFT.load(answer)
-        record = records.build(nft, token_name=token_name, image_seconds=0)
+        record = records.build(nft, token_name=token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
             assert queries.insert_nft(db, record)["name"] == record["name"]
-            bare = records.build_bare(nft) | {"missing": "x"}
-            assert queries.mark_described(db, record | {"missing": None}, bare["attempts"]) is None
+        before = queries.get_nft(read(), TOKEN, 7)
+        completed = complete(before, enriching(app), is_quick=True)
+        with write() as db:
+            assert queries.mark_described(db, completed, before)["name"] == completed["name"]
         return queries.get_nft(read(), TOKEN, 7)
 
 

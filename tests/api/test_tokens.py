@@ -5,9 +5,8 @@ import pytest
 from marketplace import create_app, errors, times
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
 
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 READS = [
     f"/v1/nft/{TOKEN}/7",
     f"/v1/nftslisted/{TOKEN}",
@@ -27,6 +26,7 @@ def run(app, *words):
     return app.test_cli_runner().invoke(args=["token", *words])
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("url", READS + WRITES)
 def test_every_endpoint_asks_for_a_token(app, url):
     r = call(app.test_client(), url)
@@ -34,6 +34,7 @@ def test_every_endpoint_asks_for_a_token(app, url):
     assert r.headers["WWW-Authenticate"] == "Bearer"
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("url", READS + WRITES)
 def test_every_endpoint_asks_for_its_scope(app, url):
     client = authorized_client(app, "read" if url in WRITES else "write")
@@ -42,12 +43,14 @@ def test_every_endpoint_asks_for_its_scope(app, url):
     assert 'error="insufficient_scope"' in r.headers["WWW-Authenticate"]
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_authentication_comes_before_validation(app):
     assert call(app.test_client(), "/v1/nft/nonsense/x").status_code == 401
     r = app.test_client().post("/v1/add", data="not json")
     assert r.status_code == 401
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     "header",
     [
@@ -123,6 +126,7 @@ def test_commands_make_list_and_revoke(app):
     assert run(app, "create", "shop").exit_code == 0
 
 
+@pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize(
     ("words", "sentence"),
     [
@@ -146,6 +150,7 @@ def test_commands_refuse_nonsense(app, words, sentence):
     assert sentence in result.output
 
 
+@pytest.mark.once("refused before a statement is asked")
 def test_a_host_brings_its_own_authentication(tmp_path):
     seen = []
 

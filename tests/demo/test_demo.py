@@ -1,4 +1,4 @@
-"""The demo's pages, as far as no browser is needed; tests/demo/browser has the rest."""
+"""The demo's pages, as far as no browser is needed; tests/system/browser has the rest."""
 
 import base64
 import json
@@ -16,8 +16,10 @@ from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access, commands
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, settings
+from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, enriching, settings
 from tests.serving import ROOT
+
+pytestmark = pytest.mark.once("the pages ask the API")
 
 PAGES = ["/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/7", "/demo/list"]
 DEMO = ROOT / "marketplace" / "demo"
@@ -182,16 +184,18 @@ def test_the_python_snippet_signs(client, listing):
 def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "NFTS_PER_COLLECTION", 6)
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
+    app.extensions["enrich"] = enriching(app)
     seed = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0
     client = authorized_client(app, "read")
     first = client.get("/v1/orderbook").json
-    assert len(first) == 8
-    withdrawn = first[0]["token"], first[0]["serialNo"]
+    assert [nft["imageUrl"].endswith("/placeholder.webp") for nft in first] == [True] * 8
+    withdrawn, *others = [(nft["token"], nft["serialNo"]) for nft in first]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
     with app.app_context(), write() as db:
         db.execute("DELETE FROM prepared_transaction")  # as the watcher does, hours later
     app.test_cli_runner().invoke(args=["sync"])
 
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0
-    assert client.get("/v1/orderbook").json == first[1:]
+    again = client.get("/v1/orderbook").json
+    assert [(nft["token"], nft["serialNo"]) for nft in again] == others

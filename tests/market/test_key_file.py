@@ -1,22 +1,32 @@
 """The key of the marketplace's account: which files are taken, and that no refusal shows what is in them."""
 
 import base64
+import json
 import os
+import shutil
 import subprocess
+import tempfile
+from contextlib import nullcontext
+from pathlib import Path
 
 import pytest
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 from hiero_sdk_python.crypto.private_key import PrivateKey
+from werkzeug.wrappers import Response
 
 from marketplace import create_app
 from marketplace.errors import StartRefused
+from marketplace.ledger.mirror import MirrorNode
+from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_keys
 from marketplace.market.signer import verifies
 from marketplace.sandbox.ledger import accounts
+from marketplace.settings import load
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN, Ledger, authorized_client, settings
+from tests.network import serve
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -141,8 +151,12 @@ def test_it_rejects_what_is_no_key(put, name):
         assert not part or part.decode(errors="replace") not in sentence.partition(" ")[2]
 
 
-def test_it_rejects_what_is_not_there(tmp_path):
-    assert "No such file" in refusal(f"{tmp_path}/nothing")
+@pytest.mark.parametrize("name", ["nothing", "nothing/at/all", "n" * 300, "key\0"])
+def test_it_rejects_what_is_not_there_without_showing_it(tmp_path, name):
+    with pytest.raises(StartRefused) as refused:
+        read_keys(f"{tmp_path}/{name}")
+    assert f"names no file that can be read, in {tmp_path}: " in str(refused.value)
+    assert name not in str(refused.value)
 
 
 def test_it_rejects_a_folder(tmp_path):
@@ -154,9 +168,53 @@ def test_it_rejects_a_pipe_at_once(tmp_path):
     assert "is no file" in refusal(f"{tmp_path}/pipe")
 
 
-def test_it_rejects_a_link(put, tmp_path):
+def test_it_follows_links_as_kubernetes_makes_them(put, tmp_path):
+    put(TAKEN["ED25519, PEM"][1])
+    (tmp_path / "..data").symlink_to(".")
+    (tmp_path / "link").symlink_to("..data/key")
+    assert len(read_keys(f"{tmp_path}/link")) == 1
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root gives links away")
+def test_it_rejects_another_users_link(put, tmp_path):
     (tmp_path / "link").symlink_to(put(TAKEN["ED25519, PEM"][1]))
-    assert "is a link" in refusal(f"{tmp_path}/link")
+    os.lchown(tmp_path / "link", 12345, -1)
+    assert "is a link that belongs to another user" in refusal(f"{tmp_path}/link")
+
+
+@pytest.fixture
+def as_another_user():
+    """Be a user who is not root, in a folder that it may read."""
+    folder = Path(tempfile.mkdtemp())
+    folder.chmod(0o755)
+    yield folder
+    shutil.rmtree(folder)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root becomes another user")
+@pytest.mark.parametrize(
+    ("mode", "owner", "is_taken"),
+    [
+        (0o440, 0, True),  # of Kubernetes with fsGroup, and of systemd's LoadCredential
+        (0o640, 0, True),
+        (0o444, 0, False),
+        (0o660, 0, False),
+        (0o440, 12345, False),
+    ],
+)
+def test_it_takes_what_root_hands_over_to_a_group(as_another_user, mode, owner, is_taken):
+    path = as_another_user / "key"
+    path.write_bytes(TAKEN["ED25519, PEM"][1])
+    path.chmod(mode)
+    os.chown(path, owner, 12345)
+    os.setegid(12345)
+    os.seteuid(12345)
+    try:
+        with nullcontext() if is_taken else pytest.raises(StartRefused, match="by others"):
+            read_keys(str(path))
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
 
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620, 0o601, 0o666, 0o777])
@@ -194,12 +252,11 @@ def learn(app, key):
 
 
 @pytest.mark.parametrize("name", ["ED25519, raw", "ECDSA, raw", "ED25519, PEM", "ECDSA, DER"])
-def test_purchases_are_signed_by_it(tmp_path, put, decoder, name):
+def test_purchases_are_signed_by_it(tmp_path, put, name):
     key, content = TAKEN[name]
     path = put(content)
     learn(create_app(**settings(tmp_path)), key)
     app = start(tmp_path, path)
-    app.extensions["decoder"] = decoder
     client, ledger = authorized_client(app, "read", "write"), Ledger(app)
     keys = {"accountId": "0.0.1001", "tokenId": TOKEN, "serialNo": 7}
     assert client.post("/v1/add", json=keys).status_code == 200
@@ -213,14 +270,40 @@ def test_purchases_are_signed_by_it(tmp_path, put, decoder, name):
 def test_a_start_with_another_key_is_refused(tmp_path, put, name):
     path = put(TAKEN[name][1])
     learn(create_app(**settings(tmp_path)), Ed25519PrivateKey.generate())
+    app = start(tmp_path, path)
     with pytest.raises(StartRefused, match=r"holds another key than that of 0\.0\.9001 on the led"):
-        start(tmp_path, path)
+        signer.require_account(app)
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"key": None}, "0.0.4321 is hollow: it has no key before it has signed a transaction"),
+        ({"key": {"_type": "ProtobufEncoded", "key": "32"}}, "is a list of keys, or a contract"),
+        ({"deleted": True}, "0.0.4321 is not an account on the ledger"),
+    ],
+)
+def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
+    """Also where a host signs, whose key nobody knows before it does."""
+    account = Response(json.dumps({"balance": {"balance": 5}} | change))
+    with serve(account) as url:
+        real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": url}
+        for how in ({"ACCOUNT_KEY_FILE": put(TAKEN["ED25519, PEM"][1])}, {"sign": print}):
+            app = create_app(**settings(tmp_path), **real, **how)
+            with pytest.raises(StartRefused, match=words):
+                signer.require_account(app)
+
+
+def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
+    monkeypatch.setattr(MirrorNode, "_get", None)
+    start(tmp_path, put(TAKEN["ED25519, PEM"][1]))
 
 
 def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
     path = put(TAKEN["ED25519, PEM"][1])
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
     app = start(tmp_path, path, **real)
+    signer.require_account(app)
     assert "was not compared with the account's key" in caplog.text
     assert app.extensions["signer"]
 
@@ -248,3 +331,76 @@ def test_an_operators_command_needs_no_key(tmp_path):
 def test_a_wrong_file_is_a_sentence_of_the_server(tmp_path):
     with pytest.raises(StartRefused, match="is a folder: name a file that holds a private key"):
         start(tmp_path, str(tmp_path))
+
+
+# A key in place of the path
+
+DER = encode(ED25519, "DER", "PKCS8")
+PASTED = {
+    "DER in hexadecimal": DER.hex(),
+    "Hedera's DER": HEDERAS.hex(),
+    "raw": RAW.hex(),
+    "raw with 0x": "0x" + RAW.hex().upper(),
+    "in quotes": f'"{RAW.hex()}"',
+    "on two lines": RAW.hex()[:32] + "\n" + RAW.hex()[32:],
+    "cut": RAW.hex()[:50],
+    "PEM": encode(ED25519, "PEM", "PKCS8").decode(),
+    "PEM on one line": encode(ECDSA, "PEM", "PKCS8").decode().replace("\n", "\\n"),
+    "PEM with blanks": encode(ECDSA, "PEM", "PKCS8").decode().replace("\n", " "),
+    "base64 of DER": base64.b64encode(DER).decode(),
+    "base64 of older DER": base64.b64encode(encode(ECDSA, "DER", "TraditionalOpenSSL")).decode(),
+    "base64 of raw": base64.b64encode(RAW).decode(),
+    "base64 without padding": base64.urlsafe_b64encode(RAW).decode().rstrip("="),
+    "base64 of PEM": base64.b64encode(encode(ED25519, "PEM", "PKCS8")).decode(),
+    "bytes of DER": DER,
+    "a recovery phrase": "abandon ability able about above absent absorb abstract absurd abuse access acid",
+}
+
+
+def assert_not_shown(pasted, text):
+    pasted = pasted.decode("latin-1") if isinstance(pasted, bytes) else pasted
+    for part in (pasted[20:32], repr(pasted)[20:32], RAW.hex()[12:20]):
+        assert part not in text
+
+
+@pytest.mark.parametrize("name", PASTED)
+@pytest.mark.parametrize("setting", ["ACCOUNT_KEY_FILE", "ACCOUNT_ID", "DATABASE_URL"])
+def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
+    with pytest.raises(StartRefused) as refused:
+        create_app(**settings(tmp_path) | {setting: PASTED[name]})
+    assert f"MARKETPLACE_{setting} " in str(refused.value)
+    assert_not_shown(PASTED[name], str(refused.value))
+    assert refused.value.__suppress_context__  # nor in a traceback
+    assert "looks like a private key" in str(refused.value)
+    assert "give the account a new key" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("command", "name"),
+    [
+        ("python -c 'import wsgi'", "PEM"),
+        ("flask --app wsgi token list", "PEM on one line"),
+        ("gunicorn --print-config", "DER in hexadecimal"),
+    ],
+    ids=lambda text: text.split()[0],
+)
+def test_a_pasted_key_is_printed_by_no_command(tmp_path, command, name):
+    environ = os.environ | {
+        "MARKETPLACE_ACCOUNT_KEY_FILE": PASTED[name],
+        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/m.db",
+        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/s.db",
+    }
+    process = subprocess.run(
+        [f".venv/bin/{command}"], shell=True, env=environ, capture_output=True, text=True
+    )
+    assert process.returncode
+    assert "looks like a private key" in process.stderr
+    assert_not_shown(PASTED[name], process.stdout + process.stderr)
+
+
+@pytest.mark.parametrize(
+    "path",
+    ["/etc/nft-marketplace.key", "key.pem", "/run/secrets/" + 64 * "a", "C:/keys/account", ""],
+)
+def test_a_path_looks_like_no_key(path):
+    assert load({"ACCOUNT_KEY_FILE": path}, {})["ACCOUNT_KEY_FILE"] == (path or None)

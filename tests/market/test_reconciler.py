@@ -4,98 +4,37 @@ Each test is named after what it protects; all of these were seen to break once.
 """
 
 import base64
-import json
 import threading
 from contextlib import suppress
 from functools import partial
 
 import pytest
 from sqlite_utils.utils import sqlite3
-from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
 from marketplace.market import listings, nfts
 from marketplace.market.memos import listing_memo
-from marketplace.operator import rounds
-from marketplace.sandbox import create_sandbox
 from marketplace.sandbox.ledger import consensus
 from marketplace.store.database import write
 from marketplace.store.postgresql.connection import Connection
-from tests import lives
+from marketplace.watcher import sweep
+from stress import lives
 from tests.conftest import (
     ALICE,
     BOB,
     CHARLIE,
+    KEYS,
     TOKEN,
     Ledger,
     assert_error,
     authorized_client,
+    completing,
     settings,
 )
 from tests.engines import database_url, make_version_3
+from tests.mirror import MISSING, Mirror
 
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 MARKET = "0.0.9001"
-
-
-@pytest.fixture
-def mirror(app, tmp_path):
-    return Mirror(app.extensions["sandbox"], tmp_path)
-
-
-class Mirror:
-    """The mirror node, whose answers are altered on the way to the service."""
-
-    def __init__(self, sandbox, folder):
-        self.asked = []
-        self._sandbox, self._folder = sandbox, folder
-        self._answer = sandbox.wsgi_app
-        self._alterations = []
-        sandbox.wsgi_app = self
-
-    def __call__(self, environ, start_response):
-        path = environ["PATH_INFO"]
-        self.asked.append(path)
-        for part, alter in self._alterations:
-            if part in path:
-                return alter(environ)(environ, start_response)
-        return self._answer(environ, start_response)
-
-    def heal(self):
-        self._alterations.clear()
-
-    def fail(self, part, status=503):
-        self._alterations.append((part, lambda environ: Response(b"", status)))
-
-    def fail_at(self, number):
-        """Fail one request, so many from now on."""
-        left = iter(range(number))
-        self._alterations.append(
-            ("/", lambda environ: self._answer if next(left, None) is not None else dead)
-        )
-
-    def alter(self, part, change):
-        """Change the JSON of answers about paths that hold a text."""
-
-        def altered(environ):
-            response = Response.from_app(self._answer, environ)
-            document = json.loads(response.get_data())
-            change(document)
-            response.set_data(json.dumps(document))
-            return response
-
-        self._alterations.append((part, altered))
-
-    def lag(self, *parts):
-        """Answer about paths that hold one of these texts from a replica that stays as the ledger is now."""
-        path = self._folder / f"replica-{len(self._alterations)}.db"
-        self._sandbox.extensions["database"].copy(path)
-        replica = create_sandbox(str(path), 65536)
-        self._alterations += [(part, lambda environ: replica) for part in parts]
-
-
-def dead(environ, start_response):
-    return Response(b"", 503)(environ, start_response)
 
 
 def prepare(client, price=250, nft=(TOKEN, 7), account_id=ALICE):
@@ -173,10 +112,9 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
 
 
 def test_a_lagging_replica_takes_nothing_off(app, client, nft, ledger, lister, mirror):
-    mirror.lag("/")
-    lagging, mirror._alterations = mirror._alterations, []
+    lagging = mirror.replica()
     lister(nft, add=False)
-    mirror._alterations = lagging
+    mirror.answer("/", lagging)
     sync(app)
     assert price(client) == 250
 
@@ -202,16 +140,17 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
     with app.app_context():
         nfts.add(ALICE, TOKEN, 7)
         prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
-    mirror.lag("/")  # until it is asked how far it has come: then it has all that follows
-    replica = mirror._alterations.pop()[1]
+    replica = (
+        mirror.replica()
+    )  # until it is asked how far it has come: then it has all that follows
 
-    def until_asked(environ):
+    def until_asked(environ, start_response):
         if environ["PATH_INFO"].endswith("/blocks"):
             mirror.heal()
-        return replica(environ)
+        return replica(environ, start_response)
 
     ledger.submit(ledger.sign_bytes(prepared.transaction), then)
-    mirror._alterations.append(("/", until_asked))
+    mirror.answer("/", until_asked)
     assert report(client, str(prepared.transaction_id)).json == {"result": "OK"}
 
 
@@ -223,7 +162,7 @@ def make_old(app, hours=5):
         db.execute("UPDATE prepared_transaction SET prepared_at = :then, expires_at = :end", dates)
 
 
-@pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions/"])
+@pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions"])
 def test_what_was_prepared_tells_where_to_look_until_somebody_did(
     app, client, nft, ledger, mirror, part
 ):
@@ -236,16 +175,13 @@ def test_what_was_prepared_tells_where_to_look_until_somebody_did(
     assert price(client) == 250
 
 
-@pytest.mark.parametrize("is_stopped", [True, False])
-def test_so_it_does_where_a_round_had_no_time(app, client, nft, ledger, monkeypatch, is_stopped):
+def test_so_it_does_where_a_round_was_stopped(app, client, nft, ledger):
     ledger.sign_and_submit(prepare(client).json["byteArray"])
     make_old(app)
     stop = threading.Event()
-    with app.app_context(), monkeypatch.context() as patch:
-        patch.setattr(rounds, "PREPARERS_SECONDS", -1)
-        if is_stopped:
-            stop.set()
-        rounds.sync(stop)
+    stop.set()
+    with app.app_context():
+        sweep.sync(stop)
     sync(app)
     assert price(client) == 250
 
@@ -284,13 +220,12 @@ def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_pat
 # A price is never wrong
 
 
-@pytest.mark.parametrize("old", ["/nfts/7/transactions", "/api/v1/transactions/", "/accounts/"])
+@pytest.mark.parametrize("old", ["/nfts/7/transactions", "/api/v1/transactions", "/accounts/"])
 def test_replicas_that_disagree_leave_no_wrong_price(app, client, nft, ledger, lister, mirror, old):
     lister(nft, listing_price=100, add=False)
-    mirror.lag(old)
-    lagging, mirror._alterations = mirror._alterations, []
+    lagging = mirror.replica()
     transaction_id = ledger.sign_and_submit(prepare(client, 200).json["byteArray"])
-    mirror._alterations = lagging
+    mirror.answer(old, lagging)
     sync(app)
     assert report(client, transaction_id).status_code in (200, 202)
     assert price(client) in (100, 200)
@@ -327,6 +262,29 @@ def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forg
     assert authorized_client(new, "read").get("/v1/orderbook").json == []
 
 
+def test_a_scheduled_execution_alone_is_decided(app, client, nft, ledger, lister, mirror):
+    """An hour after the schedule was made, its id is a 404: only the timestamp finds what it executed."""
+    lister(nft, listing_price=1000, add=False)
+    sync(app)
+    before = last_sync(client)
+    forge(ledger, nft, "schedule")
+    mirror.answer("/api/v1/transactions/", MISSING)
+    assert sync(app).exit_code == 0
+    assert price(client) == 0
+    assert last_sync(client) > before
+
+
+def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirror):
+    ledger.sign_and_submit(prepare(client).json["byteArray"])
+    mirror.asked.clear()
+    assert report(client).json == {"result": "OK"}
+    assert mirror.asked == [
+        f"/tokens/{TOKEN}/nfts/7",
+        f"/tokens/{TOKEN}/nfts/7/transactions",
+        "/transactions",
+    ]
+
+
 def test_rebuild_and_the_running_service_agree(app, client, ledger, lister, tmp_path):
     """An altered memo, another payer, another marketplace's name, an id of the wallet's own, a schedule."""
     cases = [(TOKEN, serial_no) for serial_no in range(1, 8)]
@@ -343,6 +301,7 @@ def test_rebuild_and_the_running_service_agree(app, client, ledger, lister, tmp_
 
     new = create_app(**settings(tmp_path) | {"DATABASE_URL": database_url(tmp_path, "new.db")})
     new.test_cli_runner().invoke(args=["rebuild", TOKEN])
+    completing(new)()
     book = client.get("/v1/orderbook").json
     assert authorized_client(new, "read").get("/v1/orderbook").json == book
     assert {nft["serialNo"]: nft["listingPrice"] for nft in book} == {1: 100, 2: 77, 4: 88, 5: 300}
@@ -369,11 +328,9 @@ def test_a_listing_under_an_id_of_the_wallets_own_is_reported(client, nft, ledge
 
 
 def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
-    mirror.lag("/")
-    replica = mirror._alterations
-    mirror._alterations = []
+    replica = mirror.replica()
     transaction_id = submit_anew(ledger, prepare(client).json["byteArray"])
-    mirror._alterations = replica
+    mirror.answer("/", replica)
     assert report(client, transaction_id).status_code == 202
     mirror.heal()
     assert report(client, transaction_id).status_code == 200
@@ -481,12 +438,11 @@ def test_an_old_answer_does_not_bring_a_deleted_collection_back(
     app, client, nft, lister, ledger, mirror
 ):
     lister(nft, add=False)
-    mirror.lag("/")
-    replica, mirror._alterations = mirror._alterations, []
+    replica = mirror.replica()
     with ledger.sandbox.app_context():
         consensus.delete_token(TOKEN, times.now())
     sync(app)
-    mirror._alterations = replica
+    mirror.answer("/", replica)
     prepare(client)
     sync(app)
     assert price(client) == 0
@@ -575,8 +531,7 @@ def test_a_history_out_of_order_decides_nothing(
 def test_an_nft_that_vanished_is_a_contradiction(app, client, nft, lister, mirror):
     lister(nft, add=False)
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
-    missing = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
-    mirror._alterations.append(("/tokens/", lambda environ: missing))
+    mirror.answer("/tokens/", MISSING)
     assert sync(app).exit_code == 1
     assert price(client) == 250
 
@@ -608,13 +563,13 @@ def insert_listed(app, ledger, sellers, each):
     for seller in range(sellers):
         for number in range(each):
             keys = f"0.0.{8000 + seller}", number + 1
-            nfts.append((*keys, f"0.0.{2000 + seller}", MARKET, now, now))
+            nfts.append((*keys, f"0.0.{2000 + seller}", MARKET, now, now, ""))
             row = {"token": keys[0], "serial_no": keys[1], "owner": f"0.0.{2000 + seller}"}
             rows.append(row | {"now": times.to_iso(now)})
     with ledger.sandbox.app_context(), write() as db:
         db.executemany(
-            "INSERT INTO nft (token, serial_no, owner, spender, created_at, modified_at)"
-            " VALUES (?, ?, ?, ?, ?, ?)",
+            "INSERT INTO nft (token, serial_no, owner, spender, created_at, modified_at, metadata)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?)",
             nfts,
         )
     statement = (
@@ -632,11 +587,11 @@ def hasty(tmp_path):
     return create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
 
 
-def test_a_round_over_500_sellers_asks_once_for_each(hasty, tmp_path):
-    mirror, ledger = Mirror(hasty.extensions["sandbox"], tmp_path), Ledger(hasty)
-    insert_listed(hasty, ledger, sellers=500, each=20)
-    assert sync(hasty).output == "sellers checked: 500\n"
-    assert len(mirror.asked) <= 520
+def test_a_sweep_asks_once_for_each_seller(hasty):
+    mirror, ledger = Mirror(hasty), Ledger(hasty)
+    insert_listed(hasty, ledger, sellers=50, each=20)
+    assert sync(hasty).output == "sellers checked: 50\n"
+    assert len(mirror.asked) == 50
 
 
 def insert_prepared(app, accounts, each):
@@ -646,7 +601,7 @@ def insert_prepared(app, accounts, each):
     with app.app_context(), write() as db:
         statement = (
             "INSERT INTO prepared_transaction VALUES (:id, 'listing', :token, 1, :account, 5, '', 'x',"
-            " :now, :later, NULL, NULL, NULL, NULL, NULL)"
+            " :now, :later, '', '', NULL, NULL, NULL, NULL, NULL)"
         )
         for account in range(accounts):
             row = {"token": f"0.0.{8000 + account}", "account": f"0.0.{2000 + account}"}
@@ -656,10 +611,9 @@ def insert_prepared(app, accounts, each):
         db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0")
 
 
-def test_100_000_open_preparations_of_100_accounts_ask_once_for_each(hasty, tmp_path, monkeypatch):
-    monkeypatch.setattr(rounds, "PREPARERS_SECONDS", 600)
-    mirror = Mirror(hasty.extensions["sandbox"], tmp_path)
-    insert_prepared(hasty, accounts=100, each=1000)
+def test_many_open_preparations_of_100_accounts_ask_once_for_each(hasty):
+    mirror = Mirror(hasty)
+    insert_prepared(hasty, accounts=100, each=100)
     with Ledger(hasty).sandbox.app_context(), write() as db:
         db.execute("UPDATE nft SET spender = NULL")
     assert sync(hasty).output == "sellers checked: 100\n"
@@ -673,12 +627,12 @@ def test_what_is_not_for_sale_all_the_same_is_looked_at_once(app, client, nft, l
     assert sync(app).output == "sellers checked: 1, NFTs found unchanged: 1\n"
     mirror.asked.clear()
     assert sync(app).output == "sellers checked: 1\n"
-    assert len(mirror.asked) == 1
+    assert mirror.asked == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
 def test_what_could_not_be_decided_is_not_asked_about_for_ever(app, client, ledger, mirror):
     ledger.mint((TOKEN, 7), ALICE, times.now())
-    mirror.lag("/nfts/7/transactions")
+    mirror.answer("/nfts/7/transactions", mirror.replica())
     ledger.approve((TOKEN, 7), ALICE, MARKET)
     assert client.post("/v1/add", json=KEYS).status_code == 200
     ledger.withdraw((TOKEN, 7), ALICE)
@@ -686,7 +640,7 @@ def test_what_could_not_be_decided_is_not_asked_about_for_ever(app, client, ledg
     sync(app)
     mirror.asked.clear()
     assert sync(app).output == "Nothing to do\n"
-    assert mirror.asked == []
+    assert mirror.asked == [f"/tokens/{TOKEN}/nfts/7"]
 
 
 def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lister):
@@ -699,11 +653,6 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
     assert "NFTs taken off the order book: 1" in sync(app).output
     assert price(client) == 0
     assert sync(app).output == "sellers checked: 1\n"
-
-
-def test_sold_nfts_go_first_and_everybody_has_a_turn():
-    found = [["a1", "a2", "a3"], ["b1"], [], ["c1", "c2"]]
-    assert rounds._in_turns(found) == ["a1", "b1", "c1", "a2", "c2", "a3"]
 
 
 @pytest.mark.parametrize("is_listed", [True, False])

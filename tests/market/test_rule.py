@@ -31,22 +31,16 @@ def row(**fields):
     return Transaction(**values | {"nonce": 0, "scheduled": False} | fields)
 
 
-def facts(nft=nft(), history=history(), transactions=(row(),)):  # noqa: B008
-    return Facts(nft, history, tuple(transactions))
+def facts(nft=nft(), history=history(), transaction=row()):  # noqa: B008
+    return Facts(nft, history, transaction)
 
 
 LISTED = ForSale(250, 1000)
 CASES = {
     "its owner signed it": (facts(), LISTED),
     "its owner signed it for another marketplace's page": (
-        facts(transactions=[row(memo=MEMO + b" on Foo\n")]), LISTED),
+        facts(transaction=row(memo=MEMO + b" on Foo\n")), LISTED),
     "its metadata was updated since": (facts(nft(modified_at=2000), history(newest_at=2000)), LISTED),
-    "a repetition was refused before it": (
-        facts(transactions=[row(result="DUPLICATE_TRANSACTION", consensus_at=900), row()]), LISTED),
-    "a repetition was refused after it": (
-        facts(transactions=[row(), row(result="DUPLICATE_TRANSACTION", consensus_at=1100)]), LISTED),
-    "another node had refused it": (
-        facts(transactions=[row(result="INVALID_PAYER_SIGNATURE", consensus_at=900), row()]), LISTED),
     "it was burned": (facts(nft(owner=None, is_deleted=True)), "burned"),
     "nobody owns it": (facts(nft(owner=None)), "burned"),
     "its token was deleted": (facts(nft(is_deleted=True)), "its token was deleted"),
@@ -56,36 +50,30 @@ CASES = {
     "a transfer came later": (facts(history=history(name=TRANSFER)), "a later CRYPTOTRANSFER"),
     "something unheard of came later": (facts(history=history(name="X")), "a later X"),
     "a stranger paid for it, and wrote the memo": (
-        facts(
-            history=history(transaction_id=TransactionId(BOB, 100, 5)),
-            transactions=[row(transaction_id=TransactionId(BOB, 100, 5))]),
-        f"paid by {BOB}"),
-    "a schedule executed it": (
-        facts(transactions=[
-            row(name="SCHEDULECREATE", consensus_at=999), row(scheduled=True)]), "SCHEDULECREATE"),
-    "a contract made it": (
-        facts(transactions=[row(name="CONTRACTCALL", consensus_at=999), row(nonce=1)]), "CONTRACTCALL"),
-    "the memo names no price": (facts(transactions=[row(memo=b"hello")]), "names no price"),
-    "the memo is empty": (facts(transactions=[row(memo=b"")]), "names no price"),
+        facts(transaction=row(transaction_id=TransactionId(BOB, 100, 5))), f"paid by {BOB}"),
+    "a schedule executed it": (facts(transaction=row(scheduled=True)), "a schedule or a contract"),
+    "a contract made it": (facts(transaction=row(nonce=1)), "a schedule or a contract"),
+    "something else made it": (facts(transaction=row(name="CONTRACTCALL")), "a schedule or a contract"),
+    "the memo names no price": (facts(transaction=row(memo=b"hello")), "names no price"),
+    "the memo is empty": (facts(transaction=row(memo=b"")), "names no price"),
     "the memo names another NFT": (
-        facts(transactions=[row(memo=MEMO.replace(b"Number 7", b"Number 8"))]), "names no price"),
+        facts(transaction=row(memo=MEMO.replace(b"Number 7", b"Number 8"))), "names no price"),
     "the memo names another token": (
-        facts(transactions=[row(memo=MEMO.replace(b"7001", b"7002"))]), "names no price"),
+        facts(transaction=row(memo=MEMO.replace(b"7001", b"7002"))), "names no price"),
     "the price is nothing": (
-        facts(transactions=[row(memo=MEMO.replace(b"250", b"0"))]), "names no price"),
+        facts(transaction=row(memo=MEMO.replace(b"250", b"0"))), "names no price"),
     "the price is more than there is": (
-        facts(transactions=[row(memo=MEMO.replace(b"250", b"50000000001"))]), "names no price"),
-    "the price is followed by more": (
-        facts(transactions=[row(memo=MEMO + b"s")]), "names no price"),
+        facts(transaction=row(memo=MEMO.replace(b"250", b"50000000001"))), "names no price"),
+    "the price is followed by more": (facts(transaction=row(memo=MEMO + b"s")), "names no price"),
     "the row is newer than the history": (facts(nft(modified_at=2000)), None),
     "the history is newer than the row": (facts(history=history(newest_at=2000)), None),
     "there is no history": (Facts(nft()), None),
     "the history is empty": (Facts(nft(), History(None, None)), None),
     "the history is too long": (Facts(nft(), History(1000, None, is_cut=True)), "updated too often"),
     "the history tells of updates only": (Facts(nft(), History(1000, None)), None),
-    "the transaction is not there yet": (facts(transactions=[]), None),
-    "only what it made happen is there": (facts(transactions=[row(nonce=1)]), None),
-    "only what was refused is there": (facts(transactions=[row(result="INVALID_SIGNATURE")]), None),
+    "the transaction is not there yet": (facts(transaction=None), None),
+    "the transaction is of another moment": (facts(transaction=row(consensus_at=999)), None),
+    "the transaction failed": (facts(transaction=row(result="INVALID_SIGNATURE")), None),
 }  # fmt: skip
 
 
@@ -127,7 +115,7 @@ any_facts = st.builds(
     ),
     st.none()
     | st.builds(history, newest_at=few(999, 1000), name=few(APPROVAL, TRANSFER), at=few(999, 1000)),
-    st.lists(rows, max_size=3).map(tuple),
+    st.none() | rows,
 )
 
 
@@ -138,31 +126,21 @@ def test_nothing_is_for_sale_that_its_owner_has_not_signed(facts):
         assert facts.nft.owner is not None and facts.nft.spender == MARKET
         assert not facts.nft.is_deleted
         assert facts.nft.modified_at == facts.history.newest_at
-        assert any(
-            row.consensus_at == facts.history.last_event.consensus_at == verdict.listed_at
-            and (row.name, row.result, row.nonce, row.scheduled) == (APPROVAL, "SUCCESS", 0, False)
-            and row.payer == facts.nft.owner
-            and b"for %d HBAR" % verdict.listing_price in row.memo
-            for row in facts.transactions
-        )
+        row = facts.transaction
+        assert row.consensus_at == facts.history.last_event.consensus_at == verdict.listed_at
+        assert (row.name, row.result, row.nonce, row.scheduled) == (APPROVAL, "SUCCESS", 0, False)
+        assert row.payer == facts.nft.owner
+        assert b"for %d HBAR" % verdict.listing_price in row.memo
 
 
 @given(any_facts)
 def test_what_is_for_sale_can_not_be_told_from_fewer_facts(facts):
     """A replica that lags can make it wait; it can neither list it otherwise nor take it off."""
     if isinstance(decide(facts, MARKET), ForSale):
-        for fewer in (facts._replace(history=None), facts._replace(transactions=())):
+        for fewer in (facts._replace(history=None), facts._replace(transaction=None)):
             assert isinstance(decide(fewer, MARKET), Undecided)
         older = facts._replace(history=facts.history._replace(newest_at=1))
         assert isinstance(decide(older, MARKET), Undecided)
-
-
-@given(any_facts)
-def test_the_order_of_rows_makes_no_difference_to_a_listing(facts):
-    successes = [row for row in facts.transactions if row.is_original and row.result == "SUCCESS"]
-    if len(successes) < 2:  # an id is used up by one success
-        backwards = facts._replace(transactions=facts.transactions[::-1])
-        assert type(decide(facts, MARKET)) is type(decide(backwards, MARKET))
 
 
 @given(any_facts)

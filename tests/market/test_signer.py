@@ -15,17 +15,16 @@ from marketplace.store.database import read
 from tests.conftest import (
     ALICE,
     BOB,
-    TOKEN,
+    KEYS,
     Ledger,
-    altering,
     assert_error,
     authorized_client,
     settings,
 )
+from tests.mirror import Mirror
 
 pytestmark = pytest.mark.once("a signer sees no engine")
 
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 MARKET = "0.0.9001"
 DEMO = wallet.private_key(MARKET)
 OTHER = PrivateKey.generate_ed25519()
@@ -37,12 +36,11 @@ def signing_with(key):
 
 
 @pytest.fixture
-def market(tmp_path, decoder):
+def market(tmp_path):
     """A marketplace with something for sale, and a signer of a host's: its client and its ledger."""
 
     def market(sign):
         app = create_app(sign=sign, **settings(tmp_path))
-        app.extensions["decoder"] = decoder
         client, ledger = authorized_client(app, "read", "write"), Ledger(app)
         assert client.post("/v1/add", json=KEYS).status_code == 200
         listed = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5}).json
@@ -147,7 +145,7 @@ def test_another_key_than_the_accounts_is_refused(market, caplog):
 def test_a_key_list_is_refused(market, caplog):
     app, client, _ = market(signing_with(DEMO))
     key = {"_type": "ProtobufEncoded", "key": "32"}
-    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key=key))
+    Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
     assert_error(buy(client), 503, "did not sign")
     assert "is a list of keys, or a contract (ProtobufEncoded)" in caplog.text
 
@@ -159,7 +157,7 @@ def test_a_key_that_changed_is_looked_up_anew(market):
     def set_key(document):
         document["key"] = {"_type": "ED25519", "key": keys[0].public_key().to_bytes_raw().hex()}
 
-    altering(app)(f"/accounts/{MARKET}", set_key)
+    Mirror(app).alter(f"/accounts/{MARKET}", set_key)
     assert buy(client).status_code == 200
     keys[0] = DEMO
     assert buy(client).status_code == 200
@@ -179,16 +177,15 @@ def test_an_older_answer_about_the_key_keeps_nobody_else_from_signing(app):
 
     public_key = DEMO.public_key().to_bytes_raw()
     shown = {"_type": "ED25519", "key": public_key.hex()}
-    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key=shown))
+    Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key=shown))
     with app.app_context():
         assert Hurried(MARKET, [signing_with(DEMO)]).sign(b"body")[0] == public_key
 
 
-def test_a_key_that_can_not_be_looked_up_is_refused(market, caplog):
+def test_a_key_that_can_not_be_looked_up_is_refused(market):
     app, client, _ = market(signing_with(DEMO))
-    altering(app)(f"/accounts/{MARKET}", lambda document: document.update(key={"_type": 5}))
-    assert_error(buy(client), 503, "did not sign")
-    assert "can not be looked up" in caplog.text
+    Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key={"_type": 5}))
+    assert_error(buy(client), 502, "makes no sense")
 
 
 def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):

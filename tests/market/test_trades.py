@@ -9,29 +9,30 @@ from collections import Counter
 import pytest
 
 from marketplace import create_app, times
-from marketplace.operator import rounds
 from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import consensus
-from tests.audit import TINYBARS, find_sales
+from marketplace.sandbox.ledger import accounts, consensus
+from marketplace.store.database import read
+from marketplace.watcher.sweep import sync
+from stress.audit import TINYBARS, find_sales
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client, settings
 
 SECONDS = 6  # of a crowd's trading
 CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
 MARKET, SHARE = "0.0.9001", 250  # basis points
+BUDGET = 100  # HBAR
 NFTS = ((TOKEN, 1), (TOKEN, 2), ("0.0.5002", 1))  # the last one has royalties
 # What a trader may be told; never a 500, and never a 502 under a clear sky.
 ANSWERS = {200, 202, 404, 409, 429, 503}
 
 
 @pytest.fixture
-def market(tmp_path, decoder):
+def market(tmp_path):
     app = create_app(
         **settings(tmp_path),
         SALE_FEE_BASIS_POINTS=str(SHARE),
-        SALE_FEE_BUDGET="10000",
+        SALE_FEE_BUDGET=str(BUDGET),
         MIRROR_NODE_RATE="10000",
     )
-    app.extensions["decoder"] = decoder
     return app
 
 
@@ -122,13 +123,21 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
     sales = find_sales(market.extensions["sandbox"], MARKET, share=SHARE)
     assert [sale.fault for sale in sales if sale.fault] == []
     assert sales, told
+    earned = sum(sale.price * SHARE // 10_000 for sale in sales)
+    lost = accounts.FIRST_BALANCE + earned - _balance(market)
+    assert 0 < lost <= BUDGET * TINYBARS
     _expect_book_in_line(market)
+
+
+def _balance(app) -> int:
+    with app.extensions["sandbox"].app_context():
+        return accounts.balance(read(), MARKET)
 
 
 def _expect_book_in_line(app) -> None:
     """After one round of the watcher the order book holds no NFT that its owner could not sell."""
     with app.app_context():
-        rounds.sync()
+        sync()
     client, sandbox = authorized_client(app, "read"), app.extensions["sandbox"].test_client()
     for nft in client.get("/v1/orderbook").json:
         row = sandbox.get(f"/api/v1/tokens/{nft['token']}/nfts/{nft['serialNo']}").json

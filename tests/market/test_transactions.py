@@ -32,7 +32,7 @@ def build(**fields):
         "memo": "hi",
         "max_fee_tinybars": 500_000_000,
         "valid_seconds": 180,
-        "node_account_ids": ("0.0.3",),
+        "node_account_id": "0.0.3",
     }
     return build_listing(**values | fields)
 
@@ -79,12 +79,6 @@ def test_a_purchase_adds_up_at_every_edge():
             expected = {1001: price * 10**8 - part, 1002: -price * 10**8, 9001: part}
             assert amounts == {account: n for account, n in expected.items() if n}
             assert sum(amounts.values()) == 0
-
-
-def test_it_builds_one_transaction_per_node():
-    first, second = bodies(build(node_account_ids=("0.0.3", "0.0.4")))
-    assert TransactionBody.FromString(first).nodeAccountID.accountNum == 3
-    assert TransactionBody.FromString(second).nodeAccountID.accountNum == 4
 
 
 def test_it_leaves_approve_for_all_alone():

@@ -1,18 +1,12 @@
 """``flask import`` brings whole collections in, and goes on where it was interrupted."""
 
-import signal
-import subprocess
-import sys
-import time
-
 import pytest
 
 from marketplace import times
 from marketplace.operator import importer
 from marketplace.store import queries
 from marketplace.store.database import read
-from tests.conftest import ALICE, TOKEN, assert_error, settings
-from tests.serving import ROOT, environment
+from tests.conftest import ALICE, TOKEN, assert_error
 
 
 def run(app, *words):
@@ -38,7 +32,6 @@ def test_it_works(app, client, minted):
     nft = client.get(f"/v1/nft/{TOKEN}/5").json
     assert nft["name"] == f"Sandbox {TOKEN} #5"
     assert nft["owner"] == {"accountId": ALICE}
-    assert "placeholder" not in nft["imageUrl"]
 
 
 def test_it_leaves_alone_what_is_here(app, client, minted, asked):
@@ -52,11 +45,12 @@ def test_it_leaves_alone_what_is_here(app, client, minted, asked):
     assert asked == [f"/tokens/{TOKEN}", f"/tokens/{TOKEN}/nfts"]
 
 
-def test_it_can_leave_images_out_and_sync_brings_them(app, client, minted):
-    result = run(app, "--no-images", TOKEN)
-    assert "12 incomplete: images were left out" in result.output
+def test_the_watcher_completes_them(app, client, minted, complete):
+    run(app, TOKEN)
+    assert client.get(f"/v1/nft/{TOKEN}/5").json["imageUrl"].endswith("placeholder.webp")
+    complete()
     nft = client.get(f"/v1/nft/{TOKEN}/5").json
-    assert nft["imageUrl"].endswith("placeholder.webp")
+    assert not nft["imageUrl"].endswith("placeholder.webp")
     assert nft["stringifiedAttributes"]
 
 
@@ -83,39 +77,25 @@ def test_it_says_what_the_ledger_did_not_answer(app, monkeypatch):
     assert "run it again to go on" in result.output
 
 
-IN_SMALL_BATCHES = """
-from flask.cli import main
-from marketplace.operator import importer
-importer.BATCH = 10
-main()
-"""
-
-
-def test_it_may_be_interrupted(app, ledger, client, tmp_path):
+def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
+    monkeypatch.setattr(importer, "BATCH", 10)
     for serial_no in range(1, 121):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
-    environ = environment(**settings(tmp_path))
-    process = subprocess.Popen(
-        [sys.executable, "-c", IN_SMALL_BATCHES, "--app", "wsgi", "import", TOKEN],
-        cwd=ROOT,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        # A shell that runs the tests in the background has them ignore it, and their children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
-    )
-    deadline = time.monotonic() + 60
-    while not stored(app) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    process.send_signal(signal.SIGINT)
-    output = process.communicate(timeout=60)[0]
-    assert "Traceback" not in output
-    assert process.returncode == 1
-    assert "Interrupted: run it again to go on" in output
+    pages = []
+
+    def interrupt(page):
+        pages.append(page)
+        if len(pages) == 2:
+            raise KeyboardInterrupt
+
+    alter(f"/tokens/{TOKEN}/nfts$", interrupt)
+    result = run(app, TOKEN)
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
+    assert "Interrupted: run it again to go on" in result.output
     assert len(stored(app)) in range(10, 120, 10)  # whole batches
 
-    assert run(app, "--no-images", TOKEN).exit_code == 0
+    assert run(app, TOKEN).exit_code == 0
     assert stored(app) == list(range(1, 121))
 
 

@@ -5,7 +5,7 @@ import pytest
 from marketplace import create_app, times
 from marketplace.store import queries
 from marketplace.store.database import read
-from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
+from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings
 from tests.engines import database_url
 
 
@@ -42,6 +42,7 @@ def test_it_works(app, client, lister, lost):
     result = run(new, TOKEN)
     assert result.exit_code == 0, result.output
     assert result.output == f"{TOKEN}: added 3, here already 0\n  3 listed\n"
+    completing(new)()
     assert listed(new) == before
     assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n  3 listed\n"
 

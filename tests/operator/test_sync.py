@@ -1,11 +1,5 @@
 """What ``flask sync`` and ``flask watch`` keep true, without anybody reporting anything."""
 
-import signal
-import subprocess
-import sys
-import time
-from collections import Counter
-
 import pytest
 
 from marketplace import create_app, times
@@ -13,17 +7,11 @@ from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
-from marketplace.market.shares import ALL, Share
-from marketplace.operator import rounds
-from marketplace.operator.rounds import COMPLETED_AT_ONCE, Done, next_to_complete
-from marketplace.operator.rounds import sync as sync_share
-from marketplace.store import preparations, queries
+from marketplace.store import queries
 from marketplace.store.database import read, write
-from tests.conftest import ALICE, BOB, TOKEN, settings
-from tests.network import PATIENCE_SECONDS, serve
-from tests.serving import ROOT, environment
-
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+from marketplace.watcher.work import name_of
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
+from tests.network import serve
 
 
 @pytest.fixture
@@ -46,10 +34,8 @@ def shown(client):
 
 def prepared(app):
     with app.app_context():
-        return [
-            row["price"]
-            for row in preparations.list_prepared_transactions(read(), TOKEN, 7, ALICE, 10)
-        ]
+        rows = read().execute("SELECT price FROM prepared_transaction ORDER BY prepared_at DESC")
+        return [row["price"] for row in rows.fetchall()]
 
 
 def test_nothing_to_do(sync):
@@ -63,11 +49,11 @@ def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [7]
 
 
-def test_what_was_prepared_costs_one_request_an_account(client, nft, sync, asked):
+def test_what_was_prepared_costs_one_request_an_account_and_one_a_token(client, nft, sync, asked):
     for price in range(1, 5):
         prepare(client, price)
     assert sync() == "sellers checked: 1\n"
-    assert asked == [f"/accounts/{ALICE}/nfts"]
+    assert asked == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
 def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
@@ -152,7 +138,7 @@ def test_it_asks_once_for_all_listings_of_a_seller(client, lister, sync, asked):
         lister((TOKEN, serial_no))
     asked.clear()
     sync()
-    assert asked == [f"/accounts/{ALICE}/nfts"]
+    assert asked == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts"]
 
 
 def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, monkeypatch):
@@ -222,7 +208,7 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatc
     outside.init_app(app, {})
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
-    assert "not checked: 1" in result.output
+    assert "not checked: 2" in result.output
     assert "run it again" in result.output
 
 
@@ -235,118 +221,6 @@ def test_the_status_shows_the_last_sync(client, sync):
     assert client.get("/status").json["lastSync"] is None
     sync()
     assert client.get("/status").json["lastSync"].startswith("20")
-
-
-@pytest.fixture
-def environ(tmp_path):
-    return environment(**settings(tmp_path))
-
-
-def watcher(environ, *options, output=subprocess.PIPE):
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", "--every", "1", *options]
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environ, stdout=output, stderr=subprocess.STDOUT, text=True
-    )
-
-
-def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
-    ledger.sign_and_submit(prepare(client))
-    first = watcher(environ)
-    assert first.stdout.readline() == "Watching sandbox, every 1 s\n"
-    assert "NFTs listed: 1" in first.stdout.readline()
-    second = watcher(environ)
-    assert "Another watcher is at work" in second.stdout.readline()
-
-    ledger.hand_over(nft, BOB)
-    assert "NFTs taken off the order book: 1" in first.stdout.readline()
-
-    first.send_signal(signal.SIGTERM)
-    assert first.communicate(timeout=60)[0] == "Stopped\n"
-    assert first.returncode == 0
-    assert second.stdout.readline() == "Watching sandbox, every 1 s\n"
-    second.send_signal(signal.SIGTERM)
-    assert second.communicate(timeout=60)[0] == "Stopped\n"
-    assert second.returncode == 0
-
-
-def test_a_log_without_room_ends_no_watcher(client, nft, ledger, environ):
-    with open("/dev/full", "w") as full:
-        process = watcher(environ, output=full)
-    for _ in range(2):
-        ledger.sign_and_submit(prepare(client))
-        wait_until(process, lambda: client.get("/v1/orderbook").json)
-        ledger.hand_over(nft, BOB)
-        wait_until(process, lambda: not client.get("/v1/orderbook").json)
-        ledger.hand_over(nft, ALICE)
-    process.send_signal(signal.SIGTERM)
-    assert process.wait(60) == 0
-
-
-def wait_until(process, happens):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not happens():
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
-
-
-def test_shares_do_together_what_one_watcher_does(app, client, ledger, lister, sync, asked):
-    accounts = [f"0.0.{number}" for number in range(3001, 3013)]
-    for serial_no, account_id in enumerate(accounts, 1):
-        lister((TOKEN, serial_no), account_id=account_id)
-    for serial_no, account_id in enumerate(accounts[:5], 1):
-        ledger.hand_over((TOKEN, serial_no), BOB)
-        nobody_knows = TOKEN, 100 + serial_no
-        ledger.mint(nobody_knows, account_id, times.now())
-        ledger.approve(nobody_knows, account_id, "0.0.9001", listing_memo(*nobody_knows, 5, "Foo"))
-    asked.clear()
-    with app.app_context():
-        done = [sync_share(share=Share(number, 3)) for number in (1, 2, 3)]
-        now = times.to_iso(times.now())
-        incomplete = [
-            nft
-            for row in queries.list_collections_incomplete(read(), now)
-            for nft in queries.list_incomplete(read(), row["token"], now, 100)
-        ]
-
-    assert all(counts[Done.SELLERS] for counts in done)
-    total = sum(done, Counter())
-    # What one share finds, another one may have to complete, in its next round.
-    assert total.pop(Done.COMPLETED, 0) + len(incomplete) == 5
-    assert total == {Done.SELLERS: 12, Done.TAKEN_OFF: 5, Done.LISTED: 5}
-    assert sorted(path for path in asked if path.startswith("/accounts/")) == [
-        f"/accounts/{account_id}/nfts" for account_id in accounts
-    ]
-    assert client.get("/status").json["lastSync"].startswith("20")
-    assert sync().startswith("sellers checked: 12")
-    assert sync() == "sellers checked: 12\n"
-
-
-def test_the_status_waits_for_all_shares(app, client):
-    for number in (1, 2):
-        assert client.get("/status").json["lastSync"] is None
-        command = ["sync", "--share", f"{number}/2"]
-        assert app.test_cli_runner().invoke(args=command).output == "Nothing to do\n"
-    assert client.get("/status").json["lastSync"].startswith("20")
-
-
-def test_what_is_no_share_is_refused(app):
-    ended = app.test_cli_runner().invoke(args=["sync", "--share", "4/3"])
-    assert ended.exit_code == 2
-    assert "Invalid value for '--share': '4/3' is not a share (2/3: the second" in ended.output
-
-
-def test_a_share_has_one_watcher_and_another_share_its_own(environ):
-    watchers = []
-    for share, said in (
-        ("1/2", "Watching sandbox, share 1/2, every 1 s\n"),
-        ("2/2", "Watching sandbox, share 2/2, every 1 s\n"),
-        ("2/2", "Another watcher is at work: waiting for it to end\n"),
-    ):
-        watchers.append(watcher(environ, "--share", share))
-        assert watchers[-1].stdout.readline() == said
-    for process in watchers:
-        process.send_signal(signal.SIGTERM)
-        assert process.communicate(timeout=60)[0].endswith("Stopped\n")
 
 
 def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
@@ -364,26 +238,8 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
     assert shown(client)["listingPrice"] == 250
 
 
-def test_a_collection_with_much_to_complete_keeps_no_others_waiting(app, sync):
-    def incomplete(token, serial_no, minutes):
-        date = times.to_iso(times.now() - minutes * 60 * times.SECOND)
-        record = dict.fromkeys(("attributes", "image", "metadata", "original_image_url"))
-        record |= {"token": token, "serial_no": serial_no, "name": "x", "file_type": "image/png"}
-        record |= {"owner": ALICE, "ledger_at": "2026", "attempts": 1}
-        return record | {"missing": "it took too long", "retry_at": date}
-
-    with app.app_context(), write() as db:
-        for serial_no in range(1, 3 * COMPLETED_AT_ONCE):
-            queries.insert_nft(db, incomplete("0.0.6666", serial_no, minutes=60))
-        queries.insert_nft(db, incomplete("0.0.7001", 7, minutes=1))
-    with app.app_context():
-        chosen = next_to_complete(ALL)
-    assert len(chosen) == COMPLETED_AT_ONCE // 2 + 1
-    assert "0.0.7001" in {nft["token"] for nft in chosen[:2]}
-
-
 def test_what_a_round_is_about_has_a_name_in_the_log(app, nft):
     with app.app_context():
         stored = queries.get_nft(read(), *nft)
     name = f"{TOKEN} #7"
-    assert [rounds._name(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]
+    assert [name_of(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]

@@ -2,9 +2,9 @@
 
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
-from tests import lives
+from stress import lives
+from stress.lives import account, token_id
 from tests.conftest import TOKEN
-from tests.lives import account, token_id
 
 HBAR = 100_000_000
 NFT = (TOKEN, 7)

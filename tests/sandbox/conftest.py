@@ -3,7 +3,7 @@
 import pytest
 
 from marketplace import times
-from tests import lives
+from stress import lives
 from tests.conftest import ALICE
 from tests.sandbox import bodies
 

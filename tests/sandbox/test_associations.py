@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests import lives
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 from tests.sandbox.bodies import HBAR, NFT, association, transfer
 

@@ -14,7 +14,7 @@ from marketplace import times
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import accounts, consensus, queries
 from marketplace.store.database import read, write
-from tests import lives
+from stress import lives
 from tests.sandbox.bodies import HBAR, approval, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")

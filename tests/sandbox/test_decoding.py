@@ -35,7 +35,7 @@ def decode(app):
     return decode
 
 
-def listing(nodes=("0.0.3",)):
+def listing(node="0.0.3"):
     return build_listing(
         transaction_id=START,
         token=TOKEN,
@@ -44,7 +44,7 @@ def listing(nodes=("0.0.3",)):
         memo="Listing",
         max_fee_tinybars=500_000_000,
         valid_seconds=180,
-        node_account_ids=nodes,
+        node_account_id=node,
     )
 
 
@@ -78,7 +78,7 @@ def test_it_works(decode):
 
 
 def test_it_handles_several_nodes_and_signatures(decode):
-    doc = decode(wallet.sign(ALICE, listing(("0.0.3", "0.0.4")))).json
+    doc = decode(wallet.sign(ALICE, listing("0.0.3") + listing("0.0.4"))).json
     assert doc["nodeAccountIds"] == ["0.0.3", "0.0.4"]
     assert doc["signedBy"] == [wallet.private_key(ALICE).public_key().to_bytes_raw().hex()]
 

@@ -5,7 +5,7 @@ import pytest
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import queries
 from marketplace.store.database import write
-from tests import lives
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, approval, association, minting, move, transfer
 

@@ -4,6 +4,7 @@ import base64
 
 import pytest
 
+from marketplace.ids import TransactionId
 from marketplace.sandbox import catalogue
 from tests.conftest import ALICE, BOB, TOKEN
 
@@ -72,6 +73,12 @@ def test_its_lists_are_paged(get):
         ("/accounts/0.0.1/nfts?token.id=x", (400, "Invalid parameter: token.id")),
         ("/accounts/0.0.1/nfts?serialnumber=1", (400, "Invalid parameter: serialnumber")),
         ("/transactions/0.0.1-1-1", (404, "Not found")),
+        ("/transactions/0.0.1-9999999999-1", (503, "Service Unavailable")),
+        (
+            "/accounts/0.0.1/tokens?token.id=0.0.274877906944",
+            (400, 'Invalid entity ID "0.0.274877906944"'),
+        ),
+        ("/transactions?timestamp=now", (400, "Invalid parameter: timestamp")),
     ],
 )
 def test_its_errors_are_the_mirror_nodes(get, path, answer):
@@ -96,6 +103,45 @@ def test_a_transaction_is_shown_as_the_mirror_node_does(get, nft, lister):
     assert row["valid_duration_seconds"] == "180"
     assert base64.b64decode(row["memo_base64"]).startswith(b"Listing NFT with 0.0.7001")
     assert row["transaction_id"] == f"{payer}-{seconds}-{nanos}"
+
+
+def test_a_transaction_is_found_by_its_consensus_timestamp(get, nft, lister):
+    dashed = TransactionId.parse(lister(nft, add=False)).dashed
+    [row] = get(f"/api/v1/transactions/{dashed}").json["transactions"]
+    moment = row["consensus_timestamp"]
+    for asked in (moment, f"eq:{moment}"):
+        answer = get(f"/api/v1/transactions?timestamp={asked}").json
+        assert answer == {"transactions": [row], "links": {"next": None}}
+    assert get("/api/v1/transactions?timestamp=1.000000001").json["transactions"] == []
+
+
+def test_a_row_has_the_fields_of_the_mirror_nodes(get, nft, lister):
+    dashed = TransactionId.parse(lister(nft, add=False)).dashed
+    [row] = get(f"/api/v1/transactions/{dashed}").json["transactions"]
+    assert "assessed_custom_fees" not in row  # but where there are some
+    assert (row["high_volume"], row["high_volume_pricing_multiplier"]) == (False, 0)
+    token = get(f"/api/v1/tokens/{TOKEN}").json
+    assert type(token["expiry_timestamp"]) is type(token["auto_renew_period"]) is int
+    address = "0x00000000000000000000000000000000000003e9"
+    assert get(f"/api/v1/accounts/{ALICE}").json["evm_address"] == address
+
+
+def test_a_block_has_the_fields_of_the_mirror_nodes(get):
+    answer = get("/api/v1/blocks?limit=1&order=desc").json
+    [block] = answer["blocks"]
+    assert len(block) == 10
+    assert get(answer["links"]["next"].removeprefix("/sandbox")).json["blocks"] == []
+
+
+def test_its_headers_are_the_mirror_nodes(get, nft, lister):
+    dashed = TransactionId.parse(lister(nft, add=False)).dashed
+    r = get(f"/api/v1/tokens/{TOKEN}/nfts?limit=1")
+    assert r.headers["Content-Type"] == "application/json; charset=utf-8"
+    assert r.headers["Link"] == f'<{r.json["links"]["next"]}>; rel="next"'
+    for path, seconds in ((f"transactions/{dashed}", 600), (f"tokens/{TOKEN}", 5), ("blocks", 1)):
+        r = get(f"/api/v1/{path}")
+        assert r.headers["Cache-Control"] == f"public, max-age={seconds}"
+    assert "Cache-Control" not in get("/api/v1/nothing").headers
 
 
 def test_its_metadata_is_hip_412(get):

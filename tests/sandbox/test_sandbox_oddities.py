@@ -6,7 +6,7 @@ import pytest
 
 from marketplace import times
 from marketplace.market.memos import listing_memo
-from tests import lives
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -170,6 +170,13 @@ def test_an_id_may_be_one_that_no_network_can_have(client):
         r = client.get(asked)
         assert r.status_code == 400
         assert r.json["_status"]["messages"] == [{"message": said}]
+
+
+@pytest.mark.parametrize("seconds", [-1, 3601, "5", None, True, 1.5])
+def test_a_list_lags_for_a_plain_number_of_seconds(client, seconds):
+    assert_error(
+        client.post("/sandbox/oddities/lag", json={"seconds": seconds}), 422, "seconds must"
+    )
 
 
 @pytest.mark.parametrize("oddity", ["", "ODD", None, 5, []])

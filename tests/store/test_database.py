@@ -50,16 +50,6 @@ def test_it_is_set_up_to_keep_what_was_answered(app):
     assert pragma("foreign_keys") == 1
 
 
-@pytest.mark.once("a file's lock")
-def test_who_has_little_patience_waits_less_for_a_lock_and_the_next_one_as_usual(app):
-    database, shown = app.extensions["database"], []
-    for patience in (0.05, 0, None, 60):
-        with database.write(patience) as db:
-            shown.append(db.execute("PRAGMA busy_timeout").fetchone()[0])
-    assert shown == [50, 0, 5000, 5000]
-    assert database.connection.execute("PRAGMA busy_timeout").fetchone()[0] == 5000
-
-
 def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
     database = app.extensions["database"]
     assert database.connection is database.connection

@@ -3,15 +3,14 @@
 import pytest
 
 from marketplace import create_app
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, completing, settings
 
 pytestmark = pytest.mark.once("images are in no database")
-
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 
 
 def add(client):
     assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}
+    completing(client.application)()
     return client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"]
 
 

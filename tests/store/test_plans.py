@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import collections, orderbook, preparations, queries
+from marketplace.store import collections, following, orderbook, preparations, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -21,34 +21,47 @@ STATE = {
 PREPARED = {
     "transaction_id": "x", "token": "0.0.7001", "serial_no": 1, "account_id": "0.0.1001",
     "price": 5, "memo": "", "wallet": "x", "prepared_at": DATE, "expires_at": DATE,
-    "kind": "purchase", "seller": "x", "caller": "x", "fee_tinybars": 5, "is_settled": 0,
+    "kind": "purchase", "seller": "x", "caller": "x", "end_user": "x", "fee_tinybars": 5,
+    "is_settled": 0,
 }  # fmt: skip
 TOKEN = {
     "hash": "x", "name": "x", "scopes": "read", "created_at": DATE, "expires_at": None, "rate": None,
 }  # fmt: skip
 COLLECTION = {
     "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
-    "royalties": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
+    "royalties": "[]", "fixed_fees": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
+}  # fmt: skip
+LOOK = {
+    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "told_at": DATE, "enough_at": None, "look_at": DATE,
+    "again_at": DATE,
 }  # fmt: skip
 ARGUMENTS = {
+    "is_first": True, "look": LOOK, "again_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
+    "alive_at": DATE, "past_at": DATE, "stored": NFT,
+    "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "swept_to": "0.0.7001", "metadata": "x",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
-    "account_id": "0.0.1001",
-    "result": "OK", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
+    "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE,
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
+    "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
-WHOLE = {"list_access_tokens", "list_jobs", "list_sellers", "list_preparers"}
+WHOLE = {
+    "list_access_tokens", "list_jobs", "list_sellers", "list_preparers", "list_collections",
+    "get_follow", "count_looks",
+}  # fmt: skip
 STATEMENTS = {
     name: statement
-    for module in (queries, orderbook, collections, preparations)
+    for module in (queries, orderbook, collections, preparations, following)
     for name, statement in inspect.getmembers(module, inspect.isfunction)
 }
 SCANS = {
-    "sqlite": re.compile(r"SCAN (?!page|tied|cheaper|asked|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"),
+    "sqlite": re.compile(
+        r"SCAN (?!page|tied|cheaper|asked|incomplete|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
+    ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
 # What is put together of two pages is sorted: of rows that were read, never on the way to them.

@@ -72,43 +72,54 @@ def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
     assert queries.get_nft(db, *nft)["is_for_sale"] == 1
 
 
-def prepared(db, nft, number):
+def prepared(db, nft, number, caller="shop", end_user="eve"):
     row = {
         "transaction_id": str(number), "token": nft[0], "serial_no": nft[1], "account_id": ALICE,
         "price": 5, "memo": "", "wallet": "w", "prepared_at": at(number), "kind": "listing",
-        "expires_at": at(number + 9), "seller": None, "caller": None, "fee_tinybars": None,
-        "is_settled": None,
+        "expires_at": at(number + 9), "caller": caller, "end_user": end_user, "seller": None,
+        "fee_tinybars": None, "is_settled": None,
     }  # fmt: skip
     return preparations.insert_prepared_transaction(db, row)
 
 
-def test_what_a_report_was_told_stays(db, nft):
+def kept(db):
+    rows = db.execute("SELECT * FROM prepared_transaction ORDER BY prepared_at DESC").fetchall()
+    return [row["transaction_id"] for row in rows]
+
+
+def test_only_the_newest_that_a_caller_prepared_are_kept(db, nft):
+    prepared(db, nft, 1, end_user="alice")
+    prepared(db, nft, 2, caller="another shop")
+    for number in range(3, 8):
+        newest = prepared(db, nft, number)
+    preparations.delete_prepared_transactions_beyond(db, newest, 3)
+    assert kept(db) == ["7", "6", "5", "2", "1"]
+
+
+def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
     prepared(db, nft, 1)
-    assert preparations.mark_result(db, "1", "INVALID_SIGNATURE")["result"] == "INVALID_SIGNATURE"
-    assert preparations.mark_result(db, "1", "SUCCESS") is None
-
-
-def test_only_the_newest_prepared_transactions_are_kept(db, nft):
-    for number in range(1, 8):
-        prepared(db, nft, number)
-    preparations.delete_prepared_transactions_beyond(db, *nft, ALICE, 3)
-    kept = preparations.list_prepared_transactions(db, *nft, ALICE, 10)
-    assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
+    prepared(db, nft, 2)
+    prepared(db, nft, 3, end_user="alice")
+    prepared(db, nft, 4, caller="another shop")
+    keys = *nft, ALICE
+    assert preparations.get_newest_prepared(db, *keys)["transaction_id"] == "4"
+    own = preparations.get_newest_prepared_by(db, *keys, "shop", "eve")
+    assert own["transaction_id"] == "2"
+    assert preparations.get_newest_prepared_by(db, *keys, "another shop", "alice") is None
 
 
 def test_expired_ones_go_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    assert preparations.delete_expired_preparations(db, ALICE, at(14), 3) == 3
-    assert preparations.delete_expired_preparations(db, ALICE, at(14), 3) == 1
-    assert preparations.get_expired_preparation(db, ALICE, at(14)) is None
-    kept = preparations.list_prepared_transactions(db, *nft, ALICE, 10)
-    assert [row["transaction_id"] for row in kept] == ["7", "6", "5"]
+    assert preparations.delete_expired_preparations(db, at(14), 3) == 3
+    assert preparations.delete_expired_preparations(db, at(14), 3) == 1
+    assert preparations.get_expired_preparation(db, at(14)) is None
+    assert kept(db) == ["7", "6", "5"]
 
 
 def test_an_attempt_that_failed_does_not_take_away_what_another_completed(db, nft):
     db.execute("UPDATE nft SET missing = 'its image', attempts = 1, image = NULL")
     seen = dict(queries.get_nft(db, *nft))
-    queries.mark_described(db, seen | {"image": "key", "missing": None, "attempts": 2}, 1)
-    assert queries.mark_described(db, seen | {"attempts": 2}, 1) is None
+    queries.mark_described(db, seen | {"image": "key", "missing": None, "attempts": 2}, seen)
+    assert queries.mark_described(db, seen | {"attempts": 2}, seen) is None
     assert queries.get_nft(db, *nft)["image"] == "key"

@@ -1,11 +1,9 @@
 """A database outlives versions: an older one comes through with every row, and nothing is half done."""
 
 import re
-import resource
 import shutil
 import subprocess
 import sys
-import time
 from contextlib import closing
 from pathlib import Path
 
@@ -14,20 +12,20 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, sandbox
 from marketplace.errors import StartRefused
-from marketplace.operator.rounds import sync
 from marketplace.store import queries
 from marketplace.store.database import SCHEMA, write
 from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.files import find_version
 from marketplace.store.sqlite import Database
+from marketplace.watcher.sweep import sync
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import make_version_3
-from tests.serving import PATIENCE_SECONDS, ROOT, environment, run_flask, serve
+from tests.serving import ROOT, run_flask
 
 pytestmark = pytest.mark.once("of these versions there is no other")
 
 OLD = ROOT / "tests/store/databases"
-COMMITS = sorted(path.name for path in OLD.iterdir() if path.is_dir())
+RELEASES = sorted(path.name for path in OLD.iterdir() if path.is_dir())
 # Tables that every version has had, and what they are called now.
 KEPT = {"nft": "nft", "prepared_listing": "prepared_transaction", "access_token": "access_token"}
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
@@ -65,13 +63,18 @@ def shape(path):
         }
 
 
-def put(folder, commit):
-    for path in (OLD / commit).glob("*.db"):
+def put(folder, release, **properties):
+    """Copy the databases of a release, as an index of another network or account."""
+    for path in (OLD / release).glob("*.db"):
         shutil.copy(path, folder)
+    with connect(folder / "marketplace.db") as db:
+        for name, value in properties.items():
+            sql = "UPDATE property SET value = ? WHERE name = ?"
+            db.execute(sql, (value.encode(), name.lower()))
     return folder / "marketplace.db"
 
 
-@pytest.fixture(params=COMMITS)
+@pytest.fixture(params=RELEASES)
 def old(request, tmp_path):
     """A database of an earlier version, in a folder of its own."""
     return put(tmp_path, request.param), (OLD / request.param / "token").read_text()
@@ -140,7 +143,7 @@ def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
 
 @pytest.fixture
 def outdated(tmp_path):
-    return put(tmp_path, "da4cc44")
+    return put(tmp_path, "0.1.0", **TESTNET)
 
 
 def flask(path, *arguments, succeeds=True):
@@ -161,7 +164,7 @@ def test_it_works(outdated):
         row["memo"] for row in before
     ]
     [aside] = outdated.parent.glob("*.before-*")
-    assert version(aside) == 2
+    assert version(aside) == 3
     assert aside.stat().st_mode & 0o777 == 0o600
     assert "there is nothing to do" in flask(outdated, "upgrade")
     assert "writer" in flask(outdated, "token", "list")
@@ -170,19 +173,10 @@ def test_it_works(outdated):
 @pytest.mark.parametrize("command", [("token", "list"), ("token", "create", "x"), ("sync",)])
 def test_no_other_command_works_on_an_older_one(outdated, command):
     assert flask(outdated, *command, succeeds=False) == (
-        f"Error: {outdated} is of an earlier version (its schema is 2, this version's is"
-        f" {SCHEMA.version}): stop the service and the watcher, and run flask --app wsgi upgrade\n"
+        f"Error: {outdated} is of an earlier version (its schema is 3, this version's is"
+        f" {SCHEMA.version}): stop the service and the watcher, and run flask upgrade\n"
     )
-    assert version(outdated) == 2
-
-
-@pytest.mark.parametrize("start", ["gunicorn -c gunicorn.conf.py", "flask --app wsgi run"])
-def test_a_start_on_an_older_one_is_refused(outdated, start):
-    environ = environment(DATABASE_URL=f"sqlite:///{outdated}", **TESTNET)
-    refused = subprocess.run(start.split(), cwd=ROOT, env=environ, capture_output=True, text=True)
-    assert refused.returncode != 0
-    assert "is of an earlier version" in refused.stdout + refused.stderr
-    assert "Traceback" not in refused.stdout + refused.stderr
+    assert version(outdated) == 3
 
 
 def test_a_host_is_told_too(outdated, tmp_path):
@@ -195,70 +189,9 @@ def test_it_is_refused_while_another_process_has_it_open(outdated):
         db.execute("BEGIN IMMEDIATE")
         told = flask(outdated, "upgrade", succeeds=False)
     assert told.startswith(f"Error: {outdated} is in use: database is locked. Nothing was changed")
-    assert version(outdated) == 2
+    assert version(outdated) == 3
     assert not [*outdated.parent.glob("*.before-*")]
     flask(outdated, "upgrade")
-
-
-@pytest.fixture
-def large(outdated):
-    """A database of an earlier version, so large that an upgrade takes a moment."""
-    with connect(outdated) as db:
-        db.execute(
-            """
-            WITH RECURSIVE n (serial_no) AS (
-                SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < 100000
-            )
-            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
-            SELECT '0.0.6000', serial_no, 'x', 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z'
-            FROM n
-            """
-        )
-    return outdated
-
-
-def count(path):
-    with connect(path) as db:
-        return db.execute("SELECT COUNT(*) FROM nft").fetchone()[0]
-
-
-def upgrade_apart(path, **options):
-    environ = environment(DATABASE_URL=f"sqlite:///{path}", **TESTNET)
-    command = ["flask", "--app", "wsgi", "upgrade"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=ROOT, env=environ, **pipes, **options)
-
-
-def test_a_kill_leaves_it_as_it_was_before_the_step(large):
-    upgrade = upgrade_apart(large)
-    told = b""
-    while b"Look again at every NFT" not in told:
-        told += upgrade.stdout.read1()
-        assert upgrade.poll() is None, told
-    time.sleep(0.02)
-    upgrade.kill()
-    upgrade.communicate()
-    assert version(large) == 3  # the step before it is done
-    assert count(large) == 100_010
-    assert "Keep what it holds" in flask(large, "upgrade")
-    assert version(large) == SCHEMA.version
-    assert count(large) == 100_010
-
-
-def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
-    size = large.stat().st_size + 2 * 4096  # enough for the first step
-
-    def limit():
-        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
-
-    upgrade = upgrade_apart(large, preexec_fn=limit)
-    error = upgrade.communicate()[1].decode()
-    assert upgrade.returncode == 1
-    assert "Traceback" not in error
-    assert f"{large} is as it was before this step: see to it, and run this again" in error
-    assert version(large) == 3, error
-    flask(large, "upgrade")
-    assert count(large) == 100_010
 
 
 def set_version(path, value):
@@ -288,26 +221,15 @@ def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
         assert words in told
 
 
-@pytest.mark.parametrize("commit", COMMITS)
-def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path, commit):
+@pytest.mark.parametrize("release", RELEASES)
+def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path, release):
     """As where the setting of the network was forgotten: the default is the sandbox."""
-    path = put(tmp_path, commit)
+    path = put(tmp_path, release, network="mainnet")
     (tmp_path / "sandbox.db").unlink()
-    if commit == "c9435b0":
-        with connect(path) as db:
-            db.execute("UPDATE property SET value = ? WHERE name = 'network'", (b"mainnet",))
     content = path.read_bytes()
     for command in (("token", "list"), ("sync",)):
         assert run_flask(tmp_path, *command).exit_code == 1
     assert path.read_bytes() == content
-
-
-def test_what_said_nothing_is_the_operators_from_the_upgrade_on(outdated):
-    flask(outdated, "upgrade")
-    told = run_flask(outdated.parent, "token", "list", NETWORK="mainnet", ACCOUNT_ID="0.0.4321")
-    assert "is an index of testnet, and MARKETPLACE_NETWORK is mainnet" in told.output
-    told = run_flask(outdated.parent, "upgrade", NETWORK="testnet", ACCOUNT_ID="0.0.5")
-    assert "is an index of 0.0.4321, and MARKETPLACE_ACCOUNT_ID is 0.0.5" in told.output
 
 
 # Other files
@@ -384,20 +306,6 @@ def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp
     assert path.read_bytes() == content
 
 
-def test_no_command_makes_anew_what_has_vanished(tmp_path):
-    """Beside what a running service wrote last, a new file would take the place of the old one for good."""
-    with serve(tmp_path, "--workers", "1") as service:
-        path = tmp_path / "instance/marketplace.db"
-        token = service.flask("token", "create", "kept", "--scope", "read").stdout.strip()
-        service.get("/v1/orderbook", Authorization=f"Bearer {token}").close()
-        path.rename(tmp_path / "moved.db")
-        refused = service.flask("token", "list", check=False)
-        assert refused.stderr.startswith("Error: instance/marketplace.db has vanished, and ")
-        assert not path.exists()
-        (tmp_path / "moved.db").rename(path)
-        assert "kept" in service.flask("token", "list").stdout
-
-
 def test_a_start_that_was_killed_before_its_first_commit_is_made_good(tmp_path):
     path = tmp_path / "marketplace.db"
     code = """
@@ -418,35 +326,14 @@ os.kill(os.getpid(), 9)
     assert "first" in run_flask(tmp_path, "token", "list").output
 
 
-def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
-    with serve(tmp_path, "--workers", "1") as service:
-        path = tmp_path / "instance/marketplace.db"
-        for file in path.parent.glob("marketplace.db*"):
-            if file.is_file():
-                file.unlink()
-        [worker] = children(service.process.pid)
-        subprocess.run(["kill", "-9", worker], check=True)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while children(service.process.pid) in ([], [worker]):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
-        with pytest.raises(OSError, match="503"):
-            service.get("/status")
-        assert not path.exists()
-
-
-def children(pid):
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-
-
 # Going back to an older backup
 
 
-@pytest.mark.parametrize("commit", COMMITS)
-def test_an_older_backup_is_restored_by_the_same_steps(tmp_path, commit):
+@pytest.mark.parametrize("release", RELEASES)
+def test_an_older_backup_is_restored_by_the_same_steps(tmp_path, release):
     run_flask(tmp_path, "token", "create", "later")
     backup = tmp_path / "old.db"
-    shutil.copy(OLD / commit / "marketplace.db", backup)
+    shutil.copy(OLD / release / "marketplace.db", backup)
     content = backup.read_bytes()
     assert run_flask(tmp_path, "restore", str(backup)).exit_code == 0
     assert backup.read_bytes() == content
@@ -461,7 +348,7 @@ def test_an_older_backup_is_restored_by_the_same_steps(tmp_path, commit):
 def test_an_older_database_is_left_for_an_older_backup(outdated):
     """The command works where no other does, so that there is a way back."""
     backup = outdated.with_name("backup.db")
-    shutil.copy(OLD / "da4cc44" / "marketplace.db", backup)
+    shutil.copy(outdated, backup)
     with connect(outdated) as db:
         db.execute("DELETE FROM access_token")
     flask(outdated, "restore", str(backup))

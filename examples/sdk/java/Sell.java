@@ -1,9 +1,10 @@
 // An NFT is listed, withdrawn, listed again and bought, with the Hedera SDK as it is: nothing of it is configured but
-// the node's address. Beside `make run`, with the SDK's jar (README.md says where it is):
+// the node's address. Beside `make run`, in the clone, with the SDK's jar (docs/sandbox.md says where it is):
 //
-//   TOKEN=$(cat instance/sandbox-token) java -cp sdk.jar examples/sdk/java/Sell.java
+//   export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+//   java -cp sdk.jar examples/sdk/java/Sell.java
 //
-// MARKET and NODE say where the service is, and where its node.
+// MARKET says where the service is, NODE where its node listens.
 
 import com.google.gson.Gson;
 import com.google.gson.JsonObject;
@@ -18,7 +19,7 @@ import java.util.concurrent.ThreadLocalRandom;
 
 public class Sell {
   static final String MARKET = System.getenv().getOrDefault("MARKET", "http://127.0.0.1:8000");
-  static final String NODE = System.getenv().getOrDefault("NODE", "127.0.0.1:50211");
+  static final String NODE = System.getenv("NODE");
   static final String TOKEN = System.getenv("TOKEN");
   // The account that sells for others in the sandbox: MARKETPLACE_ACCOUNT_ID.
   static final AccountId MARKETPLACE = AccountId.fromString("0.0.9001");
@@ -61,7 +62,9 @@ public class Sell {
     }
 
     private void tell(String what, TransactionResponse response) throws Exception {
-      var receipt = response.getReceipt(client);
+      var receipt = response.setValidateStatus(false).getReceipt(client);
+      if (receipt.status != Status.SUCCESS)
+        throw new Exception(what + ": " + receipt.status + ". Is " + NODE + " the node of " + MARKET + "?");
       var record = response.getRecord(client);
       System.out.println(what + ": " + receipt.status + ", " + record.transactionFee + " of fees, "
           + response.transactionId);
@@ -81,7 +84,7 @@ public class Sell {
       if (stored.get("isForSale").getAsBoolean() == isForSale) return stored;
       Thread.sleep(200);
     }
-    throw new Exception("The order book does not follow");
+    throw new Exception("The order book does not follow: is " + NODE + " the node of " + MARKET + "?");
   }
 
   public static void main(String[] arguments) throws Exception {

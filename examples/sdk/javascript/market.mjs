@@ -31,7 +31,9 @@ export async function sell(sdk, { market, node, token, say }) {
   };
 
   const tell = async (what, response, client) => {
-    const { status } = await response.getReceipt(client);
+    const { status } = await response.getReceipt(client).catch(({ message }) => {
+      throw new Error(`${what}: ${message}. Is ${node} the node of ${market}?`);
+    });
     const record = await response.getRecord(client);
     say(`${what}: ${status}, ${record.transactionFee} of fees, ${response.transactionId}`);
   };
@@ -46,7 +48,7 @@ export async function sell(sdk, { market, node, token, say }) {
       if (stored.isForSale === isForSale) return stored;
       await new Promise((resolve) => setTimeout(resolve, 200));
     }
-    throw new Error(`It is ${isForSale ? "not " : "still "}for sale`);
+    throw new Error(`It is ${isForSale ? "not " : "still "}for sale: is ${node} the node of ${market}?`);
   };
 
   const seller = someAccount();

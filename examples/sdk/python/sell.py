@@ -1,7 +1,11 @@
 """An NFT is listed, withdrawn, listed again and bought, with hiero-sdk-python as it is.
 
-Beside ``make run``: ``TOKEN=$(cat instance/sandbox-token) .venv/bin/python examples/sdk/python/sell.py``.
-MARKET and NODE say where the service is, and where its node.
+Beside ``make run``, in the clone:
+
+    export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+    .venv/bin/python examples/sdk/python/sell.py
+
+MARKET says where the service is, NODE where its node listens.
 """
 
 import base64
@@ -26,7 +30,7 @@ from hiero_sdk_python import (
 )
 
 MARKET = os.environ.get("MARKET", "http://127.0.0.1:8000")
-NODE = os.environ.get("NODE", "127.0.0.1:50211")
+NODE = os.environ["NODE"]
 TOKEN = os.environ["TOKEN"]
 MARKETPLACE = AccountId.from_string("0.0.9001")  # MARKETPLACE_ACCOUNT_ID in the sandbox
 
@@ -60,8 +64,10 @@ class Account:
         return self.tell(what, transaction.execute(self.client))
 
     def tell(self, what, receipt):
-        record = TransactionRecordQuery(receipt.transaction_id).execute(self.client)
         status = ResponseCode(receipt.status).name
+        if status != "SUCCESS":
+            raise SystemExit(f"{what}: {status}. Is {NODE} the node of {MARKET}?")
+        record = TransactionRecordQuery(receipt.transaction_id).execute(self.client)
         print(
             f"{what}: {status}, {record.transaction_fee} tinybars of fees, {receipt.transaction_id}"
         )
@@ -79,7 +85,7 @@ def wait_for(is_for_sale):
         if stored["isForSale"] == is_for_sale:
             return stored
         time.sleep(0.2)
-    raise SystemExit("The order book does not follow")
+    raise SystemExit(f"The order book does not follow: is {NODE} the node of {MARKET}?")
 
 
 seller, buyer = Account(PrivateKey.generate_ed25519()), Account(PrivateKey.generate_ecdsa())

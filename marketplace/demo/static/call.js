@@ -13,7 +13,8 @@ export async function call(method, url, body) {
   const made = { method, address, content, curl: curl(method, address, headers, content) };
   const started = performance.now();
   try {
-    const response = await fetch(address, { method, headers, body: content });
+    // The mirror node's answers may be kept for a second, and what was just signed is to be seen.
+    const response = await fetch(address, { method, headers, body: content, cache: "no-cache" });
     const text = await response.text();
     const data = read(text);
     return {

@@ -1,105 +1,127 @@
-"""What a report of something signed is answered: the NFT is brought in line first, then compared."""
+"""Answers a report of something signed: the NFT is brought in line first, then compared.
 
-from contextlib import suppress
+A report names a transaction, or it is about the newest one that its caller prepared for the account and the
+NFT, and about no other. Anybody may prepare anything in anybody's name: so what others prepared counts only
+where the caller prepared nothing.
+"""
+
 from typing import Any
 
 from marketplace import times
-from marketplace.errors import Conflict, LedgerAnswerInvalid, LedgerUnreachable, NotPrepared
+from marketplace.errors import NotPrepared
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.answers import Transaction
-from marketplace.market import fees, reconciler, rule
+from marketplace.market import fees, reconciler
 from marketplace.market.nfts import require_nft
-from marketplace.market.prepared import MIRROR_LAG, Kind
+from marketplace.market.prepared import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.reports.listing import ListingReport
 from marketplace.market.reports.purchase import PurchaseReport
 from marketplace.market.reports.report import Report
 from marketplace.market.reports.withdrawal import WithdrawalReport
 from marketplace.store import preparations
-from marketplace.store.database import read, write
+from marketplace.store.database import read
 
-READ_FOR_EACH_NFT = 10  # of what was prepared for an account, the newest
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
 # What a transaction that was not prepared here may be, by its name on the ledger.
 KINDS = {report.name: report.kind for report in REPORTS.values()}
 
 
-def answer(account_id: str, token: str, serial_no: int, transaction_id: str | None = None) -> bool:
+def answer(
+    account_id: str,
+    token: str,
+    serial_no: int,
+    transaction_id: str | None = None,
+    caller: Caller = OPERATOR,
+) -> bool:
     """Tell whether what was signed has come about: True, or False while it still may.
 
-    Without a transaction id, it is about what was prepared last and not answered with a refusal yet.
     Raises NftNotStored, NotPrepared, TransactionRefused with the ledger's result code, TransactionAltered,
     ListingEnded, WithdrawalEnded, and the ledger's own errors.
     """
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
-    prepared = preparations.list_prepared_transactions(read(), *keys, READ_FOR_EACH_NFT)
-    named = transaction_id and preparations.get_prepared_transaction(read(), transaction_id)
-    if named and (named["token"], named["serial_no"], named["account_id"]) != keys:
-        raise NotPrepared(account_id, token, serial_no, transaction_id)
+    row = _find_named(keys, transaction_id) if transaction_id else _find_newest(keys, caller)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: what the mirror node had not received by then, it does not show afterwards, either.
-    overdue = _find_overdue([*prepared, *([named] if named else [])], deadline)
+    overdue = _find_overdue(row, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
-
-    def report_of(kind: str) -> Report:
-        of_kind = [row for row in prepared if row["kind"] == kind]
-        return REPORTS[kind](account_id, transaction_id, named, of_kind, line, overdue)
-
-    if transaction_id and not named:
-        signed = _find_signed(transaction_id, deadline)
-        kind = KINDS.get(signed.name) if signed else None
-        report = report_of(kind or _expected_kind(prepared))
-        return report.judge(signed) if signed else report.expect()
-    report = report_of(named["kind"] if named else _expected_kind(prepared))
-    if report.is_fulfilled():
-        _learn_fee(report, deadline)
+    report = REPORTS[row["kind"] if row else Kind.LISTING](
+        account_id, transaction_id, row, line, overdue
+    )
+    if transaction_id and row is None:
+        return _answer_unprepared(report, keys, deadline)
+    if transaction_id is None and _is_listed_by_the_newest(report, keys):
         return True
-    return _look_up(report, deadline)
+    return _answer_prepared(report, deadline)
 
 
-def _expected_kind(prepared: list) -> str:
-    """What a report without an id is about, or one with an id that a wallet made."""
-    untold = [row for row in prepared if row["result"] is None]
-    return next((row["kind"] for row in untold or prepared), Kind.LISTING)
+def _is_listed_by_the_newest(report: Report, keys: tuple) -> bool:
+    """Tell whether the newest of all is a listing that stands, whichever caller prepared it.
+
+    Only the account itself can sign: it may have come by another access token or address.
+    """
+    newest = preparations.get_newest_prepared(read(), *keys)
+    if newest is None or newest["kind"] != Kind.LISTING:
+        return False
+    found = vars(report) | {"transaction_id": newest["transaction_id"], "row": newest}
+    return ListingReport(**found).is_fulfilled()
 
 
-def _find_overdue(prepared: list, deadline: Deadline) -> int:
+def _find_named(keys: tuple, transaction_id: str) -> Any:
+    """What was prepared under an id; None where nothing was. Raises NotPrepared."""
+    row = preparations.get_prepared_transaction(read(), transaction_id)
+    token, serial_no, account_id = keys
+    is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
+    if is_another or not TransactionId.parse(transaction_id).is_possible:
+        raise NotPrepared(account_id, token, serial_no, transaction_id)
+    return row
+
+
+def _find_newest(keys: tuple, caller: Caller) -> Any:
+    """What a caller prepared last; or anybody, where that caller prepared nothing."""
+    own = preparations.get_newest_prepared_by(read(), *keys, *caller)
+    return own or preparations.get_newest_prepared(read(), *keys)
+
+
+def _find_overdue(row: Any, deadline: Deadline) -> int:
     """The moment until which all that was valid has reached the mirror node, or never will."""
     overdue = times.now() - MIRROR_LAG
-    if any(row["expires_at"] <= times.to_iso(overdue) for row in prepared):
-        overdue = min(overdue, mirror_node().find_present(deadline) - MIRROR_LAG)
-    return overdue
+    if row and row["expires_at"] > times.to_iso(overdue):
+        return overdue
+    return min(overdue, mirror_node().find_present(deadline) - MIRROR_LAG)
 
 
-def _look_up(report: Report, deadline: Deadline) -> bool:
-    """Ask the ledger what became of the transactions that may have been meant, one by one."""
-    for transaction_id in report.candidates():
-        signed = _find_signed(transaction_id, deadline)
-        if signed is None:
-            continue
-        try:
-            return report.judge(signed)
-        except Conflict:
-            with write() as db:  # the next report without an id is about another one
-                preparations.mark_result(db, transaction_id, signed.result)
-            raise
-    return report.expect()
+def _answer_unprepared(report: Report, keys: tuple, deadline: Deadline) -> bool:
+    """Answer about an id that a wallet made, of something that was prepared here under another."""
+    signed = _find_signed(report.transaction_id, deadline)
+    if signed:
+        make = REPORTS[KINDS.get(signed.name, Kind.LISTING)]
+        return make(**vars(report)).judge(signed)
+    if not report.is_frozen_anew() or not preparations.get_newest_prepared(read(), *keys):
+        raise report.not_prepared()
+    return False
 
 
-def _learn_fee(report: Report, deadline: Deadline) -> None:
-    """Of a purchase that has come about, learn what it cost, so that it is open and reserved no more.
-
-    Where the ledger can not be asked now, the watcher learns it later.
-    """
-    with suppress(LedgerUnreachable, LedgerAnswerInvalid):
-        for row in report.prepared:
-            if row["is_settled"] == 0 and _find_signed(row["transaction_id"], deadline):
-                return
+def _answer_prepared(report: Report, deadline: Deadline) -> bool:
+    """Answer by what the NFT is now, or else by the transaction itself."""
+    if report.is_fulfilled():
+        return True
+    if report.row is None:
+        raise report.not_prepared()
+    signed = _find_signed(report.row["transaction_id"], deadline)
+    if signed:
+        return report.judge(signed)
+    report.require_possible()
+    if report.is_open:
+        return False
+    raise report.refused("TRANSACTION_EXPIRED")
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
-    """What was signed under an id, if the ledger shows it; of a purchase, its fee is known then, too."""
-    rows: Any = mirror_node().list_transactions(TransactionId.parse(transaction_id), deadline)
+    """Find what was signed under an id: the success, if there is one. Notes what a purchase was charged."""
+    rows = mirror_node().list_transactions(TransactionId.parse(transaction_id), deadline)
     fees.note_charged(transaction_id, rows)
-    return rule.find_signed(tuple(rows))
+    originals = [row for row in rows if row.is_original]
+    successes = [row for row in originals if row.result == "SUCCESS"]
+    return next(iter(successes or originals), None)

@@ -14,19 +14,19 @@ class ListingReport(Report):
     name = rule.APPROVAL
 
     def is_fulfilled(self) -> bool:
-        """Tell whether it is for sale as the report wants it, under whichever id the wallet submitted it."""
+        """Tell whether it is for sale as the report wants it, under whichever id the wallet submitted it.
+
+        Without an id the question is whether it is for sale at all, whatever was prepared since.
+        """
         if self.transaction_id is None:
             return self.stands
-        is_that_price = self.named and self.named["price"] == self.nft["listing_price"]
-        return self.stands and bool(is_that_price) and self.named["prepared_at"] <= self.listed_at
+        is_that_price = self.row["price"] == self.nft["listing_price"]
+        return self.stands and is_that_price and self.row["prepared_at"] <= self.listed_at
 
     def judge(self, signed: Transaction) -> bool:
         price = read_listing_memo(signed.memo, *self.keys)
         is_listing = price is not None and signed.payer == self.account_id
-        if self.is_unnamed and not is_listing:
-            raise self.not_prepared()
-        if signed.result != "SUCCESS":
-            raise self.refused(signed)
+        self.require_success(signed, is_ours=is_listing)
         is_listing = is_listing and signed.name == self.name
         if self.stands and is_listing and times.to_iso(signed.consensus_at) <= self.listed_at:
             return True  # by this one, or by one that came after it
@@ -35,6 +35,3 @@ class ListingReport(Report):
         if is_listing and self.may_follow(signed):
             return False
         raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
-
-    def require_possible(self) -> None:
-        self.require_still_theirs()

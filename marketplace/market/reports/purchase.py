@@ -13,17 +13,16 @@ class PurchaseReport(Report):
     name = "CRYPTOTRANSFER"
 
     def is_fulfilled(self) -> bool:
-        """Tell whether the buyer has it; a purchase that is named is looked up, as it may be sold on."""
-        is_had = self.line.is_decided and self.is_theirs
-        return self.transaction_id is None and is_had and bool(self.prepared)
+        """Tell nothing: its own transaction says whether it was bought. An owner may have it as a gift."""
+        return False
+
+    def require_possible(self) -> None:
+        """Raise nothing: the NFT belongs to somebody else until it is bought."""
 
     def judge(self, signed: Transaction) -> bool:
         is_paid_here = signed.payer == current_app.config["ACCOUNT_ID"]
         is_moved = is_paid_here and signed.moves(*self.keys, self.account_id)
-        if self.is_unnamed and not is_moved:
-            raise self.not_prepared()
-        if signed.result != "SUCCESS":
-            raise self.refused(signed)
+        self.require_success(signed, is_ours=is_moved)
         if not is_moved:
             raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
         # The buyer had it then, whoever has it now.

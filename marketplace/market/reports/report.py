@@ -16,25 +16,29 @@ LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
 @dataclass(frozen=True)
 class Report:
-    """A report, beside all that is known of what it is about. It asks nobody, and writes nothing."""
+    """A report of one transaction, beside what its NFT is now. It asks nobody, and writes nothing."""
 
     kind: ClassVar[Kind]
     name: ClassVar[str]  # of its transaction, on the ledger
 
     account_id: str
-    transaction_id: str | None
-    named: Any  # what was prepared under this id, if anything was
-    prepared: list  # what was prepared of this kind for this account and NFT, the newest first
+    transaction_id: str | None  # as the report names it
+    row: Any  # what was prepared; None where nothing was, or a wallet gave it an id of its own
     line: InLine
     overdue: int
 
     def is_fulfilled(self) -> bool:
-        """Tell whether it is as the report wants it, whatever became of the transaction."""
+        """Tell whether the NFT is as the report wants it, whatever became of the transaction."""
         raise NotImplementedError
 
     def judge(self, signed: Transaction) -> bool:
         """Answer by a transaction that reached consensus: False while the NFT does not show it yet."""
         raise NotImplementedError
+
+    def require_possible(self) -> None:
+        """Raise ListingEnded where a report without an id is about what belongs to somebody else by now."""
+        if self.transaction_id is None and self.line.is_decided and not self.is_theirs:
+            raise self.ended()
 
     @property
     def nft(self) -> Any:
@@ -59,36 +63,33 @@ class Report:
         return bool(self.nft["is_for_sale"]) and self.is_theirs
 
     @property
-    def is_unnamed(self) -> bool:
-        """Whether it names a transaction that was not prepared here: a wallet gave it an id of its own."""
-        return self.transaction_id is not None and not self.named
+    def is_open(self) -> bool:
+        """Whether what was prepared may still be submitted, or be shown by the mirror node."""
+        return self.row["expires_at"] > times.to_iso(self.overdue)
 
-    def candidates(self) -> list[str]:
-        """The transactions that may have been meant: without an id, those no report was told of."""
-        if self.transaction_id is not None:
-            return [self.transaction_id]
-        untold = [row for row in self.prepared if row["result"] is None]
-        return [row["transaction_id"] for row in untold or self.prepared]
+    def is_frozen_anew(self) -> bool:
+        """Tell whether a wallet may have given something that was prepared an id of its own, just now."""
+        transaction_id = TransactionId.parse(self.transaction_id)
+        start = transaction_id.seconds * times.SECOND + transaction_id.nanos
+        is_recent = abs(start - self.overdue) < LONGEST_VALIDITY
+        return transaction_id.account_id == self.account_id and is_recent
 
-    def expect(self) -> bool:
-        """Answer where the ledger shows nothing of it: False while it may still come."""
-        if (not self.prepared and not self.named) or (
-            self.is_unnamed and not self._is_frozen_anew()
-        ):
+    def shows(self, signed: Transaction) -> bool:
+        """Tell whether what is stored of the NFT is as new as a transaction."""
+        return times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"]
+
+    def may_follow(self, signed: Transaction) -> bool:
+        """Tell whether the mirror node may still come to show of the NFT what a transaction did."""
+        is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
+        is_undecided = self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
+        return is_recent or is_undecided or not self.line.is_decided
+
+    def require_success(self, signed: Transaction, *, is_ours: bool) -> None:
+        """Raise TransactionRefused; NotPrepared where it is neither by its id nor by what it says ours."""
+        if self.row is None and not is_ours:
             raise self.not_prepared()
-        self.require_possible()
-        meant = [self.named] if self.named else self.prepared
-        if not self.is_unnamed and not any(map(self._is_open, meant)):
-            raise TransactionRefused(meant[0]["transaction_id"], self.kind, "TRANSACTION_EXPIRED")
-        return False
-
-    def require_possible(self) -> None:
-        """Raise a Conflict where what is awaited can not come about any more."""
-
-    def require_still_theirs(self) -> None:
-        """Raise ListingEnded where a report without an id is about what belongs to somebody else by now."""
-        if self.transaction_id is None and self.line.is_decided and not self.is_theirs:
-            raise self.ended()
+        if signed.result != "SUCCESS":
+            raise self.refused(signed.result)
 
     def ended(self) -> ListingEnded:
         """Why the account that reports has it no more in the order book."""
@@ -100,28 +101,9 @@ class Report:
             reason = self.line.verdict.reason
         return ListingEnded(*self.keys, reason)
 
-    def shows(self, signed: Transaction) -> bool:
-        """Tell whether what is stored of the NFT is as new as a transaction."""
-        return times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"]
-
-    def may_follow(self, signed: Transaction) -> bool:
-        """Tell whether the mirror node may still come to show of the NFT what a transaction did."""
-        is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
-        is_open = not self.line.is_decided or self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
-        return is_recent or is_open
-
-    def refused(self, signed: Transaction) -> TransactionRefused:
-        return TransactionRefused(str(signed.transaction_id), self.kind, signed.result)
+    def refused(self, result: str) -> TransactionRefused:
+        transaction_id = self.row["transaction_id"] if self.row else self.transaction_id
+        return TransactionRefused(transaction_id, self.kind, result)
 
     def not_prepared(self) -> NotPrepared:
         return NotPrepared(self.account_id, *self.keys, self.transaction_id)
-
-    def _is_frozen_anew(self) -> bool:
-        """Whether a wallet may have given something that was prepared an id of its own, just now."""
-        transaction_id = TransactionId.parse(self.transaction_id)
-        start = transaction_id.seconds * times.SECOND + transaction_id.nanos
-        is_open = abs(start - self.overdue) < LONGEST_VALIDITY
-        return transaction_id.account_id == self.account_id and is_open
-
-    def _is_open(self, row: Any) -> bool:
-        return row["expires_at"] > times.to_iso(self.overdue)

@@ -23,10 +23,7 @@ class WithdrawalReport(Report):
 
     def judge(self, signed: Transaction) -> bool:
         is_ours = is_withdrawal_memo(signed.memo, *self.keys) and signed.payer == self.account_id
-        if self.is_unnamed and not is_ours:
-            raise self.not_prepared()
-        if signed.result != "SUCCESS":
-            raise self.refused(signed)
+        self.require_success(signed, is_ours=is_ours)
         if is_ours and signed.name == self.name:
             if self.is_off:
                 return True
@@ -35,6 +32,3 @@ class WithdrawalReport(Report):
             if self.may_follow(signed):
                 return False
         raise TransactionAltered(str(signed.transaction_id), self.kind, signed.name)
-
-    def require_possible(self) -> None:
-        self.require_still_theirs()

@@ -9,12 +9,12 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     TokenSupplyType,
     TokenType,
 )
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, RoyaltyFee
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, RoyaltyFee
 
 from marketplace import times
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.messages import account, key, timestamp, token
-from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger import accounts, custom_fees, queries
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import entity
 from marketplace.store.database import read
@@ -54,7 +54,9 @@ def find_token(asked: Message, told: Message, now: int) -> None:
     info.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
     info.supplyType = TokenSupplyType.INFINITE
     info.pause_status = TokenPauseStatus.PauseNotApplicable
-    info.custom_fees.extend(map(_royalty, collection.royalties))
+    schedule = custom_fees.schedule_of(read(), token_id)
+    info.custom_fees.extend(map(_royalty, schedule.royalties))
+    info.custom_fees.extend(map(_fixed_fee, schedule.fixed))
 
 
 def _royalty(royalty: catalogue.Royalty) -> CustomFee:
@@ -63,6 +65,13 @@ def _royalty(royalty: catalogue.Royalty) -> CustomFee:
     if royalty.fallback is not None:
         fee.fallback_fee.amount = royalty.fallback
     return CustomFee(royalty_fee=fee, fee_collector_account_id=account(royalty.collector))
+
+
+def _fixed_fee(fixed: custom_fees.FixedFee) -> CustomFee:
+    fee = FixedFee(amount=fixed.amount)
+    if fixed.token:
+        fee.denominating_token_id.CopyFrom(token(fixed.token))
+    return CustomFee(fixed_fee=fee, fee_collector_account_id=account(fixed.collector))
 
 
 def find_nft(asked: Message, told: Message, now: int) -> None:

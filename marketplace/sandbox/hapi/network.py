@@ -14,6 +14,7 @@ from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, Excha
 from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
 
 from marketplace import __version__, times
+from marketplace.sandbox.hapi.address import find_port
 from marketplace.sandbox.hapi.messages import account
 from marketplace.sandbox.ledger import fees
 from marketplace.sandbox.ledger.accounts import Refused
@@ -27,9 +28,9 @@ HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
 
 
 def address() -> NodeAddress:
-    """The one node, as an address book names it: without an endpoint where no port is open."""
+    """The one node, as an address book names it: without an endpoint where its process does not run."""
     endpoints = []
-    if port := current_app.extensions["node"].port:
+    if port := find_port(current_app):
         endpoints.append(ServiceEndpoint(ipAddressV4=bytes(ADDRESS), port=port))
     return NodeAddress(
         nodeAccountId=account(NODE),

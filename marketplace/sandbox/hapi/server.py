@@ -1,6 +1,10 @@
-"""gRPC: the door that a Hedera SDK comes through, on a port of this machine alone."""
+"""gRPC: the door that a Hedera SDK comes through, on a port of this machine alone.
+
+It has a process of its own: gRPC must not be begun before a fork, and every worker of the web is one.
+"""
 
 import asyncio
+import resource
 import signal
 import socket
 import time
@@ -11,9 +15,10 @@ import grpc
 from flask import Flask
 
 from marketplace import times
+from marketplace.sandbox.hapi.address import HOST, announced
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed, Method
 
-HOST = "127.0.0.1"
+OPEN_FILES = 4096  # a connection is one
 THREADS = 4  # writes take turns anyway
 AT_ONCE = 2000  # requests under way; one beyond them is answered RESOURCE_EXHAUSTED
 # A request that has not come after so long is dropped; an SDK sends it together with its head.
@@ -72,28 +77,28 @@ class Handlers(grpc.GenericRpcHandler):
             return method.answer(content, times.now())
 
 
-async def serve(sandbox: Flask, port: int, is_required: bool, tell: Callable[[int], None]) -> None:
-    """Serve on a port until SIGTERM; tell which one, once it is open.
-
-    Where the port is taken, on any free one, unless it is required: then it is waited for.
-    """
-    if not _is_free(port):
-        if is_required:
-            sandbox.logger.warning("%s:%s is taken: the node waits until it is free", HOST, port)
-        else:
-            port = 0
-    while not _is_free(port):
-        await asyncio.sleep(1)
+async def serve(sandbox: Flask, wanted: int, tell: Callable[[int], None]) -> None:
+    """Serve until SIGTERM or SIGINT, on a port, or on another where it is taken. Tell which one."""
+    _raise_open_files()
+    stop = asyncio.Event()
+    for number in (signal.SIGTERM, signal.SIGINT):
+        asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = grpc.aio.server(
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
-    bound = server.add_insecure_port(f"{HOST}:{port}")
+    port = server.add_insecure_port(f"{HOST}:{wanted if _is_free(wanted) else 0}")
     await server.start()
-    stop = asyncio.Event()
-    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, stop.set)
-    tell(bound)
-    await stop.wait()
+    with announced(sandbox, port):
+        tell(port)
+        await stop.wait()
     await server.stop(GRACE_SECONDS)
+
+
+def _raise_open_files() -> None:
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    if 0 <= soft < OPEN_FILES:
+        limit = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
 
 
 def _is_free(port: int) -> bool:

@@ -56,7 +56,6 @@ class Method(NamedTuple):
 
     path: str
     answer: Callable[[bytes, int], list[bytes]]
-    is_streaming: bool
 
 
 def _methods() -> Iterator[Method]:
@@ -65,7 +64,7 @@ def _methods() -> Iterator[Method]:
             for method in service.methods:
                 if answer := ANSWERS.get(method.input_type.full_name):
                     path = f"/{service.full_name}/{method.name}"
-                    yield Method(path, answer, method.server_streaming)
+                    yield Method(path, answer)
 
 
 METHODS = {method.path: method for method in _methods()}

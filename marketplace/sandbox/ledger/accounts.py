@@ -35,6 +35,28 @@ def add(db, account_id: str, amount: int, now: int, code="INSUFFICIENT_ACCOUNT_B
     queries.mark_balance(db, account_id, after)
 
 
+def require_usable(db, account_id: str) -> None:
+    """Refuses an account that was deleted."""
+    account = queries.get_account(db, account_id)
+    if account and account["deleted_at"]:
+        raise Refused("ACCOUNT_DELETED")
+
+
+def delete(db, account_id: str, now: int) -> None:
+    """Delete an account, whose HBAR stay where they are."""
+    _require_row(db, account_id, now)
+    queries.mark_account_deleted(db, account_id, now)
+
+
+def add_units(db, account_id: str, token: str, amount: int, code: str) -> None:
+    """Add to what an account has of a token that is no NFT. Refuses, with the code, to take more."""
+    holding = queries.get_holding(db, account_id, token)
+    after = (holding["balance"] if holding else 0) + amount
+    if after < 0:
+        raise Refused(code)
+    queries.upsert_holding(db, account_id, token, after)
+
+
 def learn_key(db, account_id: str, key_type: str, public_key: str, now: int) -> None:
     """The first key that signs for an account is its key from then on."""
     _require_row(db, account_id, now)

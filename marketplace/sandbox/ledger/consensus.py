@@ -5,6 +5,7 @@ expired or repeated id, a payer who can't pay) leaves no record and costs nothin
 fails at consensus is recorded as failed, and its payer pays the fee, and nothing else.
 """
 
+import base64
 import json
 import time
 from collections.abc import Callable
@@ -15,6 +16,7 @@ from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import (
     accounts,
     allowances,
+    custom_fees,
     fees,
     history,
     queries,
@@ -211,14 +213,36 @@ def delete_token(token: str, now: int) -> Receipt:
     return Receipt(str(transaction_id), "SUCCESS")
 
 
-def update_metadata(token: str, serial_no: int, now: int) -> Receipt:
-    """Update an NFT's metadata, as its issuer may: who may spend it stays as it is."""
+def change_fees(token: str, schedule: custom_fees.Schedule, now: int) -> Receipt:
+    """Give a token other custom fees, as its issuer may, from now on."""
+    with write() as db:
+        now = max(now, queries.get_last_consensus(db) + 1)
+        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
+        try:
+            if queries.get_deleted_token(db, token):
+                raise Refused("TOKEN_WAS_DELETED")
+            custom_fees.change(db, token, schedule._replace(since=now))
+        except Refused as refusal:
+            return Receipt(str(transaction_id), str(refusal), reached_consensus=False)
+        changed = {"entity_id": token}
+        history.write_transaction(db, transaction_id, "TOKENFEESCHEDULEUPDATE", now, changed)
+    return Receipt(str(transaction_id), "SUCCESS")
+
+
+def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
+    """Update an NFT's metadata, as its issuer may: who may spend it stays as it is.
+
+    Without a text that leads to other metadata, it is updated to what it was.
+    """
     with write() as db:
         queries.insert_nft(db, token, serial_no, queries.TREASURY, now)
         nft = queries.get_nft(db, token, serial_no)
         now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
         transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
         queries.mark_spender(db, token, serial_no, nft["spender"], now)
+        if metadata is not None:
+            encoded = base64.b64encode(metadata.encode()).decode()
+            queries.mark_metadata(db, token, serial_no, encoded)
         history.write_nft_transaction(db, token, serial_no, transaction_id, now, "TOKENUPDATENFTS")
         history.write_transaction(db, transaction_id, "TOKENUPDATENFTS", now, {"entity_id": token})
     return Receipt(str(transaction_id), "SUCCESS")

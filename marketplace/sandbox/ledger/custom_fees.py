@@ -1,40 +1,104 @@
-"""What royalties a transfer owes: values in, assessed fees out. HIP-18, as the network charges them.
+"""What custom fees a transfer owes, as the network charges them: HIP-18.
 
-A royalty is a fraction of the HBAR that an NFT's sender gets in the same transaction, and the sender's to
-pay; where there is none, the receiver pays the fallback fee. Once per account and token, however many NFTs.
-The treasury owes nothing, and no collector what would be his own:
-https://github.com/hashgraph/hedera-services, CustomRoyaltyFeeAssessor.
+A fixed fee is an amount that an NFT's sender pays for each NFT. A royalty is a fraction of the HBAR that he
+gets in the same transaction, and his to pay; where there is none, the receiver pays the fallback fee.
+Royalties are due once per account and token, however many NFTs. The treasury owes nothing, no collector what
+would be his own, and no collector of the token what spares them all: CustomFeeAssessor and
+CustomFeeExemptions of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
-from collections.abc import Iterable, Mapping
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.catalogue import Royalty
+from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer
 
+MAX_FEES = 10
 
-def assess(moved: Iterable[NftTransfer], paid: Mapping[str, int]) -> list[AssessedFee]:
+
+class FixedFee(NamedTuple):
+    """What the sender of an NFT pays: tinybars, or units of a token."""
+
+    collector: str
+    amount: int
+    token: str | None = None
+    spares_collectors: bool = False
+
+
+class Schedule(NamedTuple):
+    """A token's custom fees, and when they were last changed, in nanoseconds."""
+
+    royalties: tuple[Royalty, ...] = ()
+    fixed: tuple[FixedFee, ...] = ()
+    since: int = catalogue.GENESIS
+
+    def owes(self, payer: str, fee: Royalty | FixedFee) -> bool:
+        collectors = {each.collector for each in (*self.royalties, *self.fixed)}
+        spared = collectors if fee.spares_collectors else {fee.collector}
+        return payer not in spared | {queries.TREASURY}
+
+
+def schedule_of(db, token: str) -> Schedule:
+    row = queries.get_fee_schedule(db, token)
+    if row is None:
+        return Schedule(catalogue.collection_of(token).royalties)
+    document = json.loads(row["document"])
+    royalties = tuple(Royalty(*each) for each in document["royalties"])
+    return Schedule(royalties, tuple(FixedFee(*each) for each in document["fixed"]), row["since"])
+
+
+def change(db, token: str, schedule: Schedule) -> None:
+    """Give a token other custom fees. Refuses what the network has no such fees of."""
+    if len(schedule.royalties) + len(schedule.fixed) > MAX_FEES:
+        raise Refused("CUSTOM_FEES_LIST_TOO_LONG")
+    for royalty in schedule.royalties:
+        if royalty.denominator == 0:
+            raise Refused("FRACTION_DIVIDES_BY_ZERO")
+        if royalty.numerator > royalty.denominator:
+            raise Refused("ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
+    if any(fee.amount <= 0 for fee in schedule.fixed):
+        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+    document = json.dumps({"royalties": schedule.royalties, "fixed": schedule.fixed})
+    queries.upsert_fee_schedule(db, token, document, schedule.since)
+
+
+def assess(db, moved: Iterable[NftTransfer], paid: Mapping[str, int]) -> list[AssessedFee]:
     """The fees of a transfer: what it moves, and the tinybars that it gives to each account."""
     assessed, settled = [], set()
     for nft in moved:
-        if nft.sender == queries.TREASURY or (nft.sender, nft.token) in settled:
+        if nft.sender == queries.TREASURY:
             continue
+        schedule = schedule_of(db, nft.token)
+        assessed += [
+            AssessedFee(nft.sender, fee.collector, fee.amount, fee.token)
+            for fee in schedule.fixed
+            if schedule.owes(nft.sender, fee)
+        ]
         got = max(0, paid.get(nft.sender, 0))
         payer = nft.sender if got else nft.receiver
-        if (payer, nft.token) in settled:
-            continue
-        settled.add((payer, nft.token))
-        for royalty in catalogue.collection_of(nft.token).royalties:
+        if not {(nft.sender, nft.token), (payer, nft.token)} & settled:
+            settled.add((payer, nft.token))
+            assessed += _assess_royalties(schedule, payer, got)
+    for fee in assessed:
+        accounts.require_usable(db, fee.collector)
+    return [fee for fee in assessed if fee.amount]
+
+
+def _assess_royalties(schedule: Schedule, payer: str, got: int) -> Iterator[AssessedFee]:
+    for royalty in schedule.royalties:
+        if schedule.owes(payer, royalty) and (got or royalty.fallback):
             amount = got * royalty.numerator // royalty.denominator if got else royalty.fallback
-            if amount and payer not in (queries.TREASURY, royalty.collector):
-                assessed.append(AssessedFee(payer, royalty.collector, amount))
-    return assessed
+            yield AssessedFee(payer, royalty.collector, amount, is_taken_of_credit=got > 0)
 
 
-def may_owe_fallback(nft: NftTransfer, paid: Mapping[str, int]) -> bool:
+def may_owe_fallback(db, nft: NftTransfer, paid: Mapping[str, int]) -> bool:
     """Whether the receiver may have to pay a fallback fee, so that he must sign."""
     return (
-        any(royalty.fallback for royalty in catalogue.collection_of(nft.token).royalties)
+        any(royalty.fallback for royalty in schedule_of(db, nft.token).royalties)
         and paid.get(nft.sender, 0) <= 0
         and queries.TREASURY not in (nft.sender, nft.receiver)
     )

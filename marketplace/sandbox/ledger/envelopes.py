@@ -11,6 +11,12 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 
 from marketplace.ids import TransactionId
 
+# What kinds of transactions are called in a mirror node's rows.
+TYPES = {
+    field.name.replace("_", "").upper()
+    for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
+}
+
 
 class Unreadable(ValueError):
     """The bytes are not those of a transaction."""

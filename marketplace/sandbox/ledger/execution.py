@@ -1,23 +1,29 @@
 """A transaction at consensus: who has signed it, when it came, and what it has moved so far."""
 
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, signatures
+from marketplace.sandbox.ledger import accounts, fees, queries, signatures
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
 
+UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
+FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
+
 
 class AssessedFee(NamedTuple):
-    """A custom fee that was taken, in tinybars: from whom, and for whom."""
+    """A custom fee that was taken, in tinybars or units of a token: from whom, and for whom."""
 
     payer: str
     collector: str
     amount: int
+    token: str | None = None
+    is_taken_of_credit: bool = False  # a royalty, before what the payer gets is his
 
 
 class NftTransfer(NamedTuple):
@@ -38,6 +44,8 @@ class Effects:
     hbar: Counter = field(default_factory=Counter)
     assessed_fees: list[AssessedFee] = field(default_factory=list)
     nft_transfers: list[NftTransfer] = field(default_factory=list)
+    # Units of a token, by account and token.
+    units: Counter = field(default_factory=Counter)
     # For associations that it made by itself.
     further_fee: int = 0
     # What a schedule executed.
@@ -80,11 +88,28 @@ class Execution:
         accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
         accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
-    def move(self, hbar: Counter) -> None:
-        """Change balances, of each account once. Refuses with INSUFFICIENT_ACCOUNT_BALANCE."""
+    def move(self, hbar: Counter, fee_payers: Collection[str] = ()) -> None:
+        """Change balances, of each account once. Refuses with INSUFFICIENT_ACCOUNT_BALANCE.
+
+        With INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE where the account owes such fees.
+        """
         for account_id, amount in hbar.items():
-            accounts.add(self.db, account_id, amount, self.now)
+            accounts.require_usable(self.db, account_id)
+            code = FEE_UNPAID if account_id in fee_payers else UNPAID
+            accounts.add(self.db, account_id, amount, self.now, code)
         self.effects.hbar.update(hbar)
+
+    def move_units(self, units: Counter) -> None:
+        """Change holdings of tokens, by account and token, as custom fees do."""
+        for (account_id, token), amount in units.items():
+            if queries.get_deleted_token(self.db, token):
+                raise Refused("TOKEN_WAS_DELETED")
+            if amount < 0 and not accounts.is_associated(self.db, account_id, token):
+                raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+            if accounts.associate_receiver(self.db, account_id, token, self.now):
+                self.charge_further(fees.association())
+            accounts.add_units(self.db, account_id, token, amount, FEE_UNPAID)
+        self.effects.units.update(units)
 
 
 def entity(proto: Message, code: str) -> str:

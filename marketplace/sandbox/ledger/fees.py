@@ -4,13 +4,16 @@ A base for each kind, and extras for what it does: https://docs.hedera.com/netwo
 payer pays it for whatever reaches consensus, successful or not.
 """
 
+import json
 from decimal import Decimal
 
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import TINYBARS
+from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import Signed, write_id
+from marketplace.store.database import read
 
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
@@ -94,9 +97,16 @@ def _of_transfer(transfer) -> Decimal:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
     usd = _beyond(len(account_ids), INCLUDED_ACCOUNTS) * ACCOUNT
     usd += _beyond(len(moved), INCLUDED_TOKENS) * TOKEN
-    if any(catalogue.collection_of(write_id(transfers.token)).royalties for transfers in moved):
+    if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):
         return usd + CUSTOM_FEE_TRANSFER
     return usd + TOKEN_TRANSFER if moved else usd
+
+
+def _has_custom_fees(token: str) -> bool:
+    changed = queries.get_fee_schedule(read(), token)
+    if changed is None:
+        return bool(catalogue.collection_of(token).royalties)
+    return any(json.loads(changed["document"]).values())
 
 
 def _beyond(count: int, included: int) -> int:

@@ -52,23 +52,26 @@ def _write_execution(execution: Execution, name: str, fields: dict) -> None:
     hbar = Counter(effects.hbar)
     hbar.update({execution.payer: -fee, accounts.FEE_COLLECTOR: fee})
     moved = {
-        "assessed_custom_fees": [_assessed(assessed) for assessed in effects.assessed_fees],
         "charged_tx_fee": fee,
         "nft_transfers": [shown(transfer) for transfer in effects.nft_transfers],
+        "token_transfers": _token_transfers(effects.units),
         "transfers": _transfers(hbar),
     }
+    if effects.assessed_fees:
+        moved["assessed_custom_fees"] = [_assessed(fee) for fee in effects.assessed_fees]
     write_transaction(execution.db, execution.id, name, execution.now, moved | fields)
 
 
 def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
     """Write down a transaction of which only some fields matter. Without them, it cost nothing."""
     document = {
-        "assessed_custom_fees": [],
         "batch_key": None,
         "bytes": None,
         "charged_tx_fee": 0,
         "consensus_timestamp": times.to_consensus(now),
         "entity_id": None,
+        "high_volume": False,
+        "high_volume_pricing_multiplier": 0,
         "max_custom_fees": [],
         "max_fee": "0",
         "memo_base64": "",
@@ -119,8 +122,16 @@ def _assessed(fee: AssessedFee) -> dict:
         "amount": fee.amount,
         "collector_account_id": fee.collector,
         "effective_payer_account_ids": [fee.payer],
-        "token_id": None,
+        "token_id": fee.token,
     }
+
+
+def _token_transfers(units: Mapping[tuple[str, str], int]) -> list[dict]:
+    return [
+        {"account": account_id, "amount": amount, "is_approval": False, "token_id": token}
+        for (account_id, token), amount in sorted(units.items())
+        if amount
+    ]
 
 
 def shown(transfer: NftTransfer) -> dict:

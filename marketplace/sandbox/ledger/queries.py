@@ -52,6 +52,51 @@ def mark_automatic_associations(db, account_id, automatic_associations):
     return db.execute(sql, parameters).fetchone()
 
 
+def mark_account_deleted(db, account_id, now):
+    sql = "UPDATE account SET deleted_at = :now WHERE account_id = :account_id RETURNING *"
+    return db.execute(sql, {"account_id": account_id, "now": now}).fetchone()
+
+
+# Units of tokens that are no NFTs
+
+
+def get_holding(db, account_id, token):
+    sql = "SELECT * FROM holding WHERE account_id = :account_id AND token = :token"
+    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+
+
+def get_holding_of(db, token):
+    sql = "SELECT * FROM holding WHERE token = :token LIMIT 1"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def upsert_holding(db, account_id, token, balance):
+    sql = """
+        INSERT INTO holding (token, account_id, balance) VALUES (:token, :account_id, :balance)
+        ON CONFLICT (token, account_id) DO UPDATE SET balance = excluded.balance
+        RETURNING *
+    """
+    parameters = {"account_id": account_id, "token": token, "balance": balance}
+    return db.execute(sql, parameters).fetchone()
+
+
+# Custom fees
+
+
+def get_fee_schedule(db, token):
+    sql = "SELECT * FROM fee_schedule WHERE token = :token"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def upsert_fee_schedule(db, token, document, since):
+    sql = """
+        INSERT INTO fee_schedule (token, document, since) VALUES (:token, :document, :since)
+        ON CONFLICT (token) DO UPDATE SET document = excluded.document, since = excluded.since
+        RETURNING *
+    """
+    return db.execute(sql, {"token": token, "document": document, "since": since}).fetchone()
+
+
 # Associations of accounts with tokens
 
 
@@ -87,14 +132,15 @@ def count_automatic_associations(db, account_id):
 
 
 def list_associations(db, account_id):
-    # Each with how many NFTs of the token the account has.
+    # Each with how many NFTs or units of the token the account has.
     sql = """
-        SELECT association.*, (
+        SELECT association.*, COALESCE(holding.balance, (
             SELECT COUNT(*) FROM nft
             WHERE nft.owner = association.account_id AND nft.token = association.token
-        ) AS balance
+        )) AS balance
         FROM association
-        WHERE account_id = :account_id
+        LEFT JOIN holding USING (token, account_id)
+        WHERE association.account_id = :account_id
         ORDER BY token
     """
     return db.execute(sql, {"account_id": account_id}).fetchall()
@@ -147,12 +193,6 @@ def list_nfts_in(db, token, low, high):
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
-def list_nfts_changed(db, after):
-    # All of the table is read, which takes a millisecond for some thousands.
-    sql = "SELECT * FROM nft WHERE modified_at > :after ORDER BY modified_at"
-    return db.execute(sql, {"after": after}).fetchall()
-
-
 def count_nfts_in(db, token):
     sql = "SELECT COUNT(*) FROM nft WHERE token = :token"
     return db.execute(sql, {"token": token}).fetchone()[0]
@@ -191,6 +231,16 @@ def mark_owner(db, token, serial_no, owner, now):
         RETURNING *
     """
     parameters = {"token": token, "serial_no": serial_no, "owner": owner, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_metadata(db, token, serial_no, metadata):
+    sql = """
+        UPDATE nft SET metadata = :metadata
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "metadata": metadata}
     return db.execute(sql, parameters).fetchone()
 
 
@@ -287,6 +337,40 @@ def get_transaction(db, transaction_id):
         LIMIT 1
     """
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
+
+
+def list_first_transactions(db, low, high, limit):
+    sql = """
+        SELECT consensus_at, document FROM transaction_record
+        WHERE consensus_at BETWEEN :low AND :high
+        ORDER BY consensus_at
+        LIMIT :limit
+    """
+    return db.execute(sql, {"low": low, "high": high, "limit": limit}).fetchall()
+
+
+def list_last_transactions(db, low, high, limit):
+    sql = """
+        SELECT consensus_at, document FROM transaction_record
+        WHERE consensus_at BETWEEN :low AND :high
+        ORDER BY consensus_at DESC
+        LIMIT :limit
+    """
+    return db.execute(sql, {"low": low, "high": high, "limit": limit}).fetchall()
+
+
+def get_lag(db):
+    # How many nanoseconds behind the mirror node's list of transactions is.
+    row = db.execute("SELECT value FROM property WHERE name = 'lag'").fetchone()
+    return int(row["value"]) if row else 0
+
+
+def mark_lag(db, nanoseconds):
+    sql = """
+        INSERT INTO property (name, value) VALUES ('lag', :value)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
+    db.execute(sql, {"value": str(nanoseconds).encode()})
 
 
 def insert_transaction(db, consensus_at, transaction_id, document):

@@ -7,7 +7,8 @@ CREATE TABLE account (
     public_key TEXT, -- hexadecimal; the first key that signed for the account
     balance INTEGER NOT NULL CHECK (balance >= 0), -- tinybars
     automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- how many; -1: any number
-    created_at INTEGER NOT NULL
+    created_at INTEGER NOT NULL,
+    deleted_at INTEGER -- null of one that is there
 ) STRICT;
 
 -- An account may hold a token. A token's treasury may, without being here.
@@ -46,6 +47,21 @@ CREATE TABLE approval_for_all (
 CREATE TABLE deleted_token (
     token TEXT PRIMARY KEY,
     deleted_at INTEGER NOT NULL
+) STRICT;
+
+-- The custom fees of a token whose issuer has changed them. Of others, the catalogue knows them.
+CREATE TABLE fee_schedule (
+    token TEXT PRIMARY KEY,
+    document TEXT NOT NULL, -- JSON
+    since INTEGER NOT NULL
+) STRICT;
+
+-- What an account has of a token that is no NFT: fixed fees may be paid in it.
+CREATE TABLE holding (
+    token TEXT NOT NULL,
+    account_id TEXT NOT NULL,
+    balance INTEGER NOT NULL CHECK (balance >= 0),
+    PRIMARY KEY (token, account_id)
 ) STRICT;
 
 -- Of which NFTs the mirror node answers in a way that is rare, and real.

@@ -5,6 +5,7 @@ TransferExecutor of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
+from typing import NamedTuple
 
 from marketplace.sandbox.ledger import accounts, allowances, custom_fees, fees, history, queries
 from marketplace.sandbox.ledger.accounts import Refused
@@ -75,13 +76,15 @@ def transfer(execution: Execution, content) -> None:
     _require_signatures(execution, content, given, nfts)
     _require_few(content, nfts)
     _require_possible(content, given, nfts)
-    hbar = _with_custom_fees(execution, given, nfts)
+    charges = _assess(execution, given, nfts)
     for nft in nfts:
         if queries.get_deleted_token(execution.db, nft.token):
             raise Refused("TOKEN_WAS_DELETED")
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
             execution.charge_further(fees.association())
-    execution.move(hbar)
+    execution.move(charges.first, charges.payers)
+    execution.move(charges.then, charges.payers)
+    execution.move_units(charges.units)
     for nft in nfts:
         _move(execution, nft)
 
@@ -93,7 +96,7 @@ def _require_signatures(execution: Execution, content, given: Counter, nfts) -> 
     for nft in nfts:
         if not nft.is_approval:
             execution.require_signature(nft.sender)
-        if custom_fees.may_owe_fallback(nft, given):
+        if custom_fees.may_owe_fallback(execution.db, nft, given):
             execution.require_signature(nft.receiver)
 
 
@@ -117,23 +120,30 @@ def _require_possible(content, given: Counter, nfts) -> None:
         raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
 
 
-def _with_custom_fees(execution: Execution, given: Counter, nfts) -> Counter:
-    """What changes by account, royalties included."""
-    assessed = custom_fees.assess(nfts, given)
-    taken = Counter()
+class Charges(NamedTuple):
+    """What changes with custom fees: first what was asked for, less royalties; then the fees."""
+
+    first: Counter  # tinybars by account
+    then: Counter
+    units: Counter  # by account and token
+    payers: set[str]
+
+
+def _assess(execution: Execution, given: Counter, nfts) -> Charges:
+    assessed = custom_fees.assess(execution.db, nfts, given)
+    charges = Charges(Counter(given), Counter(), Counter(), {fee.payer for fee in assessed})
     for fee in assessed:
-        taken[fee.payer] -= fee.amount
-        taken[fee.collector] += fee.amount
-    for account_id, amount in taken.items():
-        after = accounts.balance(execution.db, account_id) + given[account_id] + amount
-        if amount < 0 and after < 0:
-            raise Refused("INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE")
-    if assessed and len(taken) + len(given) + len(nfts) > MAX_BALANCE_CHANGES:
+        if fee.token:
+            charges.units[fee.payer, fee.token] -= fee.amount
+            charges.units[fee.collector, fee.token] += fee.amount
+        else:
+            (charges.first if fee.is_taken_of_credit else charges.then)[fee.payer] -= fee.amount
+            charges.then[fee.collector] += fee.amount
+    changes = sum(map(len, (given, charges.then, charges.units, nfts)))
+    if assessed and changes > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     execution.effects.assessed_fees.extend(assessed)
-    total = Counter(given)
-    total.update(taken)
-    return total
+    return charges
 
 
 def _move(execution: Execution, transfer: NftTransfer) -> None:

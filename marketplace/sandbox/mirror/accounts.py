@@ -29,9 +29,9 @@ def show_account(account_id):
         "balance": balance,
         "created_timestamp": times.to_consensus(created_at),
         "decline_reward": False,
-        "deleted": False,
+        "deleted": bool(account and account["deleted_at"]),
         "ethereum_nonce": 0,
-        "evm_address": None,
+        "evm_address": _evm_address(account_id),
         "expiry_timestamp": None,
         "key": shown_key(account_id),
         "max_automatic_token_associations": accounts.automatic_associations(read(), account_id),
@@ -44,6 +44,12 @@ def show_account(account_id):
         "transactions": [],
         "links": {"next": None},
     }
+
+
+def _evm_address(account_id: str) -> str:
+    """The address that follows from an account's id, as of all that have no alias."""
+    shard, realm, number = by_number(account_id)
+    return f"0x{shard:08x}{realm:016x}{number:016x}"
 
 
 def shown_key(account_id: str) -> dict | None:

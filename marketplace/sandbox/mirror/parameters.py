@@ -12,10 +12,15 @@ from marketplace.store.database import read
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 CURSORS = ("gte", "lte")
 RANGES = ("gt", "gte", "lt", "lte")
+MAX_RANGE = 60 * 24 * 3600 * times.SECOND
 
 
 class BadRequest(Exception):
     """A 400 in the mirror node's own words."""
+
+
+class Unavailable(Exception):
+    """A 503 in the mirror node's own words."""
 
 
 class Missing(Exception):
@@ -38,6 +43,12 @@ def require_id(value: str, name: str) -> None:
         )
 
 
+def _is_possible(entity_id: str) -> bool:
+    """Tell whether mirror nodes can look for an id: shard, realm and number have 10, 16 and 38 bits."""
+    shard, realm, number = map(int, entity_id.split("."))
+    return shard < 2**10 and realm < 2**16 and number < 2**38
+
+
 def token_filter() -> tuple[str | None, str | None]:
     """token.id, and how it is meant: eq, or gte and lte, which say where the last page ended."""
     value = request.args.get("token.id")
@@ -54,6 +65,8 @@ def _to_filter(name: str, value: str, operators: tuple[str, ...]) -> tuple[str, 
     if operator not in ("", "eq", *operators):
         raise BadRequest(f"Invalid parameter: {name}")
     require_id(entity_id, name)
+    if not _is_possible(entity_id):
+        raise BadRequest(f'Invalid entity ID "{entity_id}"')
     return operator or "eq", entity_id
 
 
@@ -95,6 +108,37 @@ def serial_range() -> tuple[int, int]:
             raise BadRequest("Invalid parameter: serialnumber")
         low, high = max(low, bounds[operator][0]), min(high, bounds[operator][1])
     return low, high
+
+
+def moment_range() -> tuple[int, int]:
+    """The first and the last moment that timestamp=gt:..., eq: and so on ask for, at most 60 days apart."""
+    low, high = 0, MAX_INT64
+    for value in request.args.getlist("timestamp"):
+        operator, _, text = value.rpartition(":")
+        moment = _to_moment(text)
+        bounds = {
+            "": (moment, moment),
+            "eq": (moment, moment),
+            "lt": (0, moment - 1),
+            "lte": (0, moment),
+            "gt": (moment + 1, MAX_INT64),
+            "gte": (moment, MAX_INT64),
+        }
+        if operator not in bounds:
+            raise BadRequest("Invalid parameter: timestamp")
+        low, high = max(low, bounds[operator][0]), min(high, bounds[operator][1])
+    if low:
+        return low, min(high, low + MAX_RANGE)
+    high = min(high, times.now())
+    return high - MAX_RANGE, high
+
+
+def _to_moment(text: str) -> int:
+    """The nanoseconds of 1234567890.123456789, or of 1234567890."""
+    try:
+        return times.from_consensus(text if "." in text else f"{text}.000000000")
+    except ValueError:
+        raise BadRequest("Invalid parameter: timestamp") from None
 
 
 def moments() -> tuple[int, int]:

@@ -4,10 +4,12 @@ from flask import Blueprint
 
 from marketplace import times
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger import custom_fees, queries
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.accounts import shown_key
 from marketplace.store.database import read
+
+RENEWAL_SECONDS = 7_776_000
 
 blp = Blueprint("tokens", __name__)
 
@@ -17,20 +19,22 @@ def show_token(token):
     parameters.require_known()
     parameters.require_id(token, "tokenid")
     collection = catalogue.collection_of(token)
+    schedule = custom_fees.schedule_of(read(), token)
     created = times.to_consensus(catalogue.GENESIS)
+    is_fungible = queries.get_holding_of(read(), token) is not None
     return {
         "admin_key": None,
         "auto_renew_account": None,
-        "auto_renew_period": None,
+        "auto_renew_period": RENEWAL_SECONDS,
         "created_timestamp": created,
         "custom_fees": {
-            "created_timestamp": created,
-            "fixed_fees": [],
-            "royalty_fees": [_royalty(royalty) for royalty in collection.royalties],
+            "created_timestamp": times.to_consensus(schedule.since),
+            "fixed_fees": [_fixed_fee(fee) for fee in schedule.fixed],
+            "royalty_fees": [_royalty(royalty) for royalty in schedule.royalties],
         },
         "decimals": "0",
         "deleted": queries.get_deleted_token(read(), token) is not None,
-        "expiry_timestamp": None,
+        "expiry_timestamp": catalogue.GENESIS + RENEWAL_SECONDS * times.SECOND,
         "fee_schedule_key": None,
         "freeze_default": False,
         "freeze_key": None,
@@ -50,15 +54,24 @@ def show_token(token):
         "token_id": token,
         "total_supply": str(queries.count_nfts_in(read(), token)),
         "treasury_account_id": queries.TREASURY,
-        "type": "NON_FUNGIBLE_UNIQUE",
+        "type": "FUNGIBLE_COMMON" if is_fungible else "NON_FUNGIBLE_UNIQUE",
         "wipe_key": None,
+    }
+
+
+def _fixed_fee(fee: custom_fees.FixedFee) -> dict:
+    return {
+        "all_collectors_are_exempt": fee.spares_collectors,
+        "amount": fee.amount,
+        "collector_account_id": fee.collector,
+        "denominating_token_id": fee.token,
     }
 
 
 def _royalty(royalty: catalogue.Royalty) -> dict:
     fallback = royalty.fallback and {"amount": royalty.fallback, "denominating_token_id": None}
     return {
-        "all_collectors_are_exempt": False,
+        "all_collectors_are_exempt": royalty.spares_collectors,
         "amount": {"denominator": royalty.denominator, "numerator": royalty.numerator},
         "collector_account_id": royalty.collector,
         "fallback_fee": fallback,

@@ -33,7 +33,6 @@ from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_ver
 OLDEST_SERVER = 15
 CANCEL_SECONDS = 2  # for the server to be told that nobody waits for it any more
 # With whoever holds a lock, until the transaction's end.
-BE_PATIENT = "SELECT set_config('lock_timeout', :patience, true) AS patience"
 # SQLite's types and words, as schema.sql and the upgrades have them.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
@@ -222,7 +221,7 @@ class Database(Engine):
         return connection
 
     @contextmanager
-    def write(self, patience: float | None = None) -> Iterator[Connection]:
+    def write(self) -> Iterator[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable, and DatabaseUnreachable: then it is not known which.
@@ -230,9 +229,6 @@ class Database(Engine):
         connection = self.connection
         connection.begin()
         try:
-            if patience is not None and patience < LOCK_SECONDS:
-                milliseconds = max(1, int(patience * 1000))  # 0 would be for ever
-                connection.execute(BE_PATIENT, {"patience": str(milliseconds)})
             yield connection
             connection.commit()
         finally:
@@ -266,9 +262,6 @@ class Database(Engine):
         with self._refusing(), closing(self._connect_first()) as session:
             _wait_for_ever(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
-            # Where it is interrupted, its last statement ends, too. A server on Windows can not.
-            with suppress(errors.InvalidParameterValue):
-                session.execute("SET client_connection_check_interval = '1s'")
             self._require_alone(session)
             for step in self.schema.steps_from(self._look(session).version):
                 with self._changing(session):
@@ -333,6 +326,9 @@ def _wait_for_ever(session: Session) -> None:
     session.patience = None
     for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
         session.execute(f"SET {name} = 0")
+    # Its last statement ends with the session, also where a cancel is lost. A server on Windows can not.
+    with suppress(errors.InvalidParameterValue):
+        session.execute("SET client_connection_check_interval = '1s'")
 
 
 def translate_ddl(sql: str) -> str:

@@ -1,0 +1,23 @@
+"""``nft-marketplace``, and ``python -m marketplace`` in a clone: our commands alone, without ``--app``."""
+
+import click
+from flask.cli import FlaskGroup
+
+from marketplace import __version__, create_app
+
+cli = FlaskGroup(
+    name="nft-marketplace",
+    help="Run and look after the NFT Marketplace Service.",
+    create_app=create_app,
+    add_default_commands=False,
+    add_version_option=False,
+)
+click.version_option(__version__, package_name="nft-marketplace-service")(cli)
+
+
+def main() -> None:
+    cli.main(prog_name=cli.name)
+
+
+if __name__ == "__main__":
+    cli.main(prog_name="python -m marketplace")

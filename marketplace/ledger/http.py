@@ -1,0 +1,84 @@
+"""How an answer is fetched over HTTP: within a size and a deadline, from whichever host it is."""
+
+import io
+from collections.abc import Mapping
+from http.cookiejar import DefaultCookiePolicy
+from typing import NamedTuple
+from urllib.parse import urlsplit
+
+import requests
+from requests.adapters import BaseAdapter
+from urllib3.exceptions import HTTPError
+
+from marketplace import __version__
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+
+USER_AGENT = f"nft-marketplace/{__version__}"
+CONNECT_SECONDS = 3.0
+SILENCE_SECONDS = 5.0
+CHUNK_BYTES = 64 * 1024
+
+
+class FetchError(Exception):
+    """Why something could not be had."""
+
+
+class Unfetchable(FetchError):
+    """Trying again would not help: too large, too many redirects, an address that is not allowed."""
+
+
+class Fetched(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    content: bytes
+
+
+class Session(requests.Session):
+    """Asks without cookies, and follows no redirect."""
+
+    def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
+        """Adapters carry the requests to some address prefixes; the network carries all others."""
+        super().__init__()
+        self.headers["User-Agent"] = USER_AGENT
+        self.cookies.set_policy(DefaultCookiePolicy(allowed_domains=[]))
+        for prefix, adapter in adapters.items():
+            self.mount(prefix, adapter)
+
+    def get_redirect_target(self, response):
+        """None: requests would read a redirect's body whole, though it is told not to follow."""
+
+
+def fetch(session: Session, url: str, max_bytes: int, deadline: Deadline) -> Fetched:
+    """Fetch what is at an address. Raises FetchError with the reason.
+
+    The deadline bounds each wait for the server, and is looked at between two parts of the body. A server
+    that sends its headers byte by byte outlasts it.
+    """
+    try:
+        seconds = deadline.remaining()
+        timeouts = min(CONNECT_SECONDS, seconds), min(SILENCE_SECONDS, seconds)
+        with session.get(url, stream=True, allow_redirects=False, timeout=timeouts) as response:
+            content = _read(response, max_bytes, deadline)
+        return Fetched(response.status_code, response.headers, content)
+    except TimeIsUp:
+        raise FetchError("it took too long") from None
+    except (requests.RequestException, HTTPError, OSError, ValueError) as error:
+        raise FetchError(f"{type(error).__name__} from {find_host(url)}") from error
+
+
+def find_host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or "nowhere"
+    except ValueError:
+        return "nowhere"
+
+
+def _read(response: requests.Response, max_bytes: int, deadline: Deadline) -> bytes:
+    content = io.BytesIO()  # which hands its bytes over without a copy
+    # As much as is there: iter_content() would wait for a whole chunk of a body that drips.
+    while chunk := response.raw.read1(CHUNK_BYTES, decode_content=True):
+        content.write(chunk)
+        if content.tell() > max_bytes:
+            raise Unfetchable(f"it is larger than {max_bytes} bytes")
+        deadline.remaining()
+    return content.getvalue()

@@ -1,0 +1,9 @@
+"""What the second process does: it compares, completes, refreshes and settles. It alone meets strangers."""
+
+from flask import Flask
+
+from marketplace.watcher import commands
+
+
+def init_app(app: Flask) -> None:
+    commands.init_app(app)

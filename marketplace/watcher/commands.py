@@ -1,0 +1,58 @@
+"""The commands ``flask watch`` and ``flask sync``."""
+
+import signal
+import threading
+from contextlib import closing
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace.operator.command import Command, say, say_or_drop
+from marketplace.operator.notify import tell
+from marketplace.watcher.complete import COMPLETING_SECONDS, make_completer
+from marketplace.watcher.loop import watch
+from marketplace.watcher.sweep import sync
+from marketplace.watcher.work import summary
+
+
+@click.command("sync", cls=Command)
+@with_appcontext
+def sync_command():
+    """Bring everything in line with the ledger, once: for cron.
+
+    Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
+    book, and completes NFTs whose metadata or image was missing.
+    """
+    counts = sync()
+    with closing(make_completer(current_app._get_current_object())) as completer:
+        counts += completer.run_out(threading.Event(), COMPLETING_SECONDS)
+    say(summary(counts) or "Nothing to do")
+    if not all(done.is_final for done in counts):
+        raise click.ClickException("Not everything could be checked: run it again")
+
+
+@click.command("watch", cls=Command)
+@with_appcontext
+def watch_command():
+    """Follow the ledger, and complete, refresh and settle what is due, until SIGTERM.
+
+    One watcher works at a time, on whatever machine; others wait for their turn.
+    """
+    stop = threading.Event()
+
+    def end(*_):
+        # Not in this thread: a signal comes between any two steps of it, and stop.wait() may hold the lock
+        # that set() asks for.
+        threading.Thread(target=stop.set).start()
+        tell("STOPPING=1")
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, end)
+    watch(stop)
+    say_or_drop("Stopped")
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(sync_command)
+    app.cli.add_command(watch_command)

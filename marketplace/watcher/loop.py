@@ -1,0 +1,159 @@
+"""The watcher's loop: leads or waits for its turn, and follows the ledger until it is stopped."""
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing, suppress
+
+from flask import Flask, current_app
+
+from marketplace import times
+from marketplace.errors import MarketplaceError
+from marketplace.operator.command import say_or_drop
+from marketplace.operator.notify import tell, tell_alive
+from marketplace.store import following
+from marketplace.store.database import write
+from marketplace.store.faults import explained
+from marketplace.watcher.collections import COLLECTIONS_SECONDS, next_collections, refresh
+from marketplace.watcher.complete import make_completer
+from marketplace.watcher.follow import Follower
+from marketplace.watcher.looker import Looker
+from marketplace.watcher.past import read_past
+from marketplace.watcher.settle import forget_preparations, settle_purchases
+from marketplace.watcher.sweep import Sweeper
+from marketplace.watcher.work import Done, for_each, summary
+
+FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
+FAILED_SECONDS = 5  # after a page that could not be had
+ALIVE_SECONDS = 10  # between two signs of life in the database, where nothing else is written
+LOOKING_SECONDS = 0.25
+CHORES_SECONDS = 5
+ENDING_SECONDS = 3  # for what is under way when the watcher ends
+UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
+
+
+class Watch:
+    """What runs side by side while this watcher leads: none of it waits for another."""
+
+    def __init__(self, app: Flask, stop: threading.Event) -> None:
+        self._app, self._stop = app, stop
+        self._leads = threading.Event()
+        self._looker, self._sweeper = Looker(app), Sweeper(app)
+        self._follower, self._completer = Follower(self._looker.ended), make_completer(app)
+        self._alive_at = float("-inf")
+        jobs = (self._look, self._sweep, self._read_past, self._do_chores)
+        self._threads = [
+            *(threading.Thread(target=self._repeat, args=(job,), daemon=True) for job in jobs),
+            threading.Thread(target=self._completer.run, args=(stop, self._leads), daemon=True),
+        ]
+
+    def begin(self) -> None:
+        for thread in self._threads:
+            thread.start()
+
+    def lead(self, leads: bool) -> None:
+        (self._leads.set if leads else self._leads.clear)()
+
+    def follow(self) -> float:
+        """Read a page; returns for how many seconds to pause then. Raises what makes it fail."""
+        try:
+            with explained():
+                return 0 if self._follower.step() else FOLLOWING_SECONDS
+        except (MarketplaceError, OSError):
+            self._give_sign()
+            raise
+
+    def _give_sign(self) -> None:
+        """Note in the database that a watcher is at work, though the ledger may be silent."""
+        if time.monotonic() > self._alive_at + ALIVE_SECONDS:
+            self._alive_at = time.monotonic()
+            with suppress(MarketplaceError, OSError), explained(), write() as db:
+                following.mark_watcher_alive(db, times.to_iso(times.now()))
+
+    def _repeat(self, job: Callable[[], float]) -> None:
+        """Do a job again and again while this watcher leads. Whatever fails is tried again."""
+        while not self._stop.is_set():
+            seconds: float = 1
+            if self._leads.is_set():
+                try:
+                    with self._app.app_context(), explained():
+                        seconds = job()
+                except (MarketplaceError, OSError) as error:
+                    self._app.logger.warning("%s failed: %s", job.__name__.strip("_"), error)
+                except Exception:
+                    if not self._stop.is_set():  # its threads may be gone by then
+                        self._app.logger.exception("%s failed", job.__name__.strip("_"))
+            self._stop.wait(seconds)
+
+    def _look(self) -> float:
+        self._looker.begin_due()
+        counts = self._looker.collect()
+        if counts.keys() - UNREMARKABLE:
+            say_or_drop(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
+        self._looker.ended.wait(LOOKING_SECONDS)
+        self._looker.ended.clear()
+        return 0
+
+    def _sweep(self) -> float:
+        return self._sweeper.step(self._stop)
+
+    def _read_past(self) -> float:
+        return read_past(self._stop)
+
+    def _do_chores(self) -> float:
+        _each(refresh, next_collections(), self._stop, COLLECTIONS_SECONDS)
+        settle_purchases()
+        forget_preparations()
+        return CHORES_SECONDS
+
+    def close(self) -> None:
+        """End what runs beside following, and only then what it uses."""
+        self._stop.set()
+        until = time.monotonic() + ENDING_SECONDS
+        for thread in self._threads:
+            thread.join(max(0, until - time.monotonic()))
+        self._looker.close()
+        self._completer.close()
+
+
+def _each(work: Callable, items: list, stop: threading.Event, seconds: float) -> None:
+    for _ in for_each(work, items, stop, seconds):
+        pass
+
+
+def watch(stop: threading.Event) -> None:
+    """Follow the ledger, and do all else that the watcher does, until told to stop.
+
+    One watcher works at a time, on whatever machine; another one waits for its turn.
+    """
+    was_leading, failure = None, None
+    app = current_app._get_current_object()
+    leadership = app.extensions["database"].leadership("watch")
+    with closing(leadership), closing(Watch(app, stop)) as work:
+        work.begin()
+        while not stop.is_set():
+            pause: float = 1
+            try:
+                is_leading = leadership.take()
+                work.lead(is_leading)
+                if is_leading != was_leading:
+                    _say_so(is_leading)
+                was_leading = is_leading
+                if is_leading:
+                    pause = work.follow()
+                failure = None
+            except (MarketplaceError, OSError) as error:
+                if str(error) != failure:
+                    say_or_drop(f"The ledger was not followed: {error}", err=True)
+                    tell(f"STATUS=The ledger was not followed: {error}")
+                failure, pause = str(error), FAILED_SECONDS
+            tell_alive()
+            stop.wait(pause)
+
+
+def _say_so(is_leading: bool) -> None:
+    described = "Another watcher is at work: waiting for it to end"
+    if is_leading:
+        described = f"Following {current_app.config['NETWORK']}"
+    say_or_drop(described)
+    tell("READY=1", f"STATUS={described}")

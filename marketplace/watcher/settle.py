@@ -1,0 +1,53 @@
+"""Settles what purchases have cost, and forgets prepared transactions that are over."""
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.market import fees, freshness
+from marketplace.store import preparations
+from marketplace.store.database import read, write
+
+SETTLED_AT_ONCE = 200  # purchases asked about
+KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
+# Prepared transactions that are deleted in one of the database's, for which other writers wait.
+FORGOTTEN_AT_ONCE = 10_000
+
+
+def settle_purchases() -> None:
+    """Find out what purchases have cost that no row told of in their time, and forget what is over.
+
+    While the mirror node does not say, they are asked about again in the next round.
+    """
+    before = times.to_iso(times.now() - KEPT_SECONDS * times.SECOND)
+    purchases = fees.list_unsettled(SETTLED_AT_ONCE)
+    if not purchases and not preparations.get_expired_purchase(read(), before):
+        return
+    try:
+        deadline = Deadline(UNHURRIED_SECONDS)
+        present = mirror_node().find_present(deadline)
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning("No purchase was settled: %s", error)
+        return
+    fees.settle(purchases, present, deadline)
+    # What this hour has cost is not forgotten by a clock that is hours ahead.
+    before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
+    if preparations.get_expired_purchase(read(), before):
+        with write() as db:
+            preparations.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
+
+
+def forget_preparations() -> None:
+    """Forget listings and withdrawals that are over for hours: by then, all that was signed is followed.
+
+    But while a sweep is due they tell it where to look.
+    """
+    last_sync = freshness.find_last_sync()
+    if last_sync is None:
+        return
+    over = times.to_nanoseconds(last_sync) - KEPT_SECONDS * times.SECOND
+    before = times.to_iso(min(over, times.now() - KEPT_SECONDS * times.SECOND))
+    while preparations.get_expired_preparation(read(), before):
+        with write() as db:
+            preparations.delete_expired_preparations(db, before, FORGOTTEN_AT_ONCE)

@@ -1,0 +1,75 @@
+"""Files in the messages of a topic: HCS-1. Joined, decompressed within a size, checked by hash."""
+
+import base64
+import hashlib
+import json
+import re
+from collections.abc import Iterable
+
+import brotli
+import zstandard
+
+from marketplace.ledger.answers import Message
+from marketplace.ledger.http import FetchError, Unfetchable
+
+MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
+CHUNK = 64 * 1024
+
+
+def join(memo: str, messages: Iterable[Message], max_bytes: int) -> bytes:
+    """The file of a topic, from the topic's memo and its messages. Raises FetchError with the reason."""
+    match = MEMO.fullmatch(memo)
+    if not match:
+        raise Unfetchable("its topic is not an inscription")
+    compressed = _join_chunks(messages, max_bytes)
+    try:
+        content = _decompress(match[2], compressed, max_bytes)
+    except (zstandard.ZstdError, brotli.error) as error:
+        raise Unfetchable("the inscription is damaged") from error
+    if hashlib.sha256(content).hexdigest() != match[1]:
+        raise Unfetchable("the inscription's hash is another")
+    return content
+
+
+def _join_chunks(messages: Iterable[Message], max_bytes: int) -> bytes:
+    """Join the chunks, each JSON {"o": order, "c": text}, to a data URI, and take its content."""
+    chunks: dict[int, str] = {}
+    size = 0
+    for message in messages:
+        try:
+            chunk = json.loads(message.content)
+            order, content = chunk["o"], chunk["c"]
+        except (ValueError, KeyError, TypeError, RecursionError):
+            continue  # anybody may write to a topic
+        if type(order) is int and isinstance(content, str) and order not in chunks:
+            chunks[order] = content
+            size += len(content)
+        if size > 2 * max_bytes:
+            raise Unfetchable(f"the inscription is larger than {max_bytes} bytes")
+    uri = "".join(chunks[order] for order in sorted(chunks))
+    try:
+        return base64.b64decode(uri.partition(";base64,")[2] or uri)
+    except ValueError:
+        raise FetchError("the inscription is not complete") from None
+
+
+def _decompress(algorithm: str, compressed: bytes, max_bytes: int) -> bytes:
+    content = bytearray()
+    if algorithm == "zstd":
+        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(compressed) as reader:
+            while chunk := reader.read(CHUNK):
+                content += chunk
+                _require_size(content, max_bytes)
+        return bytes(content)
+    decompressor = brotli.Decompressor()
+    chunk = decompressor.process(compressed, output_buffer_limit=CHUNK)
+    while chunk or not decompressor.can_accept_more_data():
+        content += chunk
+        _require_size(content, max_bytes)
+        chunk = decompressor.process(b"", output_buffer_limit=CHUNK)
+    return bytes(content)
+
+
+def _require_size(content: bytearray, max_bytes: int) -> None:
+    if len(content) > max_bytes:
+        raise Unfetchable(f"the inscription is larger than {max_bytes} bytes")

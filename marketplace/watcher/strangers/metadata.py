@@ -1,0 +1,79 @@
+"""From a metadata document to a record's fields. What is odd is left out, never trusted. HIP-412."""
+
+import json
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from marketplace.ledger.text import text
+
+MAX_ATTRIBUTES = 200
+MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
+MAX_ADDRESS = 2000
+
+
+class Description(NamedTuple):
+    """What metadata says of an NFT, fit for a record. None where it does not say."""
+
+    name: str | None = None
+    file_type: str | None = None
+    attributes: str | None = None
+    image: str | None = None
+
+
+def describe(document: dict) -> Description:
+    """Take a record's fields out of a document, whatever the case of its keys."""
+    fields = {key.lower(): value for key, value in document.items()}
+    image = fields.get("image") or fields.get("picture")
+    return Description(
+        name=text(fields.get("name")),
+        file_type=_mime(fields.get("type")),
+        attributes=stringify_attributes(_attributes(fields)),
+        image=_uri(image),
+    )
+
+
+def _attributes(fields: dict) -> object:
+    """The attributes; some minters put them among the properties."""
+    if fields.get("attributes"):
+        return fields["attributes"]
+    properties = fields.get("properties")
+    if isinstance(properties, dict):
+        return properties.get("attributes") or properties.get("traits")
+    return None
+
+
+def stringify_attributes(attributes: object) -> str | None:
+    """Compact JSON of [{"trait_type": str, "value": str}, ...], or None where there are none."""
+    pairs = [
+        {"trait_type": trait_type, "value": value}
+        for name, content in _pairs(attributes)
+        if (trait_type := text(name)) is not None and (value := text(content)) is not None
+    ][:MAX_ATTRIBUTES]
+    while len(json.dumps(pairs)) > MAX_ATTRIBUTES_TEXT:
+        pairs = pairs[: len(pairs) // 2]
+    return json.dumps(pairs, separators=(",", ":"), ensure_ascii=False) if pairs else None
+
+
+def _pairs(attributes: object) -> Iterator[tuple[object, object]]:
+    if isinstance(attributes, dict):
+        yield from attributes.items()
+    if isinstance(attributes, list):
+        for attribute in attributes:
+            if isinstance(attribute, dict):
+                yield attribute.get("trait_type"), attribute.get("value")
+
+
+def _uri(value: object) -> str | None:
+    """An address, which is whole or none; one that holds the content itself may be long."""
+    if not isinstance(value, str):
+        return None
+    uri = text(value, limit=len(value))
+    is_short = uri is not None and (len(uri) <= MAX_ADDRESS or uri.startswith("data:"))
+    return uri if is_short else None
+
+
+def _mime(value: object) -> str | None:
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9.+-]{1,64}/[A-Za-z0-9.+-]{1,64}", value):
+        return value.lower()
+    return None

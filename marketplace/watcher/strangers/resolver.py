@@ -1,0 +1,106 @@
+"""Reads what a metadata pointer or an image's URI leads to, whichever way that is."""
+
+import json
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.mirror import MirrorNode
+from marketplace.watcher.strangers import inscriptions
+from marketplace.watcher.strangers.fetch import Address, Fetcher
+from marketplace.watcher.strangers.locations import Gateways, Inline, Inscription, TopicMessage, Web
+from marketplace.watcher.strangers.metadata import Description, describe
+
+MAX_DOCUMENT_BYTES = 1024 * 1024
+PATIENCE_SECONDS = 1.5  # with one gateway, before the next one is asked too
+
+
+class Resolver:
+    """Resolves URIs: of several gateways, the first that answers is taken."""
+
+    def __init__(self, fetcher: Fetcher, mirror_node: MirrorNode, gateways: Gateways) -> None:
+        self._fetcher = fetcher
+        self._mirror_node = mirror_node
+        self._gateways = gateways
+
+    def describe(self, pointer: str, deadline: Deadline) -> Description:
+        """Read the document that a pointer is, or leads to. Raises FetchError with the reason."""
+        try:
+            is_document = pointer.startswith("{")  # as no address does
+            content = pointer if is_document else self.fetch(pointer, MAX_DOCUMENT_BYTES, deadline)
+            document = json.loads(content, parse_constant=lambda name: None)  # NaN is not JSON
+        except (ValueError, RecursionError):
+            raise Unfetchable("the metadata is not JSON") from None
+        if not isinstance(document, dict):
+            raise Unfetchable("the metadata is not a JSON object")
+        return describe(document)
+
+    def fetch(self, uri: str, max_bytes: int, deadline: Deadline) -> bytes:
+        """Read what a URI leads to. Raises FetchError with the reason."""
+        try:
+            match self._gateways.locate(uri):
+                case Web(addresses):
+                    return self._fetch_first(addresses, max_bytes, deadline)
+                case Inline(content):
+                    return content[:max_bytes]
+                case Inscription(topic):
+                    return self._fetch_inscription(topic, max_bytes, deadline)
+                case TopicMessage(timestamp):
+                    return self._fetch_message(timestamp, deadline)
+            raise Unfetchable("it is not an address")
+        except TimeIsUp:
+            raise FetchError("it took too long") from None
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            raise FetchError(error.message) from error
+
+    def browser_url(self, uri: str) -> str | None:
+        """The address a browser can open, or None where there is none."""
+        location = self._gateways.locate(uri)
+        if isinstance(location, Web) and location.addresses:
+            return location.addresses[0].url
+        return None
+
+    def _fetch_first(
+        self, addresses: tuple[Address, ...], max_bytes: int, deadline: Deadline
+    ) -> bytes:
+        """Ask one address after the other; a silent one is not waited for before the next is asked."""
+        pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
+        pending: set[Future] = set()
+        failures: list[FetchError] = []
+        try:
+            for position, address in enumerate(addresses):
+                pending.add(pool.submit(self._fetch_one, address, max_bytes, deadline))
+                is_last = position + 1 == len(addresses)
+                while pending:
+                    timeout = deadline.remaining()
+                    timeout = timeout if is_last else min(PATIENCE_SECONDS, timeout)
+                    done, pending = wait(pending, timeout, FIRST_COMPLETED)
+                    if not done:
+                        break
+                    for future in done:
+                        if future.exception() is None:
+                            return future.result()
+                        failures.append(future.exception())
+        finally:
+            pool.shutdown(wait=False)  # the others end at their deadline, or with the process
+        raise failures[0] if failures else FetchError("it took too long")
+
+    def _fetch_one(self, address: Address, max_bytes: int, deadline: Deadline) -> bytes:
+        answer = self._fetcher.get(address, max_bytes=max_bytes, deadline=deadline)
+        if answer.status != 200:
+            raise FetchError(f"status {answer.status}")
+        return answer.content
+
+    def _fetch_inscription(self, topic: str, max_bytes: int, deadline: Deadline) -> bytes:
+        memo = self._mirror_node.find_topic_memo(topic, deadline)
+        if memo is None:
+            raise Unfetchable("its topic does not exist")
+        messages = self._mirror_node.list_messages(topic, deadline)
+        return inscriptions.join(memo, messages, max_bytes)
+
+    def _fetch_message(self, timestamp: str, deadline: Deadline) -> bytes:
+        message = self._mirror_node.find_message(timestamp, deadline)
+        if message is None:
+            raise Unfetchable("its message does not exist")
+        return message.content

@@ -1,0 +1,31 @@
+-- What wrk asks for in stress/attack.py: POST /v1/add, another NFT each time; and the one line that it reads.
+
+local threads = {}
+
+function setup(thread)
+  table.insert(threads, thread)
+end
+
+function init(args)
+  serial_no, answered = 0, {}
+  wrk.headers["Content-Type"] = "application/json"
+end
+
+function request()
+  serial_no = serial_no + 1
+  local body = '{"accountId":"0.0.1001","tokenId":"0.0.7001","serialNo":%d}'
+  return wrk.format("POST", "/v1/add", nil, string.format(body, serial_no))
+end
+
+function response(status)
+  answered[status] = (answered[status] or 0) + 1
+end
+
+function done(summary, latency)
+  local parts = {}
+  for status, count in pairs(threads[1]:get("answered")) do
+    table.insert(parts, string.format('"%d": %d', status, count))
+  end
+  io.write(string.format('\n@{"p50": %f, "p99": %f, "worst": %f, "statuses": {%s}}\n',
+    latency:percentile(50) / 1e6, latency:percentile(99) / 1e6, latency.max / 1e6, table.concat(parts, ", ")))
+end

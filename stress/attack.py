@@ -1,0 +1,244 @@
+"""Clients and strangers that want to cost everybody else something, and what the others notice of it.
+
+``python -m stress.attack --seconds 20`` serves with the shipped settings and two workers, beside hosts that
+are silent, drip or answer with bombs, and prints how long reads took meanwhile. A watcher completes what is
+added.
+"""
+
+import argparse
+import asyncio
+import itertools
+import json
+import logging
+import multiprocessing
+import os
+import sqlite3
+import statistics
+import struct
+import subprocess
+import tempfile
+import time
+import zlib
+from collections import Counter
+from contextlib import ExitStack, contextmanager, nullcontext
+from pathlib import Path
+from typing import NamedTuple
+from unittest.mock import patch
+
+from marketplace.sandbox import create_sandbox
+from tests import network
+from tests.serving import run_flask, serve
+
+CLIENTS = 200
+SCRIPT = Path(__file__).with_name("attack.lua")
+READS = {"order book": "/v1/orderbook", "status": "/status"}
+READS_A_SECOND = 20  # of each
+
+
+def wall(lines):
+    """A PNG that is small to send and large to decode: a palette with transparency, of one colour."""
+    side = 10_900
+
+    def chunk(kind, content):
+        body = kind + content
+        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
+
+    header = struct.pack(">IIBBBBB", side, side, 8, 3, 0, 0, 0)
+    pixels = zlib.compress(b"\0" * (side + 1) * lines, 9)
+    parts = [(b"IHDR", header), (b"PLTE", b"\1\2\3"), (b"tRNS", b"\x80"), (b"IDAT", pixels)]
+    return b"\x89PNG\r\n\x1a\n" + b"".join(itertools.starmap(chunk, [*parts, (b"IEND", b"")]))
+
+
+def answer_with_bombs():
+    bomb = wall(10_900)
+    metadata = json.dumps({"name": "Bomb", "image": "ipfs://Qm/bomb.png"}).encode()
+
+    def application(environ, start_response):
+        body = bomb if environ["PATH_INFO"].endswith("bomb.png") else metadata
+        start_response("200 OK", [("Content-Length", str(len(body)))])
+        return [body]
+
+    return network.serve(application)
+
+
+# Where metadata and images come from; None is our sandbox's own gateway, which is quick.
+GATEWAYS = {
+    "silent": lambda: network.serve_raw(network.silence),
+    "dripping": lambda: network.serve_raw(network.drip_body),
+    "bombs": answer_with_bombs,
+}
+ATTACKS = {
+    "no attack": {},
+    "nothing but a flood": {},
+    "metadata is silent": {"gateway": "silent"},
+    "metadata drips": {"gateway": "dripping"},
+    "images are bombs": {"gateway": "bombs"},
+    "the mirror node is silent": {"mirror": network.silence},
+    "the mirror node drips": {"mirror": network.drip_body},
+    "the bucket is silent": {"media": network.silence},
+    "a foreign lock": {"is_locked": True},
+    # In a mount namespace where /etc/resolv.conf names one: unshare -m
+    "the name server is silent": {"address": "http://mirror.example"},
+}
+
+
+class Told(NamedTuple):
+    """What clients saw of many requests: how many seconds they took, and what they were answered."""
+
+    p50: float
+    p99: float
+    worst: float
+    statuses: dict
+
+    @classmethod
+    def of(cls, answers):
+        """Of the status and the seconds of each."""
+        seconds = sorted(took for _, took in answers)
+        p99 = seconds[int(len(seconds) * 0.99)]
+        statuses = Counter(status for status, _ in answers)
+        return cls(statistics.median(seconds), p99, seconds[-1], statuses)
+
+    def __str__(self):
+        counts = ", ".join(f"{status}: {count}" for status, count in sorted(self.statuses.items()))
+        return f"p50 {self.p50:.3f}  p99 {self.p99:.3f}  worst {self.worst:.3f} s  ({counts})"
+
+
+async def ask(port, path, token):
+    """One request on a connection of its own; returns its status, or 0 where there was no answer."""
+    request = (
+        f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
+        "Connection: close\r\n\r\n"
+    )
+    try:
+        reader, writer = await asyncio.open_connection("127.0.0.1", port)
+        writer.write(request.encode())
+        answer = await reader.read()
+        writer.close()
+        return int(answer.split(b" ", 2)[1])
+    except (OSError, IndexError):
+        return 0
+
+
+@contextmanager
+def adding(port, token, seconds, clients):
+    """Let clients add NFTs, one after the other, without a pause; fills a list with what they were told."""
+    command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", "60s", "-s", SCRIPT]
+    command += ["-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{port}"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    told = []
+    yield told
+    output = process.communicate()[0]
+    told.append(json.loads(next(line[1:] for line in output.splitlines() if line.startswith("@"))))
+
+
+async def read_all(port, token, seconds):
+    answers = {name: [] for name in READS}
+
+    async def read(name):
+        began = time.monotonic()
+        status = await ask(port, READS[name], token)
+        answers[name].append((status, time.monotonic() - began))
+
+    tasks, until = [], time.monotonic() + seconds
+    while time.monotonic() < until:
+        # At their own times, however slow the last ones are answered.
+        tasks += [asyncio.create_task(read(name)) for name in READS]
+        await asyncio.sleep(1 / READS_A_SECOND)
+    await asyncio.gather(*tasks)
+    return {name: Told.of(found) for name, found in answers.items()}
+
+
+def in_a_process(coroutine, *arguments):
+    """Run a client beside this process; returns what gives its result."""
+    receiver, sender = multiprocessing.Pipe(duplex=False)
+
+    def run():
+        sender.send(asyncio.run(coroutine(*arguments)))
+
+    process = multiprocessing.get_context("fork").Process(target=run)
+    process.start()
+
+    def result():
+        outcome = receiver.recv()
+        process.join()
+        return outcome
+
+    return result
+
+
+@contextmanager
+def watching(folder, environ):
+    """Let a watcher work beside the service; it meets the strangers' hosts."""
+    command = ["flask", "--app", "wsgi", "watch"]
+    watcher = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        watcher.terminate()
+        watcher.wait(network.PATIENCE_SECONDS)
+
+
+@contextmanager
+def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, settings=None):
+    """A service on a testnet of our own; yields it, and an access token."""
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        enter = stack.enter_context
+        sandbox = create_sandbox(f"{folder}/ledger.db", 65536)
+        ledger = enter(network.serve(sandbox) if mirror is None else network.serve_raw(mirror))
+        ipfs = f"{ledger}/ipfs" if gateway is None else f"{enter(GATEWAYS[gateway]())}/ipfs"
+        own = {
+            "DATABASE_URL": f"sqlite:///{folder}/market.db",
+            "NETWORK": "testnet",
+            "ACCOUNT_ID": "0.0.9001",
+            "MIRROR_NODE_URL": address or ledger,
+            "IPFS_GATEWAYS": ipfs,
+            **(settings or {}),
+        }
+        if media is not None:
+            own["MEDIA_URL"] = "s3://bucket/images"
+            bucket = enter(network.serve_raw(media))
+            names = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+            enter(patch.dict(os.environ, dict.fromkeys(names, "x") | {"AWS_ENDPOINT_URL": bucket}))
+        made = run_flask(
+            folder, "token", "create", "attack", "--scope", "read", "--scope", "write", **own
+        )
+        with serve(folder, "--workers", "2", **own) as service:
+            if is_locked:
+                lock = sqlite3.connect(folder / "market.db", isolation_level=None)
+                lock.execute("BEGIN IMMEDIATE")
+                stack.callback(lock.close)
+            enter(watching(folder, service.environ))
+            yield service, made.stdout.strip()
+
+
+def attack(name, seconds, clients=CLIENTS, **settings):
+    """Make one attack; returns what its clients were told, and what readers were."""
+    with scene(**ATTACKS[name], settings=settings) as (service, token):
+        writing = adding(service.port, token, seconds, clients)
+        with writing if name != "no attack" else nullcontext([]) as told_writers:
+            time.sleep(1)
+            told = in_a_process(read_all, service.port, token, seconds - 2)()
+        if told_writers:
+            told["add"] = Told(**told_writers[0])
+        return told
+
+
+def main():
+    logging.getLogger("werkzeug").setLevel(logging.ERROR)
+    parser = argparse.ArgumentParser(prog="python -m stress.attack")
+    parser.add_argument("--seconds", type=float, default=20)
+    parser.add_argument("--clients", type=int, default=CLIENTS)
+    parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the shipped one")
+    parser.add_argument("attacks", nargs="*", default=[*ATTACKS], choices=[[], *ATTACKS])
+    arguments = parser.parse_args()
+    for name in arguments.attacks or ATTACKS:
+        settings = {"WRITE_LIMIT": arguments.limit} if arguments.limit else {}
+        told = attack(name, arguments.seconds, arguments.clients, **settings)
+        print(f"{name}, {arguments.clients} clients")
+        for what, figures in told.items():
+            print(f"  {what:<12} {figures}", flush=True)
+
+
+if __name__ == "__main__":
+    main()

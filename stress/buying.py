@@ -1,0 +1,205 @@
+"""Honest buyers among visitors who sign nothing: ``python -m stress.buying`` prints what each of them got.
+
+The budget is that of the real networks. A visitor asks for all there is, in strangers' names, on and on.
+An honest buyer asks, signs, submits and reports, one NFT after the other.
+"""
+
+import argparse
+import itertools
+import logging
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from flask import Flask
+
+from marketplace import create_app, times
+from marketplace.market.fees import find_fees
+from marketplace.store import access_tokens
+from stress.audit import find_sales
+from tests.conftest import ALICE, TOKEN, Ledger, settings
+from tests.engines import ENGINES, running_on
+
+MARKET = "0.0.9001"
+BUDGET = 20  # HBAR an hour: the default on the real networks
+PATIENCE_SECONDS = 5
+PAUSE_SECONDS = 0.05  # of whoever was refused
+BUYERS = 2
+
+
+class Deployment(NamedTuple):
+    """How callers show who they are: the headers and the address of the visitor or buyer with a number."""
+
+    name: str
+    identify: Callable[[list[str], int], tuple[dict, str]]
+
+
+def _bearer(token: str) -> dict:
+    return {"Authorization": f"Bearer {token}"}
+
+
+DEPLOYMENTS = [
+    Deployment(
+        "a token for each",
+        lambda tokens, n: (_bearer(tokens[n]), "192.0.2.1"),
+    ),
+    Deployment(
+        "one token, named end users",
+        lambda tokens, n: (_bearer(tokens[0]) | {"On-Behalf-Of": f"user-{n}"}, "192.0.2.1"),
+    ),
+    Deployment(
+        "one token, addresses",
+        lambda tokens, n: (_bearer(tokens[-1]), f"192.0.2.{n + 1}"),
+    ),
+    Deployment(
+        "a host's authenticate",
+        lambda tokens, n: ({"X-Session": f"user-{n}"}, "192.0.2.1"),
+    ),
+]
+
+
+class Got(NamedTuple):
+    """What honest buyers got."""
+
+    tries: int
+    bought: int
+    slowest: float  # seconds until one was handed out what he asked for
+    reserved: float  # HBAR, by visitors, at most
+
+
+class Siege:
+    """One deployment on some services of one database, with visitors and buyers."""
+
+    def __init__(self, folder: Path, deployment: Deployment, services: int) -> None:
+        more = {"SALE_FEE_BUDGET": str(BUDGET), "MIRROR_NODE_RATE": "10000"}
+        if deployment.name.startswith("a host"):
+            more["authenticate"] = lambda request, scope: request.headers.get("X-Session", True)
+        self.apps = [create_app(**settings(folder) | more) for _ in range(services)]
+        self.deployment, self.ledger = deployment, Ledger(self.apps[0])
+        with self.apps[0].app_context():
+            scopes = ("read", "write", "on-behalf")
+            self.tokens = [access_tokens.create(f"{n}", scopes, 3600) for n in range(20)]
+        self._places = itertools.count()
+        self._over = threading.Event()
+
+    def list_nfts(self, count: int) -> None:
+        call = self._caller(19)
+        for serial_no in range(1, count + 1):
+            keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
+            call("add", keys)
+            prepared = call("list/extwallet", keys | {"listingPrice": 5}).json
+            self.ledger.sign_and_submit(prepared["byteArray"], ALICE)
+            assert call("comingsoon", keys).json == {"result": "OK"}
+
+    @contextmanager
+    def visited(self, visitors: int, nfts: int) -> Iterator[None]:
+        """While visitors ask: all that they may hold, they hold before anybody buys."""
+        held = threading.Barrier(visitors + 1)
+        threads = [
+            threading.Thread(target=self._visit, args=(number, nfts, held))
+            for number in range(visitors)
+        ]
+        for thread in threads:
+            thread.start()
+        held.wait(60)
+        try:
+            yield
+        finally:
+            self._over.set()
+            for thread in threads:
+                thread.join()
+
+    def _visit(self, number: int, nfts: int, held: threading.Barrier) -> None:
+        call, has_waited = self._caller(number), False
+        for ask in itertools.count():
+            if self._over.is_set():
+                return
+            keys = {"accountId": f"0.0.{10_000 * number + 20_000 + ask}", "tokenId": TOKEN}
+            answer = call("buy/extwallet", keys | {"serialNo": 1 + ask % nfts})
+            if answer.status_code in (429, 503):
+                if not has_waited:
+                    has_waited = bool(held.wait(60) + 1)
+                self._over.wait(PAUSE_SECONDS)
+
+    def buy(self, number: int, serial_no: int) -> float | None:
+        """Seconds until a buyer was handed out what he asked for, and bought; None where he could not."""
+        call, buyer = self._caller(number), f"0.0.{1100 + number}"
+        keys = {"accountId": buyer, "tokenId": TOKEN, "serialNo": serial_no}
+        began = time.monotonic()
+        while (answer := call("buy/extwallet", keys)).status_code != 200:
+            if time.monotonic() > began + PATIENCE_SECONDS:
+                return None
+            time.sleep(PAUSE_SECONDS)
+        took = time.monotonic() - began
+        signed = self.ledger.sign(answer.json["byteArray"], buyer)
+        if self.ledger.submit(signed).result != "SUCCESS":
+            return None
+        assert call("comingsoon", keys).json == {"result": "OK"}
+        return took
+
+    def _caller(self, number: int) -> Callable:
+        headers, address = self.deployment.identify(self.tokens, number)
+        app = self.apps[next(self._places) % len(self.apps)]
+        client = app.test_client()
+
+        def call(path: str, body: dict):
+            environ = {"REMOTE_ADDR": address}
+            return client.post(f"/v1/{path}", json=body, headers=headers, environ_base=environ)
+
+        return call
+
+    def audit(self) -> None:
+        """Each NFT that was moved was paid for, and fees stay within the budget."""
+        sales = find_sales(self.apps[0].extensions["sandbox"], MARKET)
+        assert [sale.fault for sale in sales if sale.fault] == []
+        assert sum(_fees(self.apps[0])) <= BUDGET * 10**8
+
+
+def _fees(app: Flask) -> tuple[int, int]:
+    with app.app_context():
+        return find_fees(times.now())
+
+
+def besiege(
+    folder: Path,
+    deployment: Deployment,
+    services: int,
+    visitors: int,
+    tries: int,
+) -> Got:
+    """Let buyers buy so many NFTs among so many visitors."""
+    siege = Siege(folder, deployment, services)
+    siege.list_nfts(tries)
+    with siege.visited(visitors, tries):
+        reserved = _fees(siege.apps[0])[1] / 10**8
+        waits = [siege.buy(10 + n % BUYERS, n + 1) for n in range(tries)]
+    siege.audit()
+    took = [seconds for seconds in waits if seconds is not None]
+    return Got(tries, len(took), max(took, default=0), reserved)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--tries", type=int, default=20)
+    arguments = parser.parse_args()
+    logging.disable(logging.WARNING)
+    print("| Engine | Services | Callers | Visitors | They hold | Bought | Slowest |")
+    print("|---|---|---|---|---|---|---|")
+    cases = [("sqlite", 1), ("sqlite", 2), ("postgresql", 2)]
+    assert {engine for engine, _ in cases} == {*ENGINES}
+    for (engine, services), deployment, visitors in itertools.product(cases, DEPLOYMENTS, (1, 3)):
+        with running_on(engine), tempfile.TemporaryDirectory() as folder:
+            got = besiege(Path(folder), deployment, services, visitors, arguments.tries)
+        print(
+            f"| {engine} | {services} | {deployment.name} | {visitors} | {got.reserved:.0f} of {BUDGET} HBAR"
+            f" | {got.bought} of {got.tries} | {got.slowest:.1f} s |",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

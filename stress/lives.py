@@ -1,0 +1,868 @@
+"""Random lives of NFTs, told to the service and to a model of the rule that knows nothing of the service.
+
+A story is a list of steps drawn from a seed: what people do on the ledger and here, while the mirror node
+fails, lags and contradicts itself, and while the service dies at any commit or request. Then the sky clears,
+the watcher follows to the end, and the order book must be what the model says, NFT by NFT. Then a sweep finds
+nothing.
+
+    python -m stress.lives --seconds 600
+"""
+
+import argparse
+import base64
+import json
+import os
+import random
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import NamedTuple
+
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
+from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import NftAllowance
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
+from sqlite_utils.utils import sqlite3
+from werkzeug.wrappers import Response
+
+from marketplace import create_app, times
+from marketplace.errors import MarketplaceError
+from marketplace.ids import TransactionId
+from marketplace.ledger import mirror
+from marketplace.ledger.tokens import Token
+from marketplace.market import collections, listings
+from marketplace.market.memos import listing_memo
+from marketplace.operator import importer
+from marketplace.sandbox import create_sandbox, wallet
+from marketplace.sandbox.ledger import consensus, envelopes
+from marketplace.sandbox.ledger import queries as ledger_queries
+from marketplace.store import access_tokens, following, preparations, queries
+from marketplace.store.database import read, write
+from marketplace.store.postgresql.connection import Connection
+from marketplace.watcher.follow import Follower
+from marketplace.watcher.looker import Looker
+from marketplace.watcher.sweep import sync
+from marketplace.watcher.work import Done, summary
+from stress.audit import find_sales
+from tests.engines import database_url
+
+MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
+ACCOUNTS = ("0.0.1001", "0.0.1002")
+NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.7002", 7))
+MINTED_AT = 1_700_000_000 * times.SECOND
+LEDGER_TABLES = (
+    "account", "association", "nft", "approval_for_all", "deleted_token", "oddity",
+    "transaction_record", "nft_transaction",
+)  # fmt: skip
+# How often each step is drawn.
+STEPS = {
+    "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_anew": 2,
+    "alter": 2, "list_by_other_means": 1, "report": 5, "sell": 3, "approve": 2, "withdraw": 2, "forge": 1,
+    "schedule": 1, "update": 2, "delete": 0.3, "follow": 5, "sync": 0.3, "rebuild": 0.5,
+    "prepare_withdrawal": 2, "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5,
+    "report_trade": 3,
+}  # fmt: skip
+# The same in a story of traders: an NFT is listed, again and again, and bought by whoever asks.
+TRADES = {
+    "list_by_other_means": 9, "prepare": 1, "sign": 2, "prepare_withdrawal": 2, "sign_withdrawal": 2,
+    "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
+    "follow": 2,
+}  # fmt: skip
+
+
+class Killed(BaseException):
+    """The process dies here, as far as anything it does can tell."""
+
+
+class Mismatch(AssertionError):
+    """The service and the model disagree."""
+
+
+class Step(NamedTuple):
+    """A thing somebody does. Its number decides the rest: which NFT, which account, what price."""
+
+    name: str
+    number: int
+
+    def choose(self, items):
+        return items[self.number % len(items)]
+
+    @property
+    def price(self) -> int:
+        return 1 + self.number % 997
+
+
+def draw(seed: str) -> list[Step]:
+    """Draw a story. The first steps make sure that something can happen."""
+    dice = random.Random(f"story {seed}")
+    is_trade = dice.random() < 0.4
+    steps = TRADES if is_trade else STEPS
+    names = dice.choices(list(steps), steps.values(), k=dice.randint(4, 24))
+    if is_trade:
+        start = [Step("add", position) for position in range(len(NFTS))]
+        start += [Step("list_by_other_means", dice.randrange(10**6)) for _ in NFTS]
+    else:
+        names = ["add", "prepare"] * (dice.random() < 0.9) + names
+        start = []
+    return start + [Step(name, dice.randrange(10**6)) for name in names]
+
+
+@dataclass
+class Life:
+    """What the rule says of one NFT: the model. A listing is its price and its consensus timestamp."""
+
+    owner: str
+    listing: tuple[int, str] | None = None
+    is_deleted: bool = False
+
+
+class Handed(NamedTuple):
+    """A transaction that the service handed out: a listing, or with no price a withdrawal or a purchase."""
+
+    nft: tuple[str, int]
+    account_id: str
+    price: int | None
+    content: bytes
+
+
+class Weather:
+    """Decides when what fails. The same story has the same weather, whichever thread comes first."""
+
+    def __init__(self, seed: str) -> None:
+        self._seed = seed
+        self._asked = Counter()
+        self._lock = threading.Lock()
+        self.force = random.Random(f"weather {seed}").choice((0, 0.3, 1))
+        self.step = 0
+
+    def clear(self) -> None:
+        self.force = 0
+
+    def draws(self, what: str) -> random.Random:
+        with self._lock:
+            self._asked[self.step, what] += 1
+            return random.Random(f"{self._seed}/{self.step}/{what}/{self._asked[self.step, what]}")
+
+    def happens(self, dice: random.Random, chance: float) -> bool:
+        return dice.random() < chance * self.force
+
+
+def foo(token: str) -> dict:
+    """The record of a collection, for an import."""
+    return collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+
+
+def clear_sky() -> Weather:
+    weather = Weather("none")
+    weather.clear()
+    return weather
+
+
+class World:
+    """The service, the ledger, a replica of it that lags, and the weather over them."""
+
+    weather: Weather
+
+    def __init__(self, folder: Path) -> None:
+        World.weather = clear_sky()
+        self.app = self._create_app(folder, "market.db")
+        self.rebuilt = self._create_app(folder, "rebuilt.db")
+        self.ledger = self.app.extensions["sandbox"]
+        self.replica = create_sandbox(f"{folder}/replica.db", 65536)
+        self._answer_freshly = self.ledger.wsgi_app
+        self._replica_lock = threading.Lock()
+        self.ledger.wsgi_app = self._answer
+        self.rebuilt.extensions["sandbox"].wsgi_app = self._answer_plainly
+        with self.app.app_context():
+            token = access_tokens.create("lives", ("read", "write"), None)
+        self.client = self.app.test_client()
+        self.client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
+
+    def _create_app(self, folder: Path, name: str):
+        return create_app(
+            DATABASE_URL=database_url(folder, name),
+            MIRROR_NODE_PACE_FILE=f"{folder}/pace",
+            METRICS_DIR=f"{folder}/metrics",
+            LIMITS_URL=f"file:{folder}/limits",
+            SANDBOX_DATABASE_URL=f"sqlite:///{folder}/ledger.db",
+            MEDIA_URL=f"file:{folder}/media",
+            MIRROR_NODE_RATE=10_000,
+        )
+
+    def begin(self) -> None:
+        World.weather = clear_sky()
+        for app in (self.app, self.rebuilt):
+            with app.app_context(), write() as db:
+                for table in ("prepared_transaction", "nft", "collection", "look", "job"):
+                    db.execute(f"DELETE FROM {table}")
+                moment = times.to_iso(times.now())
+                following.mark_followed_from(db, moment, moment)
+                queries.mark_job_finished(db, "sync", moment)
+        with self.ledger.app_context(), write() as db:
+            for table in LEDGER_TABLES:
+                db.execute(f"DELETE FROM {table}")
+        with self.ledger.app_context():
+            for token, serial_no in NFTS:
+                consensus.mint(token, serial_no, ACCOUNTS[0], MINTED_AT)
+        self.past = []  # what the ledger was, and when
+        self.has_lied = False
+        self.loaded = None
+        self.note()
+
+    def note(self) -> None:
+        """Note what the ledger is now, as a replica may show it from now on."""
+        with self.ledger.app_context():
+            tables = {
+                table: [tuple(row) for row in read().execute(f"SELECT * FROM {table}")]
+                for table in LEDGER_TABLES
+            }
+        self.past.append((times.now(), tables))
+
+    def _answer(self, environ, start_response):
+        path = environ["PATH_INFO"]
+        if path.startswith("/ipfs/"):
+            start_response("404 Not Found", [])
+            return [b""]
+        dice = self.weather.draws(path)
+        if self.weather.happens(dice, 0.02):
+            raise Killed(path)
+        if self.weather.happens(dice, 0.06):
+            start_response("503 Service Unavailable", [])
+            return [b""]
+        if self.weather.happens(dice, 0.02):
+            start_response("200 OK", [])
+            return [b'{"nfts": [{"token_id": null}], "links": {"next": null}}']
+        if self.weather.happens(dice, 0.03):
+            return self._answer_wrongly(environ, start_response)
+        if self.weather.happens(dice, 0.3):
+            return self._answer_lately(dice.randrange(len(self.past)), environ, start_response)
+        return self._answer_freshly(environ, start_response)
+
+    def _answer_plainly(self, environ, start_response):
+        if environ["PATH_INFO"].startswith("/ipfs/"):
+            start_response("404 Not Found", [])
+            return [b""]
+        return self._answer_freshly(environ, start_response)
+
+    def _answer_wrongly(self, environ, start_response):
+        """As it is, but that nobody may spend anything: a replica in the middle of an update."""
+        self.has_lied = True
+        response = Response.from_app(self._answer_freshly, environ)
+        document = json.loads(response.get_data())
+        for nft in [document, *document.get("nfts", [])]:
+            nft["spender"] = None
+        response.set_data(json.dumps(document))
+        return response(environ, start_response)
+
+    def _answer_lately(self, position: int, environ, start_response):
+        then, tables = self.past[position]
+        with self._replica_lock:
+            if environ["PATH_INFO"].endswith("/blocks"):
+                moment = {"from": times.to_consensus(then), "to": times.to_consensus(then)}
+                start_response("200 OK", [])
+                return [json.dumps({"blocks": [{"timestamp": moment}]}).encode()]
+            if self.loaded is not tables:
+                with self.replica.app_context(), write() as db:
+                    for table, rows in tables.items():
+                        db.execute(f"DELETE FROM {table}")
+                        if rows:
+                            marks = ", ".join("?" * len(rows[0]))
+                            db.executemany(f"INSERT INTO {table} VALUES ({marks})", rows)
+                self.loaded = tables
+            return list(self.replica(environ, start_response))
+
+
+class Mortal(sqlite3.Connection):
+    """A connection whose process may die at a commit: just before it, or just after."""
+
+    def __init__(self, path, *args, **kwargs) -> None:
+        super().__init__(path, *args, **kwargs)
+        self._is_ours = str(path).endswith("market.db")
+
+    def execute(self, sql, *args):
+        if sql != "COMMIT" or not self._is_ours:
+            return super().execute(sql, *args)
+        dice = World.weather.draws("commit")
+        if World.weather.happens(dice, 0.03):
+            raise Killed("before a commit")
+        cursor = super().execute(sql, *args)
+        if World.weather.happens(dice, 0.03):
+            raise Killed("after a commit")
+        return cursor
+
+
+def die_at_commit(commit: Callable) -> Callable:
+    """The same of PostgreSQL's."""
+
+    def commit_or_die(connection):
+        dice = World.weather.draws("commit")
+        if World.weather.happens(dice, 0.03):
+            raise Killed("before a commit")
+        commit(connection)
+        if World.weather.happens(dice, 0.03):
+            raise Killed("after a commit")
+
+    return commit_or_die
+
+
+def make_mortal(set_attribute=setattr) -> None:
+    """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
+    set_attribute(Connection, "commit", die_at_commit(Connection.commit))
+    connect = sqlite3.connect
+    mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
+    set_attribute(sqlite3, "connect", mortal)
+    set_attribute(mirror, "FIRST_PAUSE_SECONDS", 0.0)
+
+
+class Story:
+    """One story, as it is played."""
+
+    def __init__(self, world: World, seed: str, steps: list[Step]) -> None:
+        self.world, self.steps = world, steps
+        self.weather = Weather(seed)
+        self.weather_was = self.weather.force
+        self.lives = {nft: Life(ACCOUNTS[0]) for nft in NFTS}
+        self.handed: list[Handed] = []
+        self.withdrawals: list[Handed] = []
+        self.purchases: list[Handed] = []
+        self.dice = random.Random(f"play {seed}")
+        self.follower = Follower()
+
+    def play(self) -> None:
+        """Play all steps, let the sky clear, and compare. Raises Mismatch."""
+        self.world.begin()
+        World.weather = self.weather
+        for position, step in enumerate(self.steps):
+            self.weather.step = position
+            try:
+                getattr(self, step.name)(step)
+            except Killed:
+                self.follower = Follower()
+        self.weather.clear()
+        self.compare()
+
+    # On the ledger
+
+    def submit(self, bodies, *signers) -> int | None:
+        """Sign and submit; returns the moment of consensus of what succeeded."""
+        transaction = seal(bodies)
+        for signer in signers:
+            transaction = wallet.sign(signer, transaction)
+        return self.submit_signed(transaction)
+
+    def submit_signed(self, content: bytes) -> int | None:
+        with self.world.ledger.app_context():
+            receipt = consensus.submit(content, times.now())
+            moment = ledger_queries.get_last_consensus(read())
+        self.world.note()
+        return moment if receipt.result == "SUCCESS" else None
+
+    def list_(self, nft, price: int | None, moment: int | None) -> None:
+        """The model: what the owner signed is listed, at its price if it names one."""
+        if moment is not None:
+            self.lives[nft].listing = price and (price, times.to_iso(moment))
+
+    def sign(self, step: Step) -> None:
+        if self.handed:
+            handed = step.choose(self.handed)
+            moment = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_(handed.nft, handed.price, moment)
+
+    def sign_elsewhere(self, step: Step) -> None:
+        """The same transaction is submitted to another node, too: a second row under its id."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            body.nodeAccountID.accountNum = 4
+            self.list_(handed.nft, handed.price, self.submit(body, handed.account_id))
+
+    def freeze_anew(self, step: Step) -> None:
+        """A wallet's SDK gives the transaction an id of its own."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            body = body_of(handed.content)
+            give_new_id(body, handed.account_id)
+            self.list_(handed.nft, handed.price, self.submit(body, handed.account_id))
+
+    def alter(self, step: Step) -> None:
+        """The owner signs another memo under the same id: another price, another NFT's, or none."""
+        if self.handed:
+            handed = step.choose(self.handed)
+            token, serial_no = handed.nft
+            body = body_of(handed.content)
+            price, body.memo = (
+                (step.price, listing_memo(token, serial_no, step.price, "Foo")),
+                (None, listing_memo(token, serial_no + 1, step.price, "Foo")),
+                (None, f"Listing for {step.price} HBAR"),
+            )[step.number % 7 % 3]
+            self.list_(handed.nft, price, self.submit(body, handed.account_id))
+
+    def list_by_other_means(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body(owner, listing_memo(*nft, step.price, "Foo"))
+        allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        self.list_(nft, step.price, self.submit(body, owner))
+
+    def approve(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body(owner, "")
+        allow(body.cryptoApproveAllowance, nft, owner, (MARKET, OTHER_MARKET)[step.number % 2])
+        self.list_(nft, None, self.submit(body, owner))
+
+    def withdraw(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body(owner, "")
+        removed = NftRemoveAllowance(token_id=token_id(nft), owner=account(owner))
+        removed.serial_numbers.append(nft[1])
+        body.cryptoDeleteAllowance.nftAllowances.append(removed)
+        self.list_(nft, None, self.submit(body, owner))
+
+    def sign_withdrawal(self, step: Step) -> None:
+        if self.withdrawals:
+            handed = step.choose(self.withdrawals)
+            moment = self.submit_signed(wallet.sign(handed.account_id, handed.content))
+            self.list_(handed.nft, None, moment)
+
+    def sign_purchase(self, step: Step) -> None:
+        """The buyer signs what the marketplace has signed; now and then he does not."""
+        if self.purchases:
+            handed = step.choose(self.purchases)
+            content = handed.content
+            if step.number % 7:
+                content = wallet.sign(handed.account_id, content)
+            if self.submit_signed(content) is not None:
+                self.lives[handed.nft].owner = handed.account_id
+                self.lives[handed.nft].listing = None
+
+    def forge(self, step: Step) -> None:
+        """Who pays for an approval writes its memo; the owner has only signed that it is approved."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body(STRANGER, listing_memo(*nft, 1, "Foo"))
+        allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        self.list_(nft, None, self.submit(body, STRANGER, owner))
+
+    def schedule(self, step: Step) -> None:
+        """A stranger's schedule executes an approval: two rows under one id, the first memo is his."""
+        nft = step.choose(NFTS)
+        owner = self.lives[nft].owner
+        body = new_body((STRANGER, owner)[step.number % 2], listing_memo(*nft, 1, "Foo"))
+        scheduled = body.scheduleCreate.scheduledTransactionBody
+        scheduled.memo = listing_memo(*nft, 2, "Foo")
+        allow(scheduled.cryptoApproveAllowance, nft, owner, MARKET)
+        payer = envelopes.write_id(body.transactionID.accountID)
+        self.list_(nft, None, self.submit(body, payer, owner))
+
+    def sell(self, step: Step) -> None:
+        nft, buyer = step.choose(NFTS), ACCOUNTS[step.number // 3 % 2]
+        if self.lives[nft].owner != buyer:
+            with self.world.ledger.app_context():
+                receipt = consensus.hand_over(*nft, buyer, times.now())
+            if receipt.result == "SUCCESS":
+                self.lives[nft].owner, self.lives[nft].listing = buyer, None
+            self.world.note()
+
+    def update(self, step: Step) -> None:
+        with self.world.ledger.app_context():
+            consensus.update_metadata(*step.choose(NFTS), times.now())
+        self.world.note()
+
+    def delete(self, step: Step) -> None:
+        token = step.choose(NFTS)[0]
+        with self.world.ledger.app_context():
+            consensus.delete_token(token, times.now())
+        for nft, life in self.lives.items():
+            if nft[0] == token:
+                life.is_deleted, life.listing = True, None
+        self.world.note()
+
+    # At the service
+
+    def post(self, path: str, nft, account_id: str, **fields):
+        body = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]} | fields
+        response = self.world.client.post(f"/v1/{path}", json=body)
+        if response.status_code not in (200, 202, 404, 409, 429, 502, 503):
+            raise Mismatch(f"{path} answered {response.status_code}: {response.text}")
+        return response
+
+    def add(self, step: Step) -> None:
+        self.post("add", step.choose(NFTS), ACCOUNTS[step.number % 2])
+
+    def prepare(self, step: Step) -> None:
+        nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
+        answer = self.post("list/extwallet", nft, account_id, listingPrice=step.price)
+        if answer.status_code == 200:
+            content = base64.b64decode(answer.json["byteArray"])
+            self.handed.append(Handed(nft, account_id, step.price, content))
+
+    def prepare_withdrawal(self, step: Step) -> None:
+        nft = self.choose_listed(step)
+        account_id = self.lives[nft].owner
+        answer = self.post("delist/extwallet", nft, account_id)
+        self.keep(self.withdrawals, nft, account_id, answer)
+
+    def prepare_purchase(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        account_id = (
+            ACCOUNTS[step.number // 5 % 2] if step.number % 6 else self.other_than_owner(nft)
+        )
+        answer = self.post("buy/extwallet", nft, account_id)
+        self.keep(self.purchases, nft, account_id, answer)
+
+    def choose_listed(self, step: Step):
+        """One that is listed, if there is one: of what is not, little is to be seen."""
+        return step.choose([nft for nft in NFTS if self.lives[nft].listing] or NFTS)
+
+    def other_than_owner(self, nft) -> str:
+        return next(one for one in ACCOUNTS if one != self.lives[nft].owner)
+
+    def keep(self, handed: list[Handed], nft, account_id: str, answer) -> None:
+        if answer.status_code == 200:
+            content = base64.b64decode(answer.json["byteArray"])
+            handed.append(Handed(nft, account_id, None, content))
+
+    def report_trade(self, step: Step) -> None:
+        trades = self.withdrawals + self.purchases
+        if trades:
+            handed = step.choose(trades)
+            fields = {"transactionId": str(id_of(handed.content))} if step.number % 5 else {}
+            self.post("comingsoon", handed.nft, handed.account_id, **fields)
+
+    def prepare_long_ago(self, step: Step) -> None:
+        nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
+        with self.world.app.app_context():
+            if queries.get_nft(read(), *nft):
+                with suppress(MarketplaceError):
+                    listings.prepare(self.lives[nft].owner, *nft, step.price, "extwallet", now=then)
+
+    def report(self, step: Step) -> None:
+        nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]
+        fields = {}
+        if self.handed and step.number % 3:
+            handed = step.choose(self.handed)
+            nft, account_id = handed.nft, handed.account_id
+            if step.number % 5:
+                fields["transactionId"] = str(id_of(handed.content))
+        self.post("comingsoon", nft, account_id, **fields)
+
+    def follow(self, step: Step, seconds: int = 0) -> Counter:
+        """Read what there is to read, and look at what is due so many seconds from now."""
+        looker = Looker(self.world.app)
+        with closing(looker), self.world.app.app_context():
+            with suppress(MarketplaceError):
+                while self.follower.step():
+                    pass
+            return looker.run_out(times.now() + seconds * times.SECOND)
+
+    def sync(self, step: Step) -> Counter:
+        with self.world.app.app_context():
+            return sync()
+
+    def rebuild(self, step: Step) -> None:
+        with self.world.app.app_context(), suppress(MarketplaceError):
+            token, anew = step.choose(NFTS)[0], step.number % 2 == 0
+            list(importer.import_collection(foo(token), importer.Tally(), anew=anew))
+
+    # At the end
+
+    def compare(self) -> None:
+        self.compare_followed()
+        watched = self.watched()
+        counts = self.sync(None)
+        if not all(done.is_final for done in counts):
+            raise Mismatch(f"a round under a clear sky did not finish: {summary(counts)}")
+        self.compare_index(self.world.app, watched)
+        self.compare_book()
+        if not self.watched() - watched:  # nobody who was not known to sell was found to
+            again = self.sync(None)
+            if again.keys() - {Done.SELLERS, Done.INCOMPLETE}:
+                raise Mismatch(f"the next round still found something: {summary(again)}")
+        self.compare_reports_without_id()
+        self.compare_reports()
+        self.compare_trades()
+        self.audit()
+        if self.dice.random() < 0.25:
+            with self.world.rebuilt.app_context():
+                for token in sorted({token for token, _ in NFTS}):
+                    list(importer.import_collection(foo(token), importer.Tally(), anew=True))
+            self.compare_index(self.world.rebuilt, ACCOUNTS)
+
+    def compare_followed(self) -> None:
+        """What following alone has found: all, but where an answer was wrong that looked like the newest."""
+        self.follower = Follower()
+        for hours in (1, 2):  # what was not decided is looked at again, ever later
+            counts = self.follow(None, seconds=hours * 7200)
+        if not all(done.is_final for done in counts):
+            raise Mismatch(f"following under a clear sky did not end: {summary(counts)}")
+        if self.world.has_lied:
+            return
+        self.compare_index(self.world.app, ACCOUNTS)
+        self.compare_stored()
+        found = self.sync(None).keys() & {Done.LISTED, Done.TAKEN_OFF}
+        if found:
+            raise Mismatch(f"a sweep found what following had not: {found}")
+
+    def compare_stored(self) -> None:
+        """What is stored is what the ledger shows, listed or not."""
+        for nft, life in self.lives.items():
+            with self.world.app.app_context():
+                row = queries.get_nft(read(), *nft)
+            if row is None and life.listing and not life.is_deleted:
+                raise Mismatch(f"{nft} is listed, and not stored")
+            if row and row["owner"] != life.owner and not life.is_deleted:
+                raise Mismatch(f"{nft} is stored as {row['owner']}'s, and is {life.owner}'s")
+
+    def watched(self) -> set[str]:
+        """The accounts that a round asks about."""
+        with self.world.app.app_context():
+            rows = [*queries.list_sellers(read()), *preparations.list_preparers(read())]
+        return {row["account_id"] for row in rows}
+
+    def compare_index(self, app, watched) -> None:
+        for nft, life in self.lives.items():
+            with app.app_context():
+                row = queries.get_nft(read(), *nft)
+            is_listed = row is not None and row["is_for_sale"] == 1
+            listing = (row["listing_price"], row["last_listed_at"]) if is_listed else None
+            if life.listing is None or is_listed or life.owner in watched:
+                if listing != life.listing:
+                    raise Mismatch(f"{nft} is listed as {listing}, and should be {life.listing}")
+                if is_listed and row["owner"] != life.owner:
+                    raise Mismatch(f"{nft} is listed by {row['owner']}, not by {life.owner}")
+
+    def compare_book(self) -> None:
+        """The order book as clients see it: what is listed, the newest first."""
+        shown = self.world.client.get("/v1/orderbook").json
+        dates = [nft["lastListedDate"] for nft in shown]
+        if dates != sorted(dates, reverse=True):
+            raise Mismatch(f"the order book is out of order: {dates}")
+        for nft in shown:
+            life = self.lives[nft["token"], nft["serialNo"]]
+            if life.listing is None or nft["listingPrice"] != life.listing[0]:
+                raise Mismatch(f"the order book shows {nft}")
+
+    def compare_reports_without_id(self) -> None:
+        """A report without an id is OK only where the newest that was prepared has come about."""
+        for nft, life in self.lives.items():
+            for account_id in ACCOUNTS:
+                newest = self.newest_prepared(nft, account_id)
+                stands = life.listing is not None and life.owner == account_id
+                status = self.post("comingsoon", nft, account_id).status_code
+                is_wrong = (
+                    newest is not None
+                    and status == 200
+                    and not {
+                        "listing": stands,
+                        "withdrawal": not stands,
+                        "purchase": self.is_bought(newest),
+                    }[newest["kind"]]
+                )
+                if is_wrong:
+                    raise Mismatch(f"{nft}: a report of {account_id} without an id is OK")
+
+    def newest_prepared(self, nft, account_id: str):
+        with self.world.app.app_context():
+            row = preparations.get_newest_prepared(read(), *nft, account_id)
+        return row if row and not row["expires_at"] < times.to_iso(times.now()) else None
+
+    def is_bought(self, row) -> bool:
+        transaction_id = TransactionId.parse(row["transaction_id"]).dashed
+        with self.world.ledger.app_context():
+            rows = ledger_queries.list_transactions(read(), transaction_id)
+        return any(json.loads(row["document"])["result"] == "SUCCESS" for row in rows)
+
+    def compare_reports(self) -> None:
+        """What stands is OK to whoever reports the transaction that listed it, and again and again."""
+        for nft, life in self.lives.items():
+            if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
+                continue  # a report without an id may be about that
+            told = life.listing and self.post("comingsoon", nft, life.owner).status_code
+            if told not in (None, 200, 202) and self.is_stored(nft):
+                raise Mismatch(f"{nft} is listed; a report without an id is told {told}")
+        for handed in self.handed:
+            life = self.lives[handed.nft]
+            fields = {"transactionId": str(id_of(handed.content))}
+            for _ in range(2):
+                status = self.post(
+                    "comingsoon", handed.nft, handed.account_id, **fields
+                ).status_code
+                stands = life.listing and life.owner == handed.account_id
+                if status == 200 and not stands:
+                    raise Mismatch(f"{handed.nft}: a report is OK, and nothing is listed")
+                if status in (502, 503):
+                    raise Mismatch(f"{handed.nft}: a report under a clear sky failed")
+                if stands and self.listed_at(handed) == life.listing[1] and status != 200:
+                    raise Mismatch(f"{handed.nft} is listed by what was reported: {status}")
+
+    def compare_trades(self) -> None:
+        """A withdrawal or purchase that succeeded is OK to whoever reports it, as long as it stands."""
+        for handed in self.withdrawals + self.purchases:
+            life, is_purchase = self.lives[handed.nft], handed in self.purchases
+            fields = {"transactionId": str(id_of(handed.content))}
+            told = self.post("comingsoon", handed.nft, handed.account_id, **fields)
+            result = self.result_of(handed)
+            is_listed = life.listing is not None and life.owner == handed.account_id
+            expected = (
+                (200,) if result == "SUCCESS" and (is_purchase or not is_listed)
+                else (200, 409) if not is_purchase and not is_listed and result
+                else (409,) if result
+                else (202,) if is_purchase or is_listed
+                else (200, 202, 409)  # it is off the book, by a sale or by another withdrawal
+            )  # fmt: skip
+            if told.status_code not in expected:
+                raise Mismatch(f"{handed[:2]}, {result}: a report is told {told.text}")
+
+    def result_of(self, handed: Handed) -> str | None:
+        """The ledger's own result of what was handed out; None where it was never submitted."""
+        with self.world.ledger.app_context():
+            rows = ledger_queries.list_transactions(read(), id_of(handed.content).dashed)
+        results = {json.loads(row["document"])["result"] for row in rows}
+        return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
+
+    def audit(self) -> None:
+        """Whatever the marketplace moved was paid for; where no replica lagged, with a price of that time."""
+        lag = times.now() if self.weather_was else 0
+        faults = [
+            sale.fault for sale in find_sales(self.world.ledger, MARKET, lag=lag) if sale.fault
+        ]
+        if faults:
+            raise Mismatch("; ".join(faults))
+
+    def is_stored(self, nft) -> bool:
+        with self.world.app.app_context():
+            return queries.get_nft(read(), *nft) is not None
+
+    def listed_at(self, handed: Handed) -> str | None:
+        with self.world.ledger.app_context():
+            rows = ledger_queries.list_transactions(read(), id_of(handed.content).dashed)
+        return times.to_iso(rows[0]["consensus_at"]) if rows else None
+
+
+# Transactions
+
+
+def account(account_id: str) -> AccountID:
+    return AccountID(accountNum=int(account_id.split(".")[2]))
+
+
+def token_id(nft) -> TokenID:
+    return TokenID(tokenNum=int(nft[0].split(".")[2]))
+
+
+def allow(approvals, nft, owner: str, spender: str) -> None:
+    allowance = NftAllowance(tokenId=token_id(nft), owner=account(owner), spender=account(spender))
+    allowance.serial_numbers.append(nft[1])
+    approvals.nftAllowances.append(allowance)
+
+
+def new_body(payer: str, memo: str) -> TransactionBody:
+    body = TransactionBody(memo=memo, transactionFee=500_000_000, nodeAccountID=account("0.0.3"))
+    body.transactionValidDuration.seconds = 120
+    give_new_id(body, payer)
+    return body
+
+
+def give_new_id(body: TransactionBody, payer: str) -> None:
+    body.transactionID.accountID.CopyFrom(account(payer))
+    start = body.transactionID.transactionValidStart
+    start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
+
+
+def body_of(content: bytes) -> TransactionBody:
+    return envelopes.open_transaction(envelopes.read_list(content)[0]).body
+
+
+def id_of(content: bytes):
+    return envelopes.open_transaction(envelopes.read_list(content)[0]).id
+
+
+def seal(body: TransactionBody) -> bytes:
+    signed = SignedTransaction(bodyBytes=body.SerializeToString())
+    return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+
+
+# Many stories
+
+
+def fails(world: World, seed: str, steps: list[Step]) -> str | None:
+    """Play a story; returns what was wrong at its end, or None."""
+    try:
+        Story(world, seed, steps).play()
+    except Mismatch as mismatch:
+        return str(mismatch)
+    return None
+
+
+def shorten(world: World, seed: str, steps: list[Step]) -> list[Step]:
+    """Leave out of a story that fails whatever it fails without."""
+    position = 0
+    while position < len(steps):
+        shorter = steps[:position] + steps[position + 1 :]
+        if fails(world, seed, shorter):
+            steps = shorter
+        else:
+            position += 1
+    return steps
+
+
+def tell(world: World, first: int, seconds: float, most: int) -> tuple[int, str | None]:
+    """Play stories of one seed after the other until the time is up, or one fails.
+
+    Returns how many were played, and what to print of the one that failed.
+    """
+    end = time.monotonic() + seconds
+    for number in range(most):
+        if time.monotonic() > end:
+            return number, None
+        seed = str(first + number)
+        steps = draw(seed)
+        if fails(world, seed, steps):
+            steps = shorten(world, seed, steps)
+            lines = [f"  {step.name} {step.number}" for step in steps]
+            reason = fails(world, seed, steps) or "it does not fail every time"
+            return number, "\n".join(
+                [f"Seed {seed}, force {Weather(seed).force}: {reason}", *lines]
+            )
+    return most, None
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", 1)[0])
+    parser.add_argument("--seconds", type=float, default=600)
+    parser.add_argument("--verbose", action="store_true", help="print the service's log, too")
+    parser.add_argument("--stories", type=int, default=10**9)
+    parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
+    options = parser.parse_args()
+    make_mortal()
+    fast = "/dev/shm" if os.path.isdir("/dev/shm") else None
+    with tempfile.TemporaryDirectory(dir=fast) as folder:
+        print(f"Stories from seed {options.seed} on", flush=True)
+        started = time.monotonic()
+        world = World(Path(folder))
+        world.app.logger.disabled = not options.verbose
+        end, played, failure = started + options.seconds, 0, None
+        while not failure and played < options.stories and time.monotonic() < end:
+            if played:
+                print(f"{played:,} stories", flush=True)
+            most = min(1000, options.stories - played)
+            told, failure = tell(world, options.seed + played, end - time.monotonic(), most)
+            played += told
+        took = time.monotonic() - started
+        print(f"{played:,} stories in {took:,.0f} s: {'one fails' if failure else 'no mismatch'}")
+        if failure:
+            print(failure)
+    return 1 if failure else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,284 @@
+"""The network that the service lives in: a ledger, its mirror node, and a gateway for content.
+
+They are a process of their own, and as the weather is: mostly well, and for a while not.
+"""
+
+import base64
+import contextlib
+import enum
+import io
+import json
+import logging
+import multiprocessing
+import os
+import random
+import re
+import signal
+import socket
+import struct
+import threading
+import time
+import urllib.request
+import zlib
+from collections import defaultdict
+from pathlib import Path
+
+from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
+from PIL import Image
+from sqlite_utils.utils import sqlite3
+
+from marketplace import times
+from marketplace.ids import TransactionId
+from marketplace.market.memos import listing_memo
+from marketplace.sandbox import catalogue, create_sandbox, wallet
+from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
+from stress import audit, bombs, lives
+from stress.soak.replica import BEHIND_SECONDS, Replica
+from tests import network
+
+MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
+SILENCE_SECONDS = 12
+NONSENSE = (
+    b"{]",
+    b"null",
+    b"<html>Bad gateway</html>",
+    b'{"nfts": 7, "transactions": {}, "account_id": []}',
+    b'{"nfts": [{"token_id": null}], "links": {"next": null}}',
+)
+BOMBS = 12  # of those in stress/bombs.py, drawn anew in each run
+CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "nonsense": 2}
+
+
+class Weather(enum.IntEnum):
+    CLEAR, FAILS, BUSY, NONSENSE, SILENT, RESETS, LAGS, MIXED = range(8)
+
+
+STORMS = [weather for weather in Weather if weather not in (Weather.CLEAR, Weather.MIXED)]
+
+
+def content_of(token: str, serial_no: int) -> str:
+    """What an NFT's metadata and image are like, one of CONTENTS, the same in each run."""
+    dice = random.Random(f"{token}/{serial_no}")
+    return dice.choices(list(CONTENTS), CONTENTS.values())[0]
+
+
+class Network:
+    """The process, and how others tell it what the weather is."""
+
+    def __init__(self, folder: Path, port: int, seed: int) -> None:
+        self.path = folder / "ledger.db"
+        self.port = port
+        self.url = f"http://127.0.0.1:{port}"
+        context = multiprocessing.get_context("fork")
+        self.mirror = context.Value("i", Weather.CLEAR)
+        self.gateway = context.Value("i", Weather.CLEAR)
+        self.process = context.Process(target=self._run, args=(seed,), daemon=True)
+
+    def __enter__(self):
+        self.process.start()
+        deadline = time.monotonic() + network.PATIENCE_SECONDS
+        while True:
+            try:
+                return urllib.request.urlopen(f"{self.url}/api/v1/blocks").close() or self
+            except OSError:
+                assert time.monotonic() < deadline, "the ledger did not start"
+                time.sleep(0.1)
+
+    def __exit__(self, *_):
+        self.process.kill()
+        self.process.join()
+
+    def _run(self, seed: int) -> None:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        os.chdir(self.path.parent)  # where tests.keeper finds it
+        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        self.dice = random.Random(seed)
+        self.sandbox = create_sandbox(str(self.path), 65536)
+        # Its key stands on the ledger from the beginning, as on the network.
+        self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
+        self.replica = Replica(self.path, MARKET)
+        self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
+        self.made: dict[int, bytes] = {}
+        with network.serve(self._answer, self.port):
+            threading.Event().wait()
+
+    def _answer(self, environ, start_response):
+        path = environ["PATH_INFO"]
+        if path.startswith("/api/"):
+            answer = self._storm(self.mirror, environ, start_response)
+        elif path.startswith("/ipfs/"):
+            answer = self._storm(self.gateway, environ, start_response)
+            answer = answer or self._show_content(path, environ, start_response)
+        else:
+            answer = None
+        return answer or self.sandbox(environ, start_response)
+
+    def _storm(self, value, environ, start_response):
+        """An answer of a bad hour, or None in a good one."""
+        weather = Weather(value.value)
+        if weather == Weather.MIXED:
+            weather = self.dice.choice([Weather.CLEAR] * 5 + STORMS)
+        if (
+            weather == Weather.LAGS
+            and self.dice.random() < 0.5
+            and self.replica.may_answer(environ)
+        ):
+            return self.replica.answer(environ, start_response)
+        if weather == Weather.FAILS:
+            start_response("500 Internal Server Error", [])
+            return [b"{}"]
+        if weather == Weather.BUSY:
+            start_response("429 Too Many Requests", [("Retry-After", "1")])
+            return [b'{"_status": {"messages": [{"message": "Too many"}]}}']
+        if weather == Weather.NONSENSE:
+            start_response("200 OK", [("Content-Type", "application/json")])
+            return [self.dice.choice(NONSENSE)]
+        if weather == Weather.SILENT:
+            end = time.monotonic() + SILENCE_SECONDS
+            while time.monotonic() < end and value.value != Weather.CLEAR:
+                time.sleep(0.2)
+        if weather in (Weather.SILENT, Weather.RESETS):
+            return reset(environ)
+        return None
+
+    def _show_content(self, path: str, environ, start_response):
+        """The metadata or image of an NFT; None for a good one's metadata, which the sandbox has."""
+        cid, _, name = path.removeprefix("/ipfs/").partition("/")
+        serial_no, is_image = int(name.split(".")[0]), name.endswith(".png")
+        kind = content_of(catalogue.token_of(cid), serial_no)
+        if kind in ("missing", "nonsense"):
+            start_response("404 Not Found" if kind == "missing" else "200 OK", [])
+            return [b"no such thing"]
+        if not is_image:
+            return None
+        if kind == "silent":
+            time.sleep(SILENCE_SECONDS)
+            return reset(environ)
+        start_response("200 OK", [("Content-Type", "image/png")])
+        if kind == "drips":
+            return drip()
+        return [self._bomb(serial_no) if kind == "bomb" else picture(cid, serial_no)]
+
+    def _bomb(self, serial_no: int) -> bytes:
+        number = serial_no % len(self.bombs)
+        if number not in self.made:
+            self.made[number] = self.bombs[number]()
+        return self.made[number]
+
+
+def picture(cid: str, serial_no: int) -> bytes:
+    """A small image, of colours of its own."""
+    number = zlib.crc32(f"{cid}/{serial_no}".encode())
+    image, content = Image.new("RGB", (64, 64), number & 0xFFFFFF), io.BytesIO()
+    image.paste((number >> 8) & 0xFFFFFF, (16, 16, 48, 48))
+    image.save(content, "PNG")
+    return content.getvalue()
+
+
+def drip():
+    end = time.monotonic() + 2 * SILENCE_SECONDS
+    while time.monotonic() < end:
+        yield b"\x89"
+        time.sleep(0.2)
+
+
+def reset(environ):
+    linger = struct.pack("ii", 1, 0)
+    environ["werkzeug.socket"].setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, linger)
+    raise ConnectionResetError
+
+
+class Ledger:
+    """What people do on the ledger, and what the rule of a listing says of it: read from its tables."""
+
+    def __init__(self, net: Network) -> None:
+        self.net = net
+
+    def _post(self, path: str, **body) -> dict:
+        headers = {"Content-Type": "application/json"}
+        request = urllib.request.Request(
+            f"{self.net.url}{path}", json.dumps(body).encode(), headers
+        )
+        with urllib.request.urlopen(request, timeout=network.PATIENCE_SECONDS) as response:
+            return json.load(response)
+
+    def submit(self, account_id: str | None, content: bytes) -> str:
+        """Sign for an account, or for nobody, and submit; returns the result code."""
+        signed = wallet.sign(account_id, content) if account_id else content
+        return self._post("/transactions", transaction=base64.b64encode(signed).decode())["result"]
+
+    def list_by_other_means(self, owner: str, nft: tuple[str, int], price: int) -> str:
+        body = lives.new_body(owner, listing_memo(*nft, price, "Foo"))
+        lives.allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        return self.submit(owner, lives.seal(body))
+
+    def approve_another(self, owner: str, nft: tuple[str, int]) -> str:
+        body = lives.new_body(owner, "")
+        lives.allow(body.cryptoApproveAllowance, nft, owner, OTHER_MARKET)
+        return self.submit(owner, lives.seal(body))
+
+    def withdraw(self, owner: str, nft: tuple[str, int]) -> str:
+        body = lives.new_body(owner, "")
+        removed = NftRemoveAllowance(token_id=lives.token_id(nft), owner=lives.account(owner))
+        removed.serial_numbers.append(nft[1])
+        body.cryptoDeleteAllowance.nftAllowances.append(removed)
+        return self.submit(owner, lives.seal(body))
+
+    def sell(self, nft: tuple[str, int], buyer: str) -> str:
+        keys = {"tokenId": nft[0], "serialNo": nft[1]}
+        return self._post("/transfers", **keys, accountId=buyer)["result"]
+
+    def update(self, nft: tuple[str, int]) -> str:
+        return self._post("/updates", tokenId=nft[0], serialNo=nft[1])["result"]
+
+    def balance(self, account_id: str) -> int:
+        """In tinybars."""
+        sql = "SELECT balance FROM account WHERE account_id = ?"
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            row = db.execute(sql, (account_id,)).fetchone()
+        return row[0] if row else FIRST_BALANCE
+
+    def charged(self) -> dict[str, list[tuple[int, int]]]:
+        """By the id of each transaction that the marketplace paid: when it was charged what, in tinybars."""
+        found, sql = defaultdict(list), "SELECT consensus_at, document FROM transaction_record"
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            for moment, text in db.execute(sql):
+                record = json.loads(text)
+                transaction_id = TransactionId.parse(record["transaction_id"])
+                if transaction_id.account_id == MARKET:
+                    found[str(transaction_id)].append((moment, record["charged_tx_fee"]))
+        return found
+
+    def sales(self, share: int) -> list[audit.Sale]:
+        """Each NFT that the marketplace moved, and what is wrong with that."""
+        sandbox = create_sandbox(str(self.net.path), 65536)
+        # Of the price and of the time, either may have come from a replica.
+        lag = BEHIND_SECONDS * times.SECOND
+        return audit.find_sales(sandbox, MARKET, share=share, lag=lag)
+
+    def listings(self) -> dict[tuple[str, int], tuple[str, int, str]]:
+        """Owner, price and date of each NFT that is for sale, by the rule."""
+        with contextlib.closing(sqlite3.connect(self.net.path)) as db:
+            spendable = "SELECT token, serial_no, owner FROM nft WHERE spender = ?"
+            rows = db.execute(spendable, (MARKET,)).fetchall()
+            found = {(token, serial_no): owner for token, serial_no, owner in rows}
+            return {nft: it for nft, owner in found.items() if (it := self._offer(db, nft, owner))}
+
+    def _offer(self, db, nft: tuple[str, int], owner: str) -> tuple[str, int, str] | None:
+        sql = """
+            SELECT consensus_at, document FROM nft_transaction WHERE token = ? AND serial_no = ?
+            ORDER BY consensus_at DESC
+        """
+        events = [(at, json.loads(text)["type"]) for at, text in db.execute(sql, nft)]
+        at = next((at for at, name in events if name != "TOKENUPDATENFTS"), None)
+        if (at, "CRYPTOAPPROVEALLOWANCE") not in events:
+            return None
+        sql = "SELECT document FROM transaction_record WHERE consensus_at = ?"
+        signed = json.loads(db.execute(sql, (at,)).fetchone()[0])
+        memo = base64.b64decode(signed["memo_base64"]).decode()
+        token, serial_no = nft
+        price = re.match(
+            rf"Listing NFT with {token} and Serial Number {serial_no} for (\d+) ", memo
+        )
+        is_owners = signed["transaction_id"].split("-")[0] == owner
+        return (owner, int(price[1]), times.to_iso(at)) if price and is_owners else None

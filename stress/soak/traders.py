@@ -1,0 +1,68 @@
+"""One who signs what the service has prepared, and may report it: what sellers and buyers have in common."""
+
+import base64
+
+from stress import lives
+from stress.soak.books import ACCOUNTS, Nft
+from stress.soak.client import Answer, Client, offer_in
+
+REPORTS = 60  # of one transaction, before who signed it leaves it to the watcher
+TRIES = 20
+
+
+class Trader(Client):
+    def another_than(self, *account_ids: str) -> str:
+        return self.dice.choice([it for it in ACCOUNTS if it not in account_ids])
+
+    def prepare(
+        self, kind: str, what: str, keys: dict, tries: int = TRIES, expected=(200,)
+    ) -> Answer | None:
+        """What the service hands out, or why not; None where it can not, for as long as we try."""
+        for _ in range(tries):
+            answer = self.ask(kind, f"/v1/{what}/extwallet", keys, expected)
+            if answer.status in expected:
+                return answer
+            if not self.wait(answer):
+                break
+        return None
+
+    def report(self, nft: Nft, keys: dict, seller: str, kind: str) -> None:
+        """Report until it is acknowledged: then it is what is read, too."""
+        for _ in range(REPORTS):
+            answer = self.ask("report", "/v1/comingsoon", keys, expected=(200, 202))
+            if answer.status == 200:
+                self.books.counts[f"{kind} acknowledged"] += 1
+                self.look_at(nft, seller)
+                return
+            if not self.wait(answer):
+                return
+        self.books.counts["reports given up"] += 1
+
+    def look_at(self, nft: Nft, seller: str) -> None:
+        """What was just acknowledged is what is read, whichever worker answers."""
+        self.hang_up()
+        path = f"/v1/nft/{nft.token}/{nft.serial_no}"
+        answer = self.ask("nft", path)
+        if answer.status == 200:
+            shown = answer.json["owner"]["accountId"], offer_in(answer.json)
+            if shown != (nft.owner, nft.offer):
+                expected = nft.owner, nft.offer
+                self.books.find(f"{path} was acknowledged as {expected}, and is {shown}")
+        # The newest come first: what was listed just now is among them.
+        path = f"/v1/user/{seller}/listed?limit=50"
+        answer = self.ask("user", path)
+        if answer.status == 200:
+            listed = {(row["token"], row["serialNo"]): offer_in(row) for row in answer.json}
+            if listed.get(nft.key) != nft.offer:
+                shown = listed.get(nft.key)
+                self.books.find(
+                    f"{path} shows {nft.key} as {shown}, acknowledged as {nft.offer} before"
+                )
+
+
+def content_of(prepared: Answer) -> bytes:
+    return base64.b64decode(prepared.json["byteArray"])
+
+
+def transaction_id(content: bytes) -> str:
+    return str(lives.id_of(content))

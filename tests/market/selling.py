@@ -1,0 +1,97 @@
+"""A marketplace with one NFT for sale after the other, and what its buyers do."""
+
+import base64
+
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+
+from marketplace import create_app, times
+from marketplace.market import fees
+from marketplace.sandbox.ledger import accounts
+from marketplace.store.database import read, write
+from marketplace.watcher.sweep import sync
+from tests.conftest import ALICE, BOB, TOKEN, Ledger, authorized_client, settings
+
+MARKET = "0.0.9001"
+HBAR = 100_000_000
+MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an HBAR
+
+
+def stuff(content, count):
+    """The same transaction with so many junk signatures more."""
+    transactions = TransactionList.FromString(content)
+    [transaction] = transactions.transaction_list
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    for number in range(count):
+        signed.sigMap.sigPair.add(pubKeyPrefix=bytes([number]), ed25519=bytes(64))
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    return transactions.SerializeToString()
+
+
+class Market:
+    """A marketplace with one NFT for sale after the other."""
+
+    def __init__(self, folder, **more):
+        self.app = create_app(**settings(folder) | more)
+        self.client = authorized_client(self.app, "read", "write")
+        self.ledger = Ledger(self.app)
+        self.serial_no = 0
+
+    def list_one(self, price=5):
+        self.serial_no += 1
+        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": self.serial_no}
+        assert self.client.post("/v1/add", json=keys).status_code == 200
+        self.list_again(self.serial_no, price)
+        return self.serial_no
+
+    def list_again(self, serial_no, price=5):
+        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
+        r = self.client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
+        self.ledger.sign_and_submit(r.json["byteArray"])
+        assert self.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+
+    def buy(self, serial_no, account_id=BOB, client=None):
+        keys = {"accountId": account_id, "tokenId": TOKEN, "serialNo": serial_no}
+        return (client or self.client).post("/v1/buy/extwallet", json=keys)
+
+    def submit(self, r, account_id=BOB):
+        return self.ledger.submit(self.ledger.sign(r.json["byteArray"], account_id))
+
+    def submit_stuffed(self, r, signatures=72):
+        """Without the buyer's signature, and with junk in its place: the payer is charged for each byte."""
+        return self.ledger.submit(stuff(base64.b64decode(r.json["byteArray"]), signatures))
+
+    def sync(self):
+        with self.app.app_context():
+            sync()
+
+    def balance(self, account_id=MARKET):
+        with self.ledger.sandbox.app_context():
+            return accounts.balance(read(), account_id)
+
+    def rows(self):
+        with self.app.app_context():
+            sql = """
+                SELECT * FROM prepared_transaction WHERE kind = 'purchase'
+                ORDER BY prepared_at, transaction_id
+            """
+            return [dict(row) for row in read().execute(sql).fetchall()]
+
+    def age(self, seconds):
+        """Let all purchases be so much older."""
+        with self.app.app_context(), write() as db:
+            for row in self.rows():
+                moved = {"id": row["transaction_id"]}
+                for name in ("prepared_at", "expires_at"):
+                    then = times.from_iso(row[name]) - seconds
+                    moved[name] = times.to_iso(int(then * times.SECOND))
+                sql = """
+                    UPDATE prepared_transaction
+                    SET prepared_at = :prepared_at, expires_at = :expires_at
+                    WHERE transaction_id = :id
+                """
+                db.execute(sql, moved)
+
+    def fees(self):
+        with self.app.app_context():
+            return fees.find_fees(times.now())

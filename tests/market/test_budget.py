@@ -1,0 +1,381 @@
+"""What anybody can make the marketplace pay: the hour's budget, and each caller's share of it."""
+
+import base64
+import random
+import uuid
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from marketplace import times
+from marketplace.market import purchases
+from marketplace.market.prepared import Caller
+from marketplace.market.purchases import Ask
+from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger import queries as ledger_queries
+from marketplace.store import access_tokens
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client
+from tests.market.selling import HBAR, MOST, Market
+
+
+@pytest.fixture
+def market(tmp_path):
+    return lambda **more: Market(tmp_path, **more)
+
+
+class Shopper:
+    """An end user, who asks for whatever there is."""
+
+    def __init__(self, market, token, address="192.0.2.1", end_user=None):
+        self.market, self.address = market, address
+        self.headers = {"Authorization": f"Bearer {token}"}
+        if end_user:
+            self.headers["On-Behalf-Of"] = end_user
+
+    def ask(self, serial_no, account_id=BOB):
+        keys = {"accountId": account_id, "tokenId": TOKEN, "serialNo": serial_no}
+        environ = {"REMOTE_ADDR": self.address}
+        client = self.market.app.test_client()
+        return client.post(
+            "/v1/buy/extwallet", json=keys, headers=self.headers, environ_base=environ
+        )
+
+    def take_all(self, serial_nos, buyers=range(2000, 2100)):
+        """Ask in strangers' names until nothing more is signed; how many were."""
+        for count, number in enumerate(buyers):
+            r = self.ask(serial_nos[number % len(serial_nos)], f"0.0.{number}")
+            if r.status_code != 200:
+                assert r.status_code in (429, 503), r.text
+                return count
+        raise AssertionError("there is no end to it")
+
+
+def token(market, *scopes):
+    with market.app.app_context():
+        return access_tokens.create(f"test {uuid.uuid4()}", ("write", *scopes), seconds=3600)
+
+
+# Shares
+
+
+def test_a_caller_holds_at_most_half_of_what_the_others_leave(market):
+    """Of twenty: an end user alone half of his token's half; six tokens with one end user each never all."""
+    market = market(SALE_FEE_BUDGET="20")
+    serial_nos = [market.list_one()]
+    taken = [Shopper(market, token(market)).take_all(serial_nos) for _ in range(6)]
+    assert taken == [5, 3, 3, 2, 1, 1]
+    assert market.fees() == (0, 15 * MOST)
+
+
+def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(market):
+    market = market(SALE_FEE_BUDGET="20")
+    serial_nos = [market.list_one()]
+    held = []
+    for _ in range(3):
+        one = token(market)
+        taken = [Shopper(market, one, f"192.0.2.{n}").take_all(serial_nos) for n in range(12)]
+        held.append(sum(taken))
+    assert held == [10, 5, 2]
+    assert Shopper(market, token(market)).ask(serial_nos[0]).status_code == 200
+
+
+def test_many_may_be_open_for_one_nft(market):
+    market = market(SALE_FEE_BUDGET="40")
+    serial_no = market.list_one()
+    assert Shopper(market, token(market)).take_all([serial_no]) == 10
+
+
+def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
+    market = market(SALE_FEE_BUDGET="8")
+    serial_nos = [market.list_one()]
+    one = token(market)
+    Shopper(market, one, "192.0.2.1").take_all(serial_nos)
+    r = Shopper(market, one, "192.0.2.1").ask(serial_nos[0], "0.0.3000")
+    assert_error(r, 429, "Too many purchases that you asked for are open, or have failed")
+    assert 60 < int(r.headers["Retry-After"]) <= 75
+    for number in range(2, 9):
+        Shopper(market, one, f"192.0.2.{number}").take_all(serial_nos)
+    r = Shopper(market, one, "192.0.2.99").ask(serial_nos[0], "0.0.3000")
+    assert_error(r, 429, "that this access token asked for")
+
+
+def test_what_was_bought_is_held_no_more(market):
+    """A shop whose customers sign has all of the budget, however little attackers leave."""
+    market = market(SALE_FEE_BUDGET="20")
+    serial_nos = [market.list_one() for _ in range(12)]
+    for _ in range(3):
+        Shopper(market, token(market)).take_all(serial_nos)
+    shopper = Shopper(market, token(market))
+    for serial_no in serial_nos:
+        r = shopper.ask(serial_no)
+        assert r.status_code == 200, r.text
+        assert market.submit(r).result == "SUCCESS"
+        keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
+        assert market.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+
+
+def test_what_failed_is_held_for_an_hour(market):
+    """Or a caller could spend the budget on purchases that fail, one after the other."""
+    market = market(SALE_FEE_BUDGET="4")
+    shopper, serial_no = Shopper(market, token(market)), market.list_one()
+    had, tries = market.balance(), 0
+    while (r := shopper.ask(serial_no, f"0.0.{2000 + tries}")).status_code == 200:
+        tries += 1
+        assert market.submit_stuffed(r).result == "INVALID_SIGNATURE"
+        market.age(80)
+        market.sync()
+    assert_error(r, 429, "or have failed within the hour")
+    assert int(r.headers["Retry-After"]) == 3615
+    assert 2 <= tries <= 3
+    assert 0.4 * HBAR < (had - market.balance()) / tries <= 0.5 * HBAR
+    assert Shopper(market, token(market)).ask(serial_no).status_code == 200
+
+
+# Callers
+
+
+def test_a_trusted_caller_names_end_users(market):
+    market = market(SALE_FEE_BUDGET="20")
+    serial_nos, one = [market.list_one()], token(market, "on-behalf")
+    assert Shopper(market, one, end_user="visitor").take_all(serial_nos) == 5
+    assert Shopper(market, one, end_user="shopper-7").ask(serial_nos[0]).status_code == 200
+    assert {row["end_user"] for row in market.rows()} == {"visitor", "shopper-7"}
+
+
+def test_a_host_names_end_users(market):
+    names = {"visitor": "visitor", "long": "x" * 200, "odd": "\u00fc\0", "nobody": True}
+
+    def authenticate(request, scope):
+        return names.get(request.headers.get("X-Session"), True)
+
+    market = market(SALE_FEE_BUDGET="20", authenticate=authenticate)
+    serial_no = market.list_one()
+    for session in names:
+        market.client.environ_base["HTTP_X_SESSION"] = session
+        assert market.buy(serial_no).status_code == 200
+    kept = [row["end_user"] for row in market.rows()]
+    assert (kept[0], kept[3]) == ("visitor", "127.0.0.1")
+    assert len(set(kept)) == 4
+    assert max(map(len, kept)) == 64
+
+
+@pytest.mark.parametrize("name", ["", "x" * 65, "two words", "\u00fc", "tab\t"])
+def test_an_end_users_name_is_bounded(market, name):
+    market = market()
+    client = authorized_client(market.app, "write", "on-behalf")
+    client.environ_base["HTTP_ON_BEHALF_OF"] = name
+    body = assert_error(market.buy(1, client=client), 422, "On-Behalf-Of must be 1 to 64 visible")
+    assert body["errors"]["headers"].keys() == {"On-Behalf-Of"}
+
+
+def test_others_may_not_name_end_users(market):
+    market = market()
+    client = authorized_client(market.app, "write")
+    client.environ_base["HTTP_ON_BEHALF_OF"] = "somebody"
+    r = market.buy(1, client=client)
+    assert_error(r, 403, 'lacks the scope "on-behalf" and may not send On-Behalf-Of')
+
+
+def test_an_end_user_writes_as_often_as_a_token_may(market):
+    """One of them uses up what is his, not what his token may, nor the address of the shop's server."""
+    market = market(WRITE_LIMIT="3/h")
+    client = authorized_client(market.app, "write", "on-behalf")
+    for name, expected in (("visitor", [404] * 3 + [429]), ("shopper", [404] * 3 + [429])):
+        client.environ_base["HTTP_ON_BEHALF_OF"] = name
+        assert [market.buy(1, client=client).status_code for _ in range(4)] == expected
+    assert_error(market.buy(1, client=client), 429, "The end user shopper of the access token")
+
+
+# The budget
+
+
+def test_the_budget_ends_buying_until_it_has_room(market, caplog):
+    market = market(SALE_FEE_BUDGET="2.9")
+    serial_no = market.list_one()
+    for _ in range(2):
+        assert Shopper(market, token(market)).ask(serial_no).status_code == 200
+    last = Shopper(market, token(market))
+    r = last.ask(serial_no, "0.0.1004")
+    body = assert_error(r, 503, "The hourly fee budget for purchases is used up")
+    assert 45 <= int(r.headers["Retry-After"]) <= 75  # where the first is never submitted
+    assert "try again in" in body["message"]
+    assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
+    assert market.fees() == (0, 2 * MOST)
+    market.age(80)
+    assert last.ask(serial_no, "0.0.1004").status_code == 200
+    assert market.fees() == (0, MOST)  # those that never came cost nothing
+
+
+def test_a_refusal_is_logged_once_a_minute(market, caplog):
+    market = market(SALE_FEE_BUDGET="0.6")
+    serial_no = market.list_one()
+    for _ in range(3):
+        assert market.buy(serial_no).status_code == 503
+    assert caplog.text.count("No purchase of") == 1
+
+
+def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
+    market = market(SALE_FEE_BUDGET="0.6")  # above SALE_MAX_FEE, below an association besides
+    r = market.buy(market.list_one())
+    body = assert_error(r, 503, "Nothing can be bought at the moment: the operator must raise")
+    assert "0.6" not in body["message"]
+    assert r.headers["Retry-After"] == "3600"
+    assert "One purchase can cost up to 1 HBAR; the hourly budget is 0.6" in caplog.text
+    assert market.rows() == []
+
+
+def test_what_was_charged_counts_for_an_hour(market):
+    market = market(SALE_FEE_BUDGET="1.2")
+    had = market.balance()
+    assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
+    market.age(80)
+    serial_no = market.list_one()
+    r = market.buy(serial_no, CHARLIE)
+    assert_error(r, 503, "is used up")
+    charged = had - market.balance()
+    assert market.fees() == (charged, 0)
+    assert 3400 < int(r.headers["Retry-After"]) <= 3600
+    market.age(3600)
+    assert market.buy(serial_no, CHARLIE).status_code == 200
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(market, monkeypatch):
+    market = market(SALE_FEE_BUDGET="1.2")
+    serial_no = market.list_one()
+
+    def die(*arguments):
+        raise Killed
+
+    with market.app.app_context(), monkeypatch.context() as patched:
+        # As SIGKILL leaves it: what is reserved stays, and nobody takes it back.
+        patched.setattr(purchases, "_sign", die)
+        patched.setattr(purchases.preparations, "delete_purchase", die)
+        with pytest.raises(Killed):
+            purchases.prepare(Ask(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y")))
+    assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")
+    market.age(80)
+    assert market.buy(serial_no, CHARLIE).status_code == 200
+
+
+def test_those_who_ask_at_once_never_reserve_more_than_there_is(market):
+    """READ COMMITTED shows nobody what others have not committed: they take turns."""
+    market = market(SALE_FEE_BUDGET="3.5")
+    serial_nos = [market.list_one() for _ in range(4)]
+
+    def ask(number):
+        client = authorized_client(market.app, "write")
+        return market.buy(serial_nos[number % 4], f"0.0.{1100 + number}", client).status_code
+
+    with ThreadPoolExecutor(12) as pool:
+        found = [*pool.map(ask, range(12))]
+    assert sorted(found) == [200] * 3 + [503] * 9
+    assert market.fees() == (0, 3 * MOST)
+
+
+# All together
+
+
+def never_signs(market, r, buyer):
+    pass
+
+
+def pays(market, r, buyer):
+    market.submit(r, buyer)
+
+
+def has_spent_it(market, r, buyer):
+    with market.ledger.sandbox.app_context(), write() as db:
+        had = accounts.balance(db, buyer)
+        accounts.add(db, buyer, -had, times.now())
+    market.submit(r, buyer)
+    with market.ledger.sandbox.app_context(), write() as db:
+        accounts.add(db, buyer, had, times.now())
+
+
+def submits_twice(market, r, buyer):
+    market.submit(r, buyer)
+    market.submit(r, buyer)
+
+
+def leaves_its_signature_out(market, r, buyer):
+    market.ledger.submit(base64.b64decode(r.json["byteArray"]))
+
+
+def signs_with_a_strangers_key(market, r, buyer):
+    market.submit(r, CHARLIE)
+
+
+def sells_elsewhere_first(market, r, buyer):
+    [row] = [row for row in market.rows() if row["account_id"] == buyer][-1:]
+    market.ledger.hand_over((TOKEN, row["serial_no"]), ALICE)
+    market.submit(r, buyer)
+
+
+def stuffs_it_with_junk(market, r, buyer):
+    market.submit_stuffed(r)
+
+
+def ends_its_association_first(market, r, buyer):
+    with market.ledger.sandbox.app_context(), write() as db:
+        ledger_queries.delete_association(db, buyer, TOKEN)
+    market.submit(r, buyer)
+
+
+WAYS = [
+    never_signs,
+    ends_its_association_first,
+    pays,
+    has_spent_it,
+    submits_twice,
+    leaves_its_signature_out,
+    signs_with_a_strangers_key,
+    sells_elsewhere_first,
+    stuffs_it_with_junk,
+]
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_whoever_drains_it_on_purpose_finds_the_bound(market, seed):
+    """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
+    budget = 4 * HBAR
+    market, luck = market(SALE_FEE_BUDGET="4"), random.Random(seed)
+    serial_nos = [market.list_one() for _ in range(4)]
+    clients = [authorized_client(market.app, "write") for _ in range(4)]
+    had, refused, signed, aged = market.balance(), 0, 0, 0
+    for step in range(60):
+        if aged > 3400:
+            break
+        serial_no, buyer = luck.choice(serial_nos), f"0.0.{1100 + step}"
+        if luck.random() < 0.5:
+            with market.ledger.sandbox.app_context(), write() as db:
+                accounts.associate(db, buyer, TOKEN, times.now())
+        r = market.buy(serial_no, buyer, luck.choice(clients))
+        if r.status_code == 200:
+            signed += 1
+            luck.choice(WAYS)(market, r, buyer)
+        elif r.status_code == 409:  # somebody has bought it, or it was moved
+            with market.app.app_context():
+                sql = "SELECT owner FROM nft WHERE serial_no = :n"
+                owner = read().execute(sql, {"n": serial_no}).fetchone()["owner"]
+            if owner != ALICE:
+                market.ledger.hand_over((TOKEN, serial_no), ALICE)
+            market.list_again(serial_no)
+        else:
+            assert r.status_code in (429, 503), r.text
+            refused += 1
+            aged += 90
+            market.age(90)
+        lost = had - market.balance()
+        assert lost <= budget, f"{lost / HBAR} HBAR lost"
+        charged, reserved = market.fees()
+        assert charged + reserved <= budget
+    assert signed >= 4
+    assert refused >= 1
+    market.age(90)
+    market.sync()
+    assert market.fees() == (had - market.balance(), 0)

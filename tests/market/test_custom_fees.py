@@ -1,0 +1,353 @@
+"""Custom fees of a sale: what is sold passes at consensus, and what is refused would have failed there.
+
+The sandbox charges them as the network does, and shares no code with the service, which judges by the mirror
+node's answers.
+"""
+
+import random
+from collections import Counter
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.ledger.tokens import FixedFee, Royalty, Token
+from marketplace.market.custom_fees import Sale, find_owed
+from marketplace.sandbox.catalogue import Royalty as SandboxRoyalty
+from marketplace.sandbox.ledger import accounts, consensus, queries
+from marketplace.sandbox.ledger.custom_fees import FixedFee as SandboxFixedFee
+from marketplace.sandbox.ledger.custom_fees import Schedule
+from marketplace.store.database import read, write
+from stress import lives
+from tests.conftest import ALICE, BOB, TOKEN, Ledger, assert_error, authorized_client, settings
+from tests.sandbox.bodies import HBAR, transfer
+
+pytestmark = pytest.mark.once("what is asked of the database is asked by other tests")
+
+MARKET, COLLECTOR, OTHER, TREASURY = "0.0.9001", "0.0.2101", "0.0.2102", "0.0.1000"
+COIN, OTHER_COIN = "0.0.8801", "0.0.8802"
+BASIS_POINTS = 250
+
+
+@pytest.fixture
+def market(tmp_path):
+    return Market(tmp_path)
+
+
+class Market:
+    """One NFT after the other, listed and bought."""
+
+    def __init__(self, folder):
+        self.app = create_app(
+            **settings(folder),
+            MIRROR_NODE_RATE="10000",
+            SALE_FEE_BASIS_POINTS=str(BASIS_POINTS),
+            SALE_FEE_BUDGET="10000",
+            IPFS_GATEWAYS="https://127.0.0.1",  # refused at once: images cost more than all else here
+        )
+        self.ledger = Ledger(self.app)
+        self._sandbox = self.app.extensions["sandbox"]
+
+    def charge(self, token, *fees, is_refused=False):
+        """Let an issuer change a token's custom fees."""
+        royalties = tuple(fee for fee in fees if isinstance(fee, SandboxRoyalty))
+        fixed = tuple(fee for fee in fees if isinstance(fee, SandboxFixedFee))
+        with self._sandbox.app_context():
+            receipt = consensus.change_fees(token, Schedule(royalties, fixed), times.now())
+        assert (receipt.result == "SUCCESS") is not is_refused
+        return receipt.result
+
+    def hold(self, account_id, token, amount):
+        """Associate an account with a coin, of which it has so much."""
+        with self._sandbox.app_context(), write() as db:
+            accounts.associate(db, account_id, token, times.now())
+            queries.upsert_holding(db, account_id, token, amount)
+
+    def change(self, change):
+        """Change the ledger behind everybody's back."""
+        with self._sandbox.app_context(), write() as db:
+            change(db)
+
+    def made_of_nothing(self):
+        """The tinybars that there are, beside what accounts begin with."""
+        with self._sandbox.app_context():
+            rows = queries.list_accounts(read())
+            return sum(row["balance"] - accounts.FIRST_BALANCE for row in rows)
+
+    def balance(self, account_id):
+        with self._sandbox.app_context():
+            return accounts.balance(read(), account_id)
+
+    def list(self, nft, price, seller=ALICE):
+        client, keys = self._client(), dict(zip(("tokenId", "serialNo"), nft, strict=True))
+        keys |= {"accountId": seller}
+        assert client.post("/v1/add", json=keys).status_code == 200
+        r = client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
+        self.ledger.sign_and_submit(r.json["byteArray"], seller)
+
+    def buy(self, nft, buyer=BOB):
+        keys = dict(zip(("tokenId", "serialNo"), nft, strict=True))
+        return self._client().post("/v1/buy/extwallet", json=keys | {"accountId": buyer})
+
+    def submit(self, r, buyer=BOB):
+        return self.ledger.submit(self.ledger.sign(r.json["byteArray"], buyer)).result
+
+    def force(self, nft, price, seller=ALICE, buyer=BOB):
+        """The same purchase, though the service does not sign it."""
+        tinybars = price * HBAR
+        part = tinybars * BASIS_POINTS // 10_000
+        paid = {buyer: -tinybars, seller: tinybars - part, MARKET: part}
+        content = lives.seal(transfer(MARKET, paid, [(nft, seller, buyer, True)]))
+        for signer in (MARKET, buyer):
+            content = self.ledger.sign_bytes(content, signer)
+        return self.ledger.submit(content).result
+
+    def _client(self):
+        return authorized_client(self.app, "read", "write")
+
+
+class Chance:
+    """A random fee schedule of a token, and who has what of the coins that it asks for."""
+
+    def __init__(self, market, name, number):
+        self.name, self.token = name, f"0.0.{880_000 + number}"
+        self._market, self._dice = market, random.Random(name)
+        self.seller = self._dice.choice((ALICE, ALICE, ALICE, COLLECTOR))
+        self.buyer = f"{self.token}1"
+        self.price = self._dice.choice((1, 3, 50))
+
+    def set_the_scene(self):
+        """The fees are there before the listing, mostly; what people have changes after it."""
+        dice = self._dice
+        fees = [self._fee() for _ in range(dice.choice((0, 1, 1, 2, 2, 3, 10)))]
+        after = dice.random() < 0.1
+        if not after:
+            self._market.charge(self.token, *fees)
+        self._market.list((self.token, 1), self.price, self.seller)
+        if after:
+            self._market.charge(self.token, *fees)
+        self._market.change(self._change)
+
+    def _fee(self):
+        dice = self._dice
+        collector = dice.choice((COLLECTOR, COLLECTOR, OTHER, OTHER, self.buyer, ALICE))
+        spares = dice.random() < 0.3
+        if dice.random() < 0.4:
+            part = dice.choice(
+                ((5, 100), (1, 40), (1, 3), (3, 4), (1, 1), (0, 7), (2**63 - 1, 2**63 - 1))
+            )
+            return SandboxRoyalty(collector, *part, None, spares)
+        amount = dice.choice((1, 5, HBAR // 10, HBAR, 20 * HBAR, 2**63 - 1))
+        token = dice.choice((None, None, COIN, COIN, OTHER_COIN))
+        return SandboxFixedFee(collector, amount, token, spares)
+
+    def _change(self, db):
+        dice, now = self._dice, times.now()
+        for account_id in (ALICE, self.buyer, COLLECTOR, OTHER):
+            if dice.random() < 0.1:
+                left = dice.choice((0, 1, HBAR, self.price * HBAR))
+                accounts.add(db, MARKET, accounts.balance(db, account_id) - left, now)
+                accounts.add(db, account_id, left - accounts.balance(db, account_id), now)
+            for coin in (COIN, OTHER_COIN):
+                queries.delete_association(db, account_id, coin)
+                if dice.random() < 0.8:
+                    accounts.associate(db, account_id, coin, now)
+                queries.upsert_holding(db, account_id, coin, dice.choice((0, 1, 9, HBAR, 2**62)))
+        if dice.random() < 0.1:
+            accounts.delete(db, dice.choice((COLLECTOR, OTHER)), now)
+        if dice.random() < 0.2:
+            queries.insert_deleted_token(db, dice.choice((COIN, OTHER_COIN)), now)
+
+
+def clean_up(db):
+    db.execute("UPDATE account SET deleted_at = NULL")
+    db.execute("DELETE FROM deleted_token")
+    for account_id in (ALICE, COLLECTOR, OTHER):
+        amount = 1000 * HBAR - accounts.balance(db, account_id)
+        accounts.add(db, MARKET, -amount, times.now())
+        accounts.add(db, account_id, amount, times.now())
+
+
+POLICY = ("nothing would be left", "changed after this NFT was listed", "too many to be looked up")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_what_is_sold_passes_and_what_is_refused_would_fail(market, seed):
+    assert_right(market, seed, 24)
+
+
+def assert_right(market, seed, sales):
+    """Try random sales; each outcome is there several times."""
+    outcomes = Counter(_try(market, Chance(market, f"{seed} {n}", n)) for n in range(sales))
+    assert min(outcomes[name] for name in ("passed", "refused", "policy")) >= 2, outcomes
+
+
+def _try(market, chance):
+    market.change(clean_up)
+    chance.set_the_scene()
+    nft, about = (chance.token, 1), chance.name
+    r = market.buy(nft, chance.buyer)
+    if r.status_code == 200:
+        assert market.submit(r, chance.buyer) == "SUCCESS", about
+        outcome = "passed"
+    elif any(words in r.json["message"] for words in POLICY):
+        outcome = "policy"
+    else:
+        assert r.status_code == 409, (about, r.json)
+        result = market.force(nft, chance.price, chance.seller, chance.buyer)
+        # A collector who could be associated by the transfer would cost the marketplace an association.
+        costly = "collects a fee, is not associated" in r.json["message"]
+        assert result != "SUCCESS" or costly, (about, r.json)
+        outcome = "refused"
+    assert market.made_of_nothing() == 0, about
+    return outcome
+
+
+def fixed(amount=HBAR, token=None, collector=COLLECTOR):
+    return SandboxFixedFee(collector, amount, token)
+
+
+@pytest.fixture
+def listed(market):
+    """Lists an NFT of a token with these custom fees."""
+
+    def list_nft(*fees, price=10):
+        market.charge(TOKEN, *fees)
+        market.list((TOKEN, 7), price)
+        return TOKEN, 7
+
+    return list_nft
+
+
+def test_the_seller_pays_fixed_fees(market, listed):
+    market.hold(ALICE, COIN, 100)
+    market.hold(COLLECTOR, COIN, 0)
+    nft = listed(fixed(2 * HBAR), fixed(30, COIN))
+    before = market.balance(ALICE)
+    assert market.submit(market.buy(nft)) == "SUCCESS"
+    assert market.balance(ALICE) == before + 10 * HBAR * 9750 // 10_000 - 2 * HBAR
+    assert market.balance(COLLECTOR) == 10_002 * HBAR
+    [row] = (
+        market.app.extensions["sandbox"]
+        .test_client()
+        .get(f"/api/v1/accounts/{COLLECTOR}/tokens")
+        .json["tokens"]
+    )
+    assert row["balance"] == 30
+
+
+def assert_refused(market, r, *words):
+    assert_error(r, 409, *words)
+    with market.app.app_context():
+        sql = "SELECT COUNT(*) FROM prepared_transaction WHERE kind = 'purchase'"
+        assert read().execute(sql).fetchone()[0] == 0
+
+
+def test_without_fees_nothing_more_is_asked(market, listed):
+    nft, asked = listed(), []
+    sandbox = market.app.extensions["sandbox"]
+    answer = sandbox.wsgi_app
+
+    def noting(environ, start_response):
+        asked.append(environ["PATH_INFO"])
+        return answer(environ, start_response)
+
+    sandbox.wsgi_app = noting
+    assert market.buy(nft).status_code == 200
+    assert not [path for path in asked if COLLECTOR in path]
+    assert len(asked) <= 12
+
+
+def test_fixed_fees_that_are_newer_than_the_listing(market, listed):
+    nft = listed()
+    market.hold(ALICE, COIN, 10**9)
+    market.hold(COLLECTOR, COIN, 0)
+    for fee in (fixed(1), fixed(10**9, COIN)):
+        market.charge(TOKEN, fee)
+        assert_refused(
+            market, market.buy(nft), "changed after this NFT was listed", "list it again"
+        )
+    market.list(nft, 10)
+    assert market.buy(nft).status_code == 200
+
+
+@pytest.mark.parametrize(("part", "status"), [(1, 200), (5, 200), (6, 409), (9, 409)])
+def test_royalties_that_are_newer_than_the_listing(market, listed, part, status):
+    nft = listed()
+    market.charge(TOKEN, SandboxRoyalty(COLLECTOR, part, 10))
+    assert market.buy(nft).status_code == status
+
+
+@pytest.mark.parametrize(
+    "fees",
+    [
+        [SandboxRoyalty(COLLECTOR, 1, 1)],
+        [SandboxRoyalty(COLLECTOR, 1, 2), SandboxRoyalty(OTHER, 1, 2)],
+        [SandboxRoyalty(COLLECTOR, 1, 2), fixed(5 * HBAR)],
+        [fixed(10 * HBAR)],
+        [fixed(2**63 - 1), fixed(2**63 - 1)],
+    ],
+)
+def test_fees_that_leave_the_seller_nothing(market, listed, fees):
+    assert_refused(market, market.buy(listed(*fees)), "nothing would be left", TOKEN)
+
+
+def test_collectors_and_coins_that_stand_in_the_way(market, listed):
+    nft = listed(fixed(5, COIN))
+    assert_refused(market, market.buy(nft), "is not associated with", "TOKEN_NOT_ASSOCIATED")
+    market.hold(ALICE, COIN, 4)
+    assert_refused(market, market.buy(nft), "has 4 of 0.0.8801, and its fees are 5")
+    market.hold(ALICE, COIN, 5)
+    assert_refused(market, market.buy(nft), "collects a fee, is not associated with 0.0.8801")
+    market.hold(COLLECTOR, COIN, 0)
+    assert market.buy(nft).status_code == 200
+
+
+def test_a_collector_that_was_deleted(market, listed):
+    nft = listed(SandboxRoyalty(COLLECTOR, 0, 100))
+    market.change(lambda db: accounts.delete(db, COLLECTOR, times.now()))
+    assert_refused(market, market.buy(nft), f"{COLLECTOR}, who collects", "ACCOUNT_DELETED")
+
+
+def test_a_coin_that_was_deleted(market, listed):
+    nft = listed(fixed(5, COIN))
+    for account_id in (ALICE, COLLECTOR):
+        market.hold(account_id, COIN, 5)
+    market.change(lambda db: queries.insert_deleted_token(db, COIN, times.now()))
+    assert_refused(market, market.buy(nft), f"{COIN}, in which a fee is paid, was deleted")
+
+
+def test_fees_on_fees_are_not_looked_up(market, listed):
+    nft = listed(fixed(5, COIN))
+    market.charge(COIN, fixed(1))
+    assert_refused(market, market.buy(nft), "paid in a token that has fees itself")
+
+
+def test_a_schedule_that_would_cost_many_questions(market, listed):
+    coins = [fixed(1, f"0.0.{8900 + number}", f"0.0.{8950 + number}") for number in range(10)]
+    assert_refused(market, market.buy(listed(*coins)), "too many to be looked up")
+
+
+def test_the_issuer_is_refused_what_the_network_has_not(market):
+    for fees, code in (
+        ([fixed()] * 11, "CUSTOM_FEES_LIST_TOO_LONG"),
+        ([fixed(0)], "CUSTOM_FEE_MUST_BE_POSITIVE"),
+        ([SandboxRoyalty(COLLECTOR, 1, 0)], "FRACTION_DIVIDES_BY_ZERO"),
+        ([SandboxRoyalty(COLLECTOR, 2, 1)], "ROYALTY_FRACTION_CANNOT_EXCEED_ONE"),
+    ):
+        assert market.charge(TOKEN, *fees, is_refused=True) == code
+
+
+@pytest.mark.parametrize(
+    ("seller", "owed"), [(ALICE, 2), (COLLECTOR, 0), (OTHER, 1), (TREASURY, 0)]
+)
+def test_who_is_exempt(seller, owed):
+    token = Token(
+        name="x",
+        type="NON_FUNGIBLE_UNIQUE",
+        total_supply=1,
+        treasury=TREASURY,
+        fixed_fees=(FixedFee(COLLECTOR, 5, None),),
+        royalties=(Royalty(OTHER, 1, 100, None, spares_collectors=True),),
+    )
+    found = find_owed(Sale(TOKEN, seller, 1000, None), token)
+    assert len([*found.royalties, *found.fixed]) == owed

@@ -1,0 +1,159 @@
+"""Asking again for the same: one transaction, one reservation."""
+
+import base64
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from marketplace import times
+from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
+from marketplace.sandbox.ledger import envelopes
+from tests.conftest import BOB, CHARLIE, TOKEN, assert_error, authorized_client
+from tests.market.selling import MOST, Market
+from tests.mirror import Mirror
+
+
+@pytest.fixture
+def market(tmp_path):
+    return Market(tmp_path)
+
+
+def test_it_works(market):
+    serial_no = market.list_one()
+    first = market.buy(serial_no).json
+    assert market.buy(serial_no).json == first
+    assert market.fees() == (0, MOST)
+
+
+def test_it_survives_a_restart(market, tmp_path):
+    serial_no = market.list_one()
+    first = market.buy(serial_no).json
+    authorization = market.client.environ_base
+    again = Market(tmp_path)
+    again.client.environ_base = authorization
+    assert again.buy(serial_no).json == first
+    assert again.fees() == (0, MOST)
+
+
+def test_those_who_ask_at_once_are_handed_out_the_same(market):
+    serial_no = market.list_one()
+    clients = [market.app.test_client() for _ in range(6)]
+    for client in clients:
+        client.environ_base = market.client.environ_base
+    with ThreadPoolExecutor(6) as pool:
+        answers = [*pool.map(lambda client: market.buy(serial_no, client=client), clients)]
+    assert {answer.status_code for answer in answers} == {200}
+    assert len({answer.json["byteArray"] for answer in answers}) == 1
+    assert market.fees() == (0, MOST)
+
+
+@pytest.mark.parametrize("other", ["buyer", "caller", "price"])
+def test_another_ask_is_another_transaction(market, other):
+    """Of another caller, too: without the buyer's signature, a transaction can be submitted, and is lost."""
+    serial_no = market.list_one()
+    first = market.buy(serial_no)
+    if other == "price":
+        market.list_again(serial_no, price=6)
+    client = authorized_client(market.app, "write") if other == "caller" else None
+    r = market.buy(serial_no, CHARLIE if other == "buyer" else BOB, client)
+    assert r.status_code == 200
+    assert r.json["byteArray"] != first.json["byteArray"]
+    assert market.fees() == (0, 2 * MOST)
+
+
+def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market):
+    serial_no = market.list_one()
+    first = market.buy(serial_no).json
+    market.age(VALID_SECONDS - HANDED_OUT_SECONDS - 10)
+    assert market.buy(serial_no).json == first
+    market.age(10)
+    assert market.buy(serial_no).json != first
+
+
+def test_one_that_failed_is_not_handed_out_again(market):
+    serial_no = market.list_one()
+    first = market.buy(serial_no)
+    assert market.submit_stuffed(first, signatures=0).result == "INVALID_SIGNATURE"
+    second = market.buy(serial_no)
+    assert market.submit(second).result == "SUCCESS"
+
+
+def test_one_whose_price_is_another_by_now_is_not_handed_out(market):
+    serial_no = market.list_one()
+    market.buy(serial_no)
+    market.list_again(serial_no, price=6)
+    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no, "expectedPrice": 5}
+    assert_error(market.client.post("/v1/buy/extwallet", json=keys), 409, "costs 6 HBAR now")
+
+
+def test_a_full_share_does_not_keep_it_back(tmp_path):
+    market = Market(tmp_path, SALE_FEE_BUDGET="1.2")
+    serial_no = market.list_one()
+    first = market.buy(serial_no).json
+    assert market.buy(serial_no, CHARLIE).status_code == 503
+    assert market.buy(serial_no).json == first
+
+
+def test_nodes_take_turns(tmp_path):
+    """So that one which is down stops nobody: who asks again is sent to another one."""
+    market = Market(tmp_path, NODE_ACCOUNT_IDS="0.0.3,0.0.4,0.0.7")
+    nodes = []
+    for _ in range(3):
+        r = market.buy(market.list_one())
+        [transaction] = envelopes.read_list(base64.b64decode(r.json["byteArray"]))
+        node = envelopes.open_transaction(transaction).body.nodeAccountID
+        nodes.append(node.accountNum)
+        assert market.submit(r).result == "SUCCESS"
+    assert sorted(nodes) == [3, 4, 7]
+
+
+# What may be wrong with our side
+
+
+def set_present(document, then):
+    document["blocks"][0]["timestamp"]["to"] = times.to_consensus(then)
+
+
+def test_a_clock_that_is_behind_signs_nothing(market, caplog):
+    serial_no = market.list_one()
+    ahead = times.now() + 70 * times.SECOND
+    Mirror(market.app).alter("/blocks", lambda document: set_present(document, ahead))
+    r = market.buy(serial_no)
+    assert_error(r, 503, "the service's clock is wrong")
+    assert r.headers["Retry-After"]
+    assert "The clock of this machine is 69 s behind the ledger" in caplog.text
+    assert market.rows() == []
+
+
+def test_an_account_without_hbar_signs_nothing(market, caplog):
+    serial_no = market.list_one()
+    change = {"balance": {"balance": 99_999_999, "tokens": []}}
+    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+    for _ in range(2):
+        r = market.buy(serial_no)
+        assert_error(r, 503, "The marketplace can't pay fees at the moment")
+    assert r.headers["Retry-After"]
+    assert caplog.text.count("The marketplace's account has 0.99999999 HBAR") == 1
+    assert market.rows() == []
+    scraper = authorized_client(market.app, "metrics")
+    metrics = scraper.get("/metrics").text
+    assert "marketplace_balance_tinybars 9.9999999e+07" in metrics
+    assert 'marketplace_purchases_total{outcome="BalanceTooLow"} 2.0' in metrics
+
+
+def test_what_the_account_has_bounds_what_is_open(market):
+    serial_no = market.list_one()
+    change = {"balance": {"balance": int(2.5 * MOST), "tokens": []}}
+    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+    answers = [
+        market.buy(serial_no, client=authorized_client(market.app, "write")).status_code
+        for _ in range(3)
+    ]
+    assert answers == [200, 200, 503]
+
+
+def test_an_account_whose_balance_is_not_told_is_a_502(market):
+    serial_no = market.list_one()
+    change = {"balance": None}
+    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+    assert_error(market.buy(serial_no), 502, "/accounts/0.0.9001: it tells no balance")

@@ -1,0 +1,13 @@
+"""Nobody who signs nothing stops others from buying: a short run of stress/buying.py."""
+
+import pytest
+
+from stress.buying import DEPLOYMENTS, besiege
+
+
+@pytest.mark.parametrize("services", [1, 2])
+@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
+def test_honest_buyers_buy_among_three_visitors(tmp_path, deployment, services):
+    got = besiege(tmp_path, deployment, services, visitors=3, tries=4)
+    assert got.bought == got.tries
+    assert got.reserved >= 7

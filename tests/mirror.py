@@ -1,0 +1,77 @@
+"""The mirror node of a test, whose answers are altered on their way to the service."""
+
+import itertools
+import json
+import re
+
+from werkzeug.wrappers import Response
+
+from marketplace.sandbox import create_sandbox
+
+MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
+DEAD = Response(b"", 503)
+
+
+class Mirror:
+    """Stands before an application's sandbox. ``path`` is a pattern, which is searched in a request's path.
+
+    Where several patterns match, the later alteration is applied to the answer of the earlier one.
+    """
+
+    _numbers = itertools.count()
+
+    def __init__(self, app):
+        self.asked = []
+        self._sandbox = app.extensions["sandbox"]
+        self._answer, self._sandbox.wsgi_app = self._sandbox.wsgi_app, self
+        self._alterations = []
+
+    def __call__(self, environ, start_response):
+        self.asked.append(environ["PATH_INFO"].removeprefix("/api/v1"))
+        answer = self._answer
+        for path, alter in self._alterations:
+            if re.search(path, environ["PATH_INFO"]):
+                answer = alter(answer)
+        return answer(environ, start_response)
+
+    def count(self, path):
+        """How many requests matched."""
+        return sum(1 for asked in self.asked if re.search(path, asked))
+
+    def heal(self):
+        self._alterations = []
+
+    def answer(self, path, application):
+        """Have a WSGI application answer."""
+        self._alterations = [*self._alterations, (path, lambda answer: application)]
+
+    def fail(self, path, status=503):
+        self.answer(path, Response(b"", status))
+
+    def fail_at(self, number):
+        """Fail one request, so many from now on, and all that follow."""
+        left = iter(range(number))
+        alter = lambda answer: answer if next(left, None) is not None else DEAD  # noqa: E731
+        self._alterations = [*self._alterations, ("/", alter)]
+
+    def alter(self, path, change):
+        """Change the JSON of an answer."""
+
+        def altering(answer):
+            def altered(environ, start_response):
+                response = Response.from_app(answer, environ)
+                document = json.loads(response.get_data())
+                change(document)
+                response.set_data(json.dumps(document))
+                return response(environ, start_response)
+
+            return altered
+
+        self._alterations = [*self._alterations, (path, altering)]
+
+    def replica(self):
+        """A mirror node whose ledger stays as it is now."""
+        database = self._sandbox.extensions["database"]
+        path = database.path.with_name(f"replica-{next(self._numbers)}.db")
+        database.copy(path)
+        return create_sandbox(str(path), 65536)

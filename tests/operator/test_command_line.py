@@ -1,0 +1,21 @@
+"""Our own command line: our commands, and our version."""
+
+import pytest
+from click.testing import CliRunner
+
+from marketplace import __version__
+from marketplace.__main__ import cli
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+
+def test_help_shows_our_commands_alone():
+    shown = CliRunner().invoke(cli, ["--help"]).output
+    commands = {line.split()[0] for line in shown.partition("Commands:")[2].splitlines() if line}
+    assert {"backup", "status", "sync", "token", "watch"} <= commands
+    assert not commands & {"run", "shell", "routes"}
+
+
+def test_the_version_is_ours():
+    shown = CliRunner().invoke(cli, ["--version"], prog_name="nft-marketplace").output
+    assert shown == f"nft-marketplace, version {__version__}\n"

@@ -1,0 +1,53 @@
+"""``flask status``: what the service runs with, and whether it can; and how sentences name a command."""
+
+import pytest
+from click.testing import CliRunner
+from flask.cli import FlaskGroup
+
+from marketplace import __version__, errors
+from tests.serving import environment, run_flask
+
+
+def test_it_works(app):
+    told = app.test_cli_runner().invoke(args=["status"]).output
+    assert f"NFT Marketplace Service {__version__}: sandbox\n" in told
+    assert f"Database       {app.extensions['database'].name}, schema " in told
+    assert "Account        0.0.9001, 10,000 HBAR\n" in told
+    assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in told
+    assert "\n  MARKETPLACE_SALE_MAX_FEE=0.5\n" in told
+    assert "\n  MARKETPLACE_WALLETS=extwallet" in told
+
+
+@pytest.mark.once("no statement is asked")
+def test_it_shows_no_password(tmp_path):
+    limits = "redis://:hunter2@127.0.0.1:9/0"
+    told = run_flask(tmp_path, "status", LIMITS_URL=limits).output
+    assert "MARKETPLACE_LIMITS_URL=redis://***@127.0.0.1:9/0\n" in told
+    assert "hunter2" not in told
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_mirror_node_that_does_not_answer(tmp_path):
+    network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+    told = run_flask(tmp_path, "status", **network, MIRROR_NODE_URL="http://127.0.0.1:9").output
+    assert "Account        0.0.4321\nMirror node    http://127.0.0.1:9: " in told
+    assert "\nSettings\n" in told
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_command_is_named_as_this_one_was_called(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for arguments, called in (
+        (("--app", "marketplace"), "flask --app marketplace"),
+        (("--app", "marketplace:create_app()"), "flask --app marketplace:create_app()"),
+    ):
+        ended = CliRunner().invoke(FlaskGroup(), [*arguments, "token", "list"], env=environment())
+        assert ended.output == f"There is no access token yet: {called} token create NAME\n"
+    assert errors.command("upgrade") == "flask --app wsgi upgrade"
+
+
+@pytest.mark.once("no statement is asked")
+def test_what_the_system_says_is_a_sentence(tmp_path):
+    with pytest.raises(OSError) as raised:
+        (tmp_path / "missing/file").read_text()
+    assert errors.reason(raised.value) == f"{tmp_path}/missing/file: No such file or directory"

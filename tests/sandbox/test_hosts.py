@@ -1,0 +1,69 @@
+"""The names that the sandbox answers to: a rebound name reads no page, and uses no token."""
+
+import pytest
+
+from marketplace import create_app
+from tests.conftest import assert_error, authorized_client, settings
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+OWN = [
+    "localhost",
+    "localhost:8000",
+    "LOCALHOST",
+    "app.localhost:8000",
+    "127.0.0.1:8000",
+    "[::1]:8000",
+    "10.0.0.7",
+    "service:8000",
+    "",
+]
+FOREIGN = [
+    "evil.example",
+    "evil.example:8000",
+    "evil.example.",
+    "127.0.0.1.evil.example",
+    "localhost.evil.example:8000",
+    "127.0.0.1@evil.example",
+    "evil.example#localhost",
+    "[::1",
+    "[evil.example]",
+]
+
+
+@pytest.mark.parametrize("host", OWN)
+@pytest.mark.parametrize("path", ["/", "/status", "/sandbox/api/v1/blocks"])
+def test_it_answers_to_its_own_names(app, host, path):
+    r = app.test_client().get(path, headers={"Host": host}, follow_redirects=False)
+    assert r.status_code in (200, 302, 308)
+
+
+@pytest.mark.parametrize("host", FOREIGN)
+@pytest.mark.parametrize("path", ["/", "/status", "/v1/orderbook", "/sandbox/api/v1/blocks"])
+def test_it_refuses_foreign_names(app, host, path):
+    r = authorized_client(app, "read").get(path, headers={"Host": host})
+    assert_error(r, 421, "does not answer to", "MARKETPLACE_SANDBOX_HOSTS")
+
+
+def test_the_settings_name_further_ones(tmp_path):
+    more = {"PUBLIC_URL": "https://market.example", "SANDBOX_HOSTS": "other.example"}
+    client = create_app(**settings(tmp_path), **more).test_client()
+    for host, status in (("market.example", 200), ("other.example:80", 200), ("x.example", 421)):
+        assert client.get("/status", headers={"Host": host}).status_code == status
+
+
+def test_a_star_is_any_name(tmp_path):
+    client = create_app(**settings(tmp_path), SANDBOX_HOSTS="*").test_client()
+    assert client.get("/status", headers={"Host": "x.example"}).status_code == 200
+
+
+def test_the_name_that_a_trusted_proxy_tells_counts(tmp_path):
+    client = create_app(**settings(tmp_path), TRUSTED_PROXIES="1").test_client()
+    headers = {"Host": "localhost", "X-Forwarded-Host": "evil.example"}
+    assert client.get("/status", headers=headers).status_code == 421
+
+
+def test_a_real_network_answers_to_any_name(tmp_path):
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+    client = create_app(**settings(tmp_path), **real).test_client()
+    assert client.get("/status", headers={"Host": "x.example"}).status_code == 200

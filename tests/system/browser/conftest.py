@@ -1,0 +1,205 @@
+"""Real browsers at a real service with the sample in it. Needs chromium and Firefox: make browser."""
+
+import base64
+import hashlib
+import shutil
+import subprocess
+import sys
+import time
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import expect, sync_playwright
+from sqlite_utils.utils import sqlite3
+
+from tests.conftest import serving
+from tests.serving import ROOT, watcher
+from tests.system.browser.firefox import FIREFOX
+
+CHROMIUM = shutil.which("chromium")
+OPTIONS = [
+    "--no-sandbox",
+    "--disable-quic",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+    "--no-first-run",
+]
+PATIENCE_MS = 30_000  # with a page, on a machine that may be busy
+expect.set_options(timeout=PATIENCE_MS)
+SCREENSHOTS = Path(__file__).parent / "screenshots"
+PHONE, TABLET, DESKTOP = (390, 844), (768, 1024), (1440, 900)
+# Who leaves a page gives up what it was still loading: as chromium and Firefox say it.
+GIVEN_UP = {"net::ERR_ABORTED", "NS_BINDING_ABORTED"}
+# What a page could not load is told by its status, too. And with each picture Playwright puts a style into
+# the page, which the page's policy refuses; Firefox says so.
+PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode()
+
+needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
+needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make browser)")
+# A test runs in chromium; with this, in Firefox, too.
+in_both = pytest.mark.parametrize(
+    "browser", ["chromium", pytest.param("firefox", marks=needs_firefox)], indirect=True
+)
+
+
+class Browsers:
+    """Each browser is begun once; Firefox twice, for light and for dark: it is told so when it starts."""
+
+    def __init__(self, playwright, folder):
+        self.playwright = playwright
+        self.folder = folder
+        self.begun = {}
+
+    def get(self, name, scheme):
+        key = name, scheme if name == "firefox" else None
+        if key not in self.begun:
+            self.begun[key] = getattr(self, f"_begin_{name}")(scheme)
+        return self.begun[key]
+
+    def _begin_chromium(self, _):
+        return self.playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
+
+    def _begin_firefox(self, scheme):
+        program = self.folder / "firefox"
+        program.write_text(
+            f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.system.browser.firefox "$@"\n'
+        )
+        program.chmod(0o755)
+        return self.playwright.firefox.launch(
+            channel="moz-firefox",  # as it is, not as Playwright would build it
+            executable_path=program,
+            firefox_user_prefs={
+                "layout.css.prefers-color-scheme.content-override": int(scheme == "light"),
+                "ui.prefersReducedMotion": 1,
+                # A page that is left is loaded anew by Back: Playwright does not see it come back otherwise.
+                "browser.sessionhistory.max_total_viewers": 0,
+            },
+        )
+
+    def close(self):
+        for browser in self.begun.values():
+            browser.close()
+
+
+@pytest.fixture(scope="session")
+def browsers(tmp_path_factory):
+    with sync_playwright() as playwright:
+        browsers = Browsers(playwright, tmp_path_factory.mktemp("browsers"))
+        yield browsers
+        browsers.close()
+
+
+@pytest.fixture
+def browser(request):
+    """The name of the browser of this test."""
+    return getattr(request, "param", "chromium")
+
+
+@pytest.fixture(scope="session")
+def market(browsers, tmp_path_factory):
+    """The address of a service with the sample in it, and the folder of its files."""
+    folder = tmp_path_factory.mktemp("market")
+    with serving(folder) as (url, environ):
+        seeding = ["flask", "--app", "wsgi", "sandbox", "seed"]
+        subprocess.run(seeding, cwd=folder, env=environ, capture_output=True, check=True)
+        with watcher(folder, PUBLIC_URL=url):
+            until(lambda: is_complete(folder))
+        yield url, folder
+
+
+def is_complete(folder):
+    """Whether no NFT lacks its image."""
+    with closing(sqlite3.connect(folder / "instance/marketplace.db")) as db:
+        return db.execute("SELECT count(*) FROM nft WHERE missing IS NOT NULL").fetchone()[0] == 0
+
+
+def until(happens):
+    started = time.monotonic()
+    while not happens():
+        assert time.monotonic() - started < PATIENCE_MS / 1000 * 4, "the images do not come"
+        time.sleep(0.2)
+
+
+@pytest.fixture
+def visit(browsers, browser, market):
+    """Open a page: visit("/", size=PHONE). Whatever goes wrong unasked in it fails the test."""
+    url, _ = market
+    visitors = []
+
+    def visit(path="/", at=url, scheme="light", **options):
+        visitors.append(Visitor(browsers, browser, at, scheme=scheme, **options))
+        visitors[-1].page.goto(at + path)
+        return visitors[-1]
+
+    yield visit
+    for visitor in visitors:
+        visitor.context.close()
+        assert visitor.problems == []
+
+
+class Visitor:
+    """Somebody with a browser: the page, and all that a page can do wrong."""
+
+    def __init__(self, browsers, name, url, size=DESKTOP, scheme="light", refusals=(), **options):
+        self.context = browsers.get(name, scheme).new_context(
+            viewport={"width": size[0], "height": size[1]},
+            color_scheme=scheme,
+            reduced_motion="reduce",
+            **options,
+        )
+        self.problems = []
+        self._name = f"{name}-{scheme}-{size[0]}"
+        self.url = url
+        self._refusals = refusals
+        self.page = self.context.new_page()
+        self.page.set_default_timeout(PATIENCE_MS)
+        self.page.on("console", self._hear)
+        self.page.on("pageerror", lambda error: self._note(f"{error}"))
+        self.page.on("requestfailed", self._fail)
+        self.page.on("request", self._check_address)
+        self.page.on("response", lambda response: self._refuse(response.status, response.url))
+
+    def _hear(self, message):
+        if message.type in ("error", "warning"):
+            self._note(message.text)
+
+    def _note(self, sentence):
+        if not any(known in sentence for known in ("Failed to load", PLAYWRIGHTS_STYLE)):
+            self.problems.append(sentence)
+
+    def _fail(self, request):
+        if request.failure not in GIVEN_UP:
+            self._refuse(0, request.url)
+
+    def _refuse(self, status, url):
+        if not 200 <= status < 400 and status not in self._refusals:
+            self.problems.append(f"{status} {url}")
+
+    def _check_address(self, request):
+        if not request.url.startswith(self.url):
+            self.problems.append(f"an external request: {request.url}")
+        if "nftm_" in request.url:
+            self.problems.append(f"a token in an address: {request.url}")
+
+    def look(self, name, full=True, settle=True):
+        """Check what is on the screen as people would, and keep a picture of it."""
+        if settle:
+            self.page.wait_for_load_state("networkidle")
+        width = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, f"{name} is {width} px too wide"
+        assert self.page.locator("h1").count() == 1
+        SCREENSHOTS.mkdir(exist_ok=True)
+        self.page.screenshot(path=SCREENSHOTS / f"{name}-{self._name}.png", full_page=full)
+        found = Axe().run(self.page)
+        assert found.violations_count == 0, found.generate_report()
+
+    def tab_to(self, selector):
+        """Go on with the keyboard until the focus is there."""
+        for _ in range(80):
+            self.page.keyboard.press("Tab")
+            if self.page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"the keyboard does not reach {selector}")

@@ -1,0 +1,202 @@
+"""Buying, step by step, with the real transaction: who pays whom, and what is said when it fails."""
+
+import re
+from itertools import count
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.desk import Desk
+from tests.system.browser.steps import expect_done, press, step
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+SERIALS = count(1000)
+SELLER, BUYER, MARKET, ROYALTIES = "0.0.1001", "0.0.2007", "0.0.9001", "0.0.2001"
+TIDES = "0.0.5001"  # a collection with royalties: 5 %
+
+
+@pytest.fixture
+def desk(market):
+    return Desk(market)
+
+
+@pytest.fixture
+def offer(visit, desk):
+    """The page of an NFT that was just listed, at its steps of buying."""
+
+    def offer(price=200, seller=SELLER, **options):
+        nft = TIDES, next(SERIALS)
+        desk.list(nft, seller, price)
+        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+        visitor.nft = nft
+        visitor.page.get_by_role("link", name="Buy it").click()
+        expect(visitor.page.get_by_role("heading", name="Buy it")).to_be_focused()
+        return visitor
+
+    return offer
+
+
+def steps(page):
+    return page.locator("#buying")
+
+
+def go_on_to_submit(page):
+    press(steps(page), "Sign with the demo wallet")
+    expect_done(steps(page), "sign", f"The demo wallet signed for {BUYER}.")
+
+
+def rows(table):
+    return [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works(offer, size, scheme):
+    visitor = offer(size=size, scheme=scheme)
+    page, (token, serial_no) = visitor.page, visitor.nft
+    visitor.look("buying-1-start")
+    press(steps(page), "Buy for 200 HBAR")
+    expect_done(steps(page), "look", "Without the buyer's signature it is worth nothing")
+    inside = dict(
+        zip(
+            page.locator("#buying [data-transaction] dt").all_inner_texts(),
+            page.locator("#buying [data-transaction] dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert inside["NFT"] == f"{token} #{serial_no}"
+    assert inside["From"] == f"{SELLER}, the seller"
+    assert inside["To"] == f"{BUYER}, the buyer"
+    assert inside["Pays"] == f"{BUYER}, the buyer: 200 HBAR"
+    assert inside["Is paid"] == f"{SELLER}, the seller: 200 HBAR"
+    paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace; associating the receiver .*"
+    assert re.fullmatch(paid, inside["Network fee"])
+    assert inside["Royalties"].startswith(f"5 % to {ROYALTIES}: the network takes them")
+    assert inside["Signatures"] == "1, by the marketplace"
+    go_on_to_submit(page)
+    press(steps(page), "Submit to the ledger")
+    expect_done(steps(page), "submit", "SUCCESS")
+    expect(page.locator("#buying .left")).to_have_text("The ledger has it")
+    press(steps(page), "Report that it was signed")
+    expect_done(steps(page), "report", "The ledger shows it.")
+
+    table = rows(step(steps(page), "settled").locator("table"))
+    differences = {re.search(r"0\.0\.\d+", row[0])[0]: row[3] for row in table}
+    assert differences[BUYER] == "-200"
+    assert differences[SELLER] == "+190"
+    assert differences[ROYALTIES] == "+10"
+    assert re.fullmatch(r"-0\.\d+", differences[MARKET])
+    visitor.look("buying-2-bought")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER}")
+    expect(page.locator(".history .what").first).to_contain_text(f"to {BUYER}")
+
+
+def test_what_a_sale_costs_whom_is_said_before(offer):
+    page = offer().page
+    table = page.locator("#cost table")
+    expect(table).to_be_visible()
+    said = [[" ".join(cell.split()) for cell in row] for row in rows(table)]
+    assert said == [
+        ["Buyer", "pays 200 HBAR"],
+        [f"Seller {SELLER}", "gets 190 HBAR"],
+        [f"Royalty {ROYALTIES}", "gets 10 HBAR"],
+        [f"Marketplace {MARKET}", "gets 0 HBAR"],
+    ]
+
+
+@in_both
+def test_another_price_is_shown_and_asked_again(offer, desk):
+    visitor = offer(price=200, refusals=[409])
+    page = visitor.page
+    desk.list(visitor.nft, SELLER, 250)
+    press(steps(page), "Buy for 200 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice")).to_have_text(
+        "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
+    )
+    expect(page.locator("#state .price")).to_have_text("250 HBAR")
+    expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
+    visitor.look("buying-another-price")
+    press(steps(page), "Buy for 250 HBAR")
+    expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
+        f"{BUYER}, the buyer: 250 HBAR"
+    )
+
+
+def test_what_was_withdrawn_is_said(offer, desk):
+    visitor = offer(refusals=[409])
+    page = visitor.page
+    desk.withdraw(visitor.nft, SELLER)
+    press(steps(page), "Buy for 200 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
+        f"It is not for sale any more: {SELLER} does not sell it now."
+    )
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator("#buy")).to_be_disabled()
+
+
+@in_both
+def test_what_somebody_else_has_bought_is_said(offer, desk):
+    visitor = offer(size=PHONE, refusals=[409])
+    page = visitor.page
+    desk.buy(visitor.nft, "0.0.1009")
+    press(steps(page), "Buy for 200 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
+        "It is not for sale any more: it belongs to 0.0.1009."
+    )
+    expect(page.locator("#buy")).to_have_text("Not for sale")
+    expect(page.locator("#buy")).to_be_disabled()
+    visitor.look("buying-too-late")
+
+
+@pytest.mark.parametrize(
+    ("buyer", "status", "words"),
+    [
+        ("me", 422, 'accountId must be three integers joined by dots, such as 0.0.1234, not "me"'),
+        (SELLER, 409, f"belongs to {SELLER} already"),
+        (MARKET, 409, "sells and does not buy"),
+    ],
+)
+def test_a_refusal_is_the_sentence_of_the_api(offer, buyer, status, words):
+    page = offer(refusals=[status]).page
+    page.get_by_label("Account that buys").fill(buyer)
+    press(steps(page), "Buy for 200 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text(words)
+    expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
+
+
+def test_who_has_too_little_is_told_before_anything_is_signed(offer):
+    page = offer(price=50_000, refusals=[409]).page
+    press(steps(page), "Buy for 50,000 HBAR")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("INSUFFICIENT")
+
+
+def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, desk):
+    visitor = offer(refusals=[409])
+    page = visitor.page
+    press(steps(page), "Buy for 200 HBAR")
+    go_on_to_submit(page)
+    desk.withdraw(visitor.nft, SELLER)  # a second too late
+    press(steps(page), "Submit to the ledger")
+    said = step(steps(page), "submit").locator(".notice.bad")
+    expect(said).to_contain_text("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    expect(said).to_contain_text("no longer lets the marketplace sell it, or has sold it")
+    expect(said).to_contain_text("Nothing was paid")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    visitor.look("buying-refused")
+    press(steps(page), "Ask for a new one")
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("is not for sale")
+
+
+@in_both
+def test_back_leaves_the_steps(offer):
+    page = offer().page
+    page.evaluate("history.back()")
+    expect(page.locator("#buying")).to_be_hidden()
+    page.get_by_role("link", name="Withdraw it").click()
+    expect(page.locator("#withdrawing")).to_be_visible()
+    expect(page.locator("#buying")).to_be_hidden()

@@ -1,0 +1,106 @@
+"""A collection's page: what it is, what a sale costs whom, and what of it is for sale."""
+
+import re
+
+import pytest
+import sqlite_utils
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.test_gallery import cards, prices
+from tests.system.browser.test_names import NAMES
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+
+def figures(page):
+    rows = page.locator("#figures > div")
+    expect(rows.first).to_be_visible()
+    return dict(row.locator("dt, dd").all_inner_texts() for row in rows.all())
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works(visit, size, scheme):
+    visitor = visit("/demo/collection/0.0.5002", size=size, scheme=scheme)
+    page = visitor.page
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
+    expect(page).to_have_title("Orbits · NFT Marketplace")
+    expect(page.locator(".eyebrow")).to_have_text("Collection 0.0.5002 · ORBIT")
+    expect(cards(page).first).to_be_visible()
+    shown = figures(page)
+    assert shown["Floor"] == f"{min(prices(page)):,} HBAR"
+    assert shown["Listed"] == str(cards(page).count())
+    assert shown["Treasury"] == "0.0.1000"
+    words = "5 % to 0.0.2002, 10 HBAR when nothing is paid; 2.5 % to 0.0.2003"
+    assert shown["Royalties"] == words
+    expect(page.locator("#strip img")).to_have_count(5)
+    if size == PHONE:
+        page.get_by_text("What a sale costs whom").click()
+    expect(page.locator("#cost")).to_contain_text("At the floor price:")
+    expect(page.locator("#cost tr").first).to_contain_text(f"pays {shown['Floor']}")
+    visitor.look("collection")
+
+
+def test_it_is_sorted_and_bounded(visit):
+    page = visit("/demo/collection/0.0.5001").page
+    page.get_by_role("link", name="Cheapest").click()
+    page.wait_for_url("**/demo/collection/0.0.5001?sort=price")
+    expect(cards(page).first).to_be_visible()
+    assert prices(page) == sorted(prices(page))
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("To, in HBAR").fill("100")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/demo/collection/0.0.5001?maxPrice=100&sort=price")
+    expect(page.locator("#count")).to_contain_text("up to 100 HBAR")
+    assert prices(page) == sorted(prices(page))
+    assert all(price <= 100 for price in prices(page))
+
+
+def test_an_nfts_page_leads_to_it(visit):
+    page = visit("/demo/nft/0.0.5002/1").page
+    page.get_by_role("link", name="Orbits", exact=True).click()
+    page.wait_for_url("**/demo/collection/0.0.5002")
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_it_handles_one_of_which_nothing_is_stored(visit, size):
+    visitor = visit("/demo/collection/0.0.7654", size=size, refusals=[404])
+    expect(visitor.page.locator(".collection .notice")).to_contain_text("0.0.7654")
+    expect(visitor.page.get_by_text("Nothing of it is for sale")).to_be_visible()
+    expect(visitor.page.locator("#strip")).to_be_hidden()
+    visitor.look("collection-not-stored")
+
+
+def test_it_handles_nonsense(visit):
+    visitor = visit("/demo/collection/Tides?minPrice=1.5", refusals=[422])
+    page = visitor.page
+    expect(page.get_by_role("alert")).to_contain_text("tokenId must be three integers")
+    expect(page.get_by_label("From, in HBAR")).to_have_accessible_description(
+        re.compile('^It must be .*, not "1.5"$')
+    )
+    visitor.look("collection-error")
+
+
+@in_both
+@pytest.mark.parametrize("kind", ["unbroken", "rtl", "emoji", "markup"])
+def test_a_strangers_name_keeps_to_its_place(visit, market, kind):
+    db = sqlite_utils.Database(market[1] / "instance" / "marketplace.db")
+    own = db["collection"].get("0.0.5004")
+    db["collection"].update("0.0.5004", {"name": NAMES[kind], "symbol": NAMES[kind][:100]})
+    try:
+        visitor = visit("/demo/collection/0.0.5004", size=PHONE)
+        heading = visitor.page.get_by_role("heading", level=1)
+        expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
+        assert heading.bounding_box()["height"] <= 160
+        visitor.look(f"collection-{kind}")
+        visitor.page.goto(f"{visitor.url}/?collection=0.0.5004")
+        expect(visitor.page.locator(".about")).to_be_visible()
+        for chip in visitor.page.locator(".chip").all():
+            assert chip.bounding_box()["width"] <= 340
+        visitor.look(f"chips-{kind}", full=False)
+    finally:
+        db["collection"].update("0.0.5004", {"name": own["name"], "symbol": own["symbol"]})
+        db.close()

@@ -1,0 +1,230 @@
+"""The order book as a gallery."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
+from tests.system.browser.desk import Desk
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+
+def cards(page):
+    return page.locator("#gallery > li:not(.skeleton)")
+
+
+def prices(page):
+    shown = cards(page).locator(".price").all_inner_texts()
+    return [int(text.removesuffix(" HBAR").replace(",", "")) for text in shown]
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works(visit, size, scheme):
+    visitor = visit("/", size=size, scheme=scheme)
+    expect(cards(visitor.page)).to_have_count(20)
+    first = cards(visitor.page).first
+    expect(first.get_by_role("heading")).not_to_be_empty()
+    expect(first.locator(".price")).to_have_text(re.compile(r"^[\d,]+ HBAR$"))
+    expect(first.locator(".by a")).to_have_text(re.compile(r"^0\.0\.100[1-6]$"))
+    expect(first.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
+    expect(first.get_by_role("img")).to_have_attribute("alt", re.compile(r"^Artwork of .+ #\d+: "))
+    assert first.get_by_role("img").evaluate(
+        "image => image.decode().then(() => image.naturalWidth)"
+    )
+    expect(visitor.page.locator("#count")).to_have_text("The first 20 for sale; more follow")
+    visitor.look("gallery", full=False)
+
+
+def test_more_follows_the_link(visit):
+    page = visit("/").page
+    more = page.get_by_role("button", name="Show more")
+    more.click()
+    expect(cards(page)).to_have_count(40)
+    names = cards(page).locator("h2").all_inner_texts()
+    assert len(set(names)) == 40
+    assert page.evaluate("document.activeElement.textContent") == names[20]
+    while more.count():
+        before = cards(page).count()
+        more.click()
+        expect(cards(page).nth(before)).to_be_visible()
+    expect(page.locator("#count")).to_have_text(f"{cards(page).count()} for sale")
+
+
+@in_both
+def test_back_returns_to_the_same_place(visit):
+    page = visit("/").page
+    page.get_by_role("button", name="Show more").click()
+    expect(cards(page)).to_have_count(40)
+    link = cards(page).nth(30).locator("h2 a")
+    link.scroll_into_view_if_needed()
+    name, top = link.inner_text(), link.bounding_box()["y"]
+    link.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(name)
+    page.go_back()
+    expect(cards(page)).to_have_count(40)
+    link = cards(page).get_by_role("link", name=name, exact=True)
+    expect(link).to_be_in_viewport()
+    assert abs(link.bounding_box()["y"] - top) < 5
+
+
+def test_a_first_visit_begins_at_the_top(visit):
+    page = visit("/").page
+    page.get_by_role("button", name="Show more").click()
+    expect(cards(page)).to_have_count(40)
+    page.get_by_role("link", name="For sale", exact=True).click()
+    expect(cards(page)).to_have_count(20)
+    assert page.evaluate("scrollY") == 0
+
+
+def test_the_order_is_in_the_address(visit):
+    page = visit("/").page
+    page.get_by_role("link", name="Cheapest").click()
+    page.wait_for_url("**/?sort=price")
+    expect(cards(page)).to_have_count(20)
+    assert prices(page) == sorted(prices(page))
+    expect(page.get_by_role("link", name="Cheapest")).to_have_attribute("aria-current", "true")
+    page.get_by_role("link", name="Dearest").click()
+    page.wait_for_url("**/?sort=-price")
+    expect(cards(page)).to_have_count(20)
+    assert prices(page) == sorted(prices(page), reverse=True)
+    page.get_by_role("link", name="Newest").click()
+    page.wait_for_url(re.compile(r"/$"))
+
+
+def test_the_price_range_is_in_the_address(visit):
+    page = visit("/?sort=price").page
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("From, in HBAR").fill(" 100 ")
+    page.get_by_label("To, in HBAR").fill("320")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/?minPrice=100&maxPrice=320&sort=price")
+    expect(page.locator("#count")).to_contain_text("from 100 up to 320 HBAR")
+    assert prices(page)
+    assert prices(page) == sorted(prices(page))
+    assert all(100 <= price <= 320 for price in prices(page))
+
+
+def test_the_chips_are_the_collections_that_are_listed(visit, market):
+    desk = Desk(market)
+    tokens = dict.fromkeys(nft["token"] for nft in desk.call("/v1/orderbook"))
+    collections = [desk.call(f"/v1/collection/{token}") for token in tokens]
+    page = visit("/").page
+    chips = page.locator("#collections .chip")
+    expect(chips).to_have_count(1 + len(collections))
+    assert chips.all_text_contents() == [
+        "Everything",
+        *(f"{collection['name']}{collection['listed']}" for collection in collections),
+    ]
+    page.locator(".chip", has_text="Orbits").click()
+    page.wait_for_url("**/?collection=0.0.5002")
+    expect(cards(page)).to_have_count(10)
+    assert all("Orbits #" in name for name in cards(page).locator("h2").all_inner_texts())
+    expect(page.locator(".chip", has_text="Orbits")).to_have_attribute("aria-current", "true")
+    page.locator(".about a").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
+
+
+def test_it_handles_an_account(visit):
+    page = visit("/").page
+    owner = cards(page).first.locator(".by a").inner_text()
+    cards(page).first.locator(".by a").click()
+    page.wait_for_url(f"**/?account={owner}")
+    expect(cards(page).first).to_be_visible()
+    assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
+
+
+def test_it_handles_an_accounts_part_of_a_collection(visit):
+    page = visit("/").page
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("Collection", exact=True).fill("0.0.5002")
+    page.get_by_label("Account").fill("0.0.1004")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/?collection=0.0.5002&account=0.0.1004")
+    expect(page.locator("#count")).to_contain_text("of collection 0.0.5002, owned by 0.0.1004")
+    assert {*cards(page).locator(".by a").all_inner_texts()} == {"0.0.1004"}
+    assert all("Orbits #" in name for name in cards(page).locator("h2").all_inner_texts())
+
+
+def test_it_sorts_what_an_account_lists(visit):
+    page = visit("/?account=0.0.1004&sort=price").page
+    expect(cards(page).first).to_be_visible()
+    assert len(prices(page)) > 1
+    assert prices(page) == sorted(prices(page))
+
+
+@in_both
+@pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
+def test_a_price_leaves_the_name_its_number(visit, market, size):
+    Desk(market).list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
+    visitor = visit("/?collection=0.0.7100", size=size)
+    name = cards(visitor.page).first.locator(".words")
+    expect(name).to_have_text("Sandbox 0.0.7100 #327041")
+    assert name.evaluate("(all) => all.scrollHeight <= all.clientHeight"), "it is cut"
+    visitor.look("gallery-price")
+
+
+def test_a_range_is_said_as_prices_are(visit):
+    page = visit("/?minPrice=49999999&maxPrice=50000000").page
+    expect(page.get_by_text("Nothing from 49,999,999 up to 50,000,000 HBAR")).to_be_visible()
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_it_handles_nothing_for_sale(visit, scheme):
+    visitor = visit("/?account=0.0.99", scheme=scheme)
+    expect(visitor.page.get_by_text("Nothing owned by 0.0.99 is listed right now.")).to_be_visible()
+    visitor.look("gallery-empty")
+
+
+def test_it_shows_that_it_is_loading(visit):
+    visitor = visit("/demo/list")
+    visitor.page.route("**/v1/orderbook", lambda route: None)  # it is held
+    visitor.page.get_by_role("link", name="For sale").click()
+    expect(visitor.page.locator(".skeleton").first).to_be_visible()
+    expect(visitor.page.locator("#gallery")).to_have_attribute("aria-busy", "true")
+    visitor.look("gallery-loading", settle=False)
+    visitor.page.unroute("**/v1/orderbook")  # what is held goes on, and what was not asked yet
+    expect(cards(visitor.page)).to_have_count(20)
+    expect(visitor.page.locator(".skeleton")).to_have_count(0)
+
+
+@in_both
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_what_is_wrong_stands_at_its_field(visit, size):
+    visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", size=size, refusals=[422])
+    page = visitor.page
+    sentence = 'tokenId must be three integers joined by dots, such as 0.0.1234, not "Tides"'
+    expect(page.get_by_role("alert")).to_contain_text(sentence)
+    assert "false" not in page.locator("#more").inner_text()
+    for label, words in [("Collection", 'not "Tides"'), ("From, in HBAR", 'not "1.5"')]:
+        field = page.get_by_label(label, exact=True)
+        expect(field).to_have_attribute("aria-invalid", "true")
+        expect(field).to_have_accessible_description(re.compile(f"^It must be .*{words}$"))
+    expect(page.get_by_label("From, in HBAR")).to_be_focused()
+    expect(page.get_by_label("Account")).not_to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_role("button", name="Try again")).to_have_count(0)
+    visitor.look("gallery-error")
+
+
+def test_a_service_that_is_gone_is_said(visit):
+    page = visit("/demo/list", refusals=[0]).page
+    page.route("**/v1/orderbook", lambda route: route.abort())
+    page.goto(page.url.replace("/demo/list", "/"))
+    expect(page.get_by_role("alert")).to_contain_text("The service did not answer")
+    page.unroute("**/v1/orderbook")
+    page.get_by_role("button", name="Try again").click()
+    expect(cards(page)).to_have_count(20)
+    expect(page.get_by_role("alert")).to_have_count(0)
+
+
+@in_both
+def test_a_thumb_meets_each_link(visit):
+    """44 px, or 24 px with room around: WCAG 2.5.8 asks for the latter."""
+    page = visit("/", size=PHONE).page
+    expect(cards(page)).to_have_count(20)
+    for link in [*cards(page).locator(".by a").all()[:4], *page.locator("nav a, .chip").all()]:
+        assert link.bounding_box()["height"] >= 43.9

@@ -1,0 +1,256 @@
+"""The listing, step by step, all the way, as people do it."""
+
+import re
+from itertools import count
+
+import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.steps import expect_done, press, step
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+SERIALS = count(1)
+LAST_SERIAL = 2**63 - 1
+
+
+@pytest.fixture
+def start(visit):
+    """The listing's page, about an NFT that no test has used."""
+
+    def start(account="0.0.2002", serial_no=None, **options):
+        query = f"account={account}&token=0.0.7007&serial_no={serial_no or next(SERIALS)}"
+        return visit(f"/demo/list?{query}", **options)
+
+    return start
+
+
+def prepare(page, price="250"):
+    press(page, "Add")
+    expect_done(page, "add", "It is stored")
+    page.get_by_label("Price in HBAR").fill(price)
+    press(page, "Prepare the transaction")
+    expect(step(page, "sign")).to_have_class(re.compile("open"))
+
+
+def finish(page):
+    press(page, "Submit to the ledger")
+    expect_done(page, "submit", "SUCCESS")
+    press(page, "Report that it was signed")
+    expect_done(page, "report", "The ledger shows it")
+    expect(step(page, "appear").locator(".card")).to_be_visible()
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works_from_the_gallery_to_the_order_book(visit, size, scheme):
+    visitor = visit("/", size=size, scheme=scheme)
+    page, serial_no = visitor.page, next(SERIALS)
+    page.locator("#gallery h2 a").first.click()
+    expect(page.locator(".history li").first).to_be_visible()
+    page.get_by_role("navigation").get_by_role("link", name="List an NFT").click()
+    page.get_by_label("Serial number").fill(str(serial_no))
+    visitor.look("listing-1-start")
+
+    prepare(page)
+    inside = dict(
+        zip(
+            page.locator("[data-transaction] dt").all_inner_texts(),
+            page.locator("[data-transaction] dd").all_inner_texts(),
+            strict=True,
+        )
+    )
+    assert re.search(r"2:[0-5]\d left$", inside.pop("Valid until"))
+    assert inside.pop("Transaction id").startswith("0.0.2002@")
+    assert inside.pop("Size").endswith(" bytes")
+    assert inside == {
+        "Type": "NFT allowance (AccountAllowanceApprove)",
+        "Token": "0.0.7007",
+        "Serial number": str(serial_no),
+        "Owner": "0.0.2002",
+        "Spender": "0.0.9001",
+        "Whole collection": "Approval unchanged",
+        "Memo": f"Listing NFT with 0.0.7007 and Serial Number {serial_no} for 250 HBAR on NFT Marketplace",
+        "Network fee": "At most 5 HBAR, paid by 0.0.2002",
+        "Nodes": "0.0.3",
+        "Signatures": "None yet",
+    }
+    visitor.look("listing-2-prepared")
+
+    press(page, "Sign with the demo wallet")
+    expect_done(page, "sign", "The demo wallet signed for 0.0.2002.")
+    finish(page)
+    name = f"Sandbox 0.0.7007 #{serial_no}"
+    expect(step(page, "appear").get_by_role("heading", level=3).first).to_have_text(name)
+    visitor.look("listing-3-listed")
+
+    gallery = visitor.context.new_page()
+    gallery.goto(page.url.partition("/demo")[0])
+    expect(gallery.locator("#gallery h2").first).to_have_text(name)
+
+    gallery.close()
+    step(page, "appear").get_by_role("link", name="withdraw it").click()
+    expect(page.get_by_role("heading", name="Withdraw it")).to_be_focused()
+
+
+def test_the_keyboard_is_enough(start):
+    visitor = start()
+    page, keyboard = visitor.page, visitor.page.keyboard
+    keyboard.press("Tab")
+    expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
+    keyboard.press("Enter")
+    visitor.tab_to("[name=serial]")
+    keyboard.press("Enter")
+    expect(step(page, "prepare").locator("h2")).to_be_focused()
+    visitor.tab_to("[name=price]")
+    keyboard.type("75")
+    visitor.tab_to("[data-step=prepare] .button")
+    keyboard.press("Enter")
+    expect(step(page, "look").locator("h2")).to_be_focused()
+    expect(step(page, "sign")).to_have_class(re.compile("open"))
+    visitor.tab_to("[data-way=demo] .button")
+    keyboard.press("Space")
+    expect(step(page, "submit").locator("h2")).to_be_focused()
+    visitor.tab_to("[data-step=submit] .button")
+    keyboard.press("Enter")
+    expect(step(page, "report").locator("h2")).to_be_focused()
+    visitor.tab_to("[data-step=report] .button")
+    keyboard.press("Enter")
+    expect(step(page, "appear").locator("h2")).to_be_focused()
+
+
+def test_ones_own_wallet_signs(start):
+    visitor = start(account="0.0.3003", refusals=[422])
+    page = visitor.page
+    prepare(page)
+    page.get_by_text("With my own wallet").click()
+    page.get_by_label("Signed bytes, base64").fill("nonsense")
+    press(page, "Use these bytes")
+    expect(step(page, "sign")).to_contain_text(
+        "transaction must be base64 of a transaction's bytes"
+    )
+    visitor.look("listing-paste-refused")
+
+    unsigned = page.locator("[data-transaction] code").inner_text()
+    page.get_by_label("Signed bytes, base64").fill(unsigned)
+    press(page, "Use these bytes")
+    expect(step(page, "sign")).to_contain_text("These bytes carry no signature")
+
+    page.get_by_label("Signed bytes, base64").fill(
+        signed(page, unsigned, PrivateKey.generate_ecdsa())
+    )
+    press(page, "Use these bytes")
+    expect_done(page, "sign", "These bytes carry one signature.")
+    finish(page)
+
+
+def signed(page, unsigned, key):
+    """What the demo's own Python snippet makes of the bytes, with a key of ours."""
+    page.get_by_text("With code: wallets and SDKs").click()
+    page.get_by_text("Python SDK", exact=True).click()
+    code = page.locator(".snippet code").last.inner_text()
+    assert unsigned in code
+    printed = []
+    code = code.replace("PrivateKey.generate_ed25519()", "key_of_ours")
+    exec(code, {"key_of_ours": key, "print": printed.append})
+    page.get_by_text("With my own wallet").click()
+    return printed[0]
+
+
+def test_the_ledgers_refusal_is_shown(start):
+    visitor = start(account="0.0.1001")  # whose key the ledger knows, from the sample
+    page = visitor.page
+    prepare(page)
+    unsigned = page.locator("[data-transaction] code").inner_text()
+    forged = signed(page, unsigned, PrivateKey.generate_ed25519())
+    page.get_by_label("Signed bytes, base64").fill(forged)
+    press(page, "Use these bytes")
+    press(page, "Submit to the ledger")
+    expect(step(page, "submit").locator(".notice.bad")).to_contain_text("INVALID_SIGNATURE")
+    press(page, "Report that it was signed")
+    expect(step(page, "report")).to_contain_text("The ledger does not show it yet")
+    visitor.look("listing-refused")
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
+    visitor = start(size=size, refusals=[422, 409])
+    page = visitor.page
+    page.get_by_label("Account", exact=True).fill("me")
+    press(page, "Add")
+    expect(step(page, "add").locator(".notice.bad")).to_contain_text(
+        'accountId must be three integers joined by dots, such as 0.0.1234, not "me"'
+    )
+    expect(step(page, "prepare")).to_have_class(re.compile("locked"))
+    page.get_by_label("Account", exact=True).fill("0.0.2002")
+    press(page, "Add")
+    expect_done(page, "add", "It is stored")
+    page.get_by_label("Price in HBAR").fill("1.5")
+    press(page, "Prepare the transaction")
+    expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(
+        'listingPrice must be a whole number from 1 to 50000000000, not "1.5"'
+    )
+    visitor.look("listing-refused-price")
+
+
+def test_starting_over_takes_back_what_followed(start):
+    page = start().page
+    prepare(page)
+    page.get_by_label("Price in HBAR").fill("90")
+    press(page, "Prepare the transaction")
+    expect(page.locator("[data-transaction]")).to_contain_text("for 90 HBAR")
+    press(page, "Add")
+    expect(step(page, "look")).to_have_class(re.compile("locked"))
+
+
+def test_the_code_to_copy_holds_the_listing(start):
+    visitor = start()
+    page = visitor.page
+    prepare(page)
+    byte_array = page.locator("[data-transaction] code").inner_text()
+    page.get_by_text("With code: wallets and SDKs").click()
+    for snippet in page.locator(".snippet").all():
+        snippet.locator("summary").click()
+        assert byte_array in snippet.locator("code").inner_text()
+        visitor.look("listing-code")
+
+
+def test_the_largest_serial_number_stays_whole(start):
+    page = start(serial_no=LAST_SERIAL).page
+    prepare(page)
+    expect(page.locator("[data-transaction]")).to_contain_text(str(LAST_SERIAL))
+    press(page, "Sign with the demo wallet")
+    finish(page)
+    link = step(page, "appear").locator(".card a").first
+    expect(link).to_have_attribute("href", f"/demo/nft/0.0.7007/{LAST_SERIAL}")
+
+
+def test_an_expired_transaction_is_said_and_asked_for_again(start):
+    page = start().page
+    page.clock.install()
+    page.reload()
+    prepare(page)
+    first = page.locator("[data-transaction] code").inner_text()
+    page.clock.fast_forward("03:01")
+    expect(page.locator(".left")).to_have_text("expired: prepare it again")
+    press(page, "Ask for a new one")
+    expect(page.locator("[data-transaction] code")).not_to_have_text(first)
+    expect(page.get_by_role("button", name="Ask for a new one")).to_have_count(0)
+
+
+def test_the_steps_use_the_width(start):
+    """What a step calls stands beside it, before it is taken, too."""
+    page = start().page
+    for name, call in [("add", "POST /v1/add"), ("report", "POST /v1/comingsoon")]:
+        expect(step(page, name).locator(".will")).to_have_text(call)
+    title = step(page, "add").locator(".title").bounding_box()
+    will = step(page, "add").locator(".will").bounding_box()
+    assert will["x"] > title["x"] + 500
+    assert abs(will["y"] - title["y"]) < 24
+    press(page, "Add")
+    expect(step(page, "add").locator(".exchange")).to_be_visible()
+    expect(step(page, "add").locator(".will")).to_be_hidden()

@@ -1,0 +1,87 @@
+"""Strangers' names: long, unbroken, from right to left, of emoji, of markup. They keep to their place."""
+
+import json
+
+import pytest
+import sqlite_utils
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+MARKUP = (
+    """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
+)
+NAMES = {
+    "unbroken": "W" * 200,
+    "sentence": "The quick brown fox jumps over the lazy dog. " * 5,
+    "rtl": "قطعة فنية رقمية " * 13,
+    "override": "‮" + "txt.exe " * 24,
+    "emoji": "👩‍👩‍👧‍👦🏳️‍🌈🦄" * 28,
+    "combining": "Z͑ͫ̓ͪ̂ͫ̽͏̴̙̤̞͉͚̯̞̠͍A̴̵̜̰͔ͫ͗͢L̠ͨͧͩ͘G̴̻͈͍͔̹̑͗̎̅͛́Ǫ̵̹̻̝̳͂̌̌͘!͖̬̰̙̗̿̋ͥͥ̂ͣ̐́́͜͞ " * 3,
+    "markup": MARKUP,
+}
+TOKEN = "0.0.6666"
+
+
+@pytest.fixture(scope="module")
+def named(market):
+    """NFTs for sale with such names, attributes and addresses, and their collection's name and symbol."""
+    db = sqlite_utils.Database(market[1] / "instance" / "marketplace.db")
+    names = list(NAMES.values())
+    rows = [
+        {
+            "token": TOKEN,
+            "serial_no": serial_no,
+            "name": name,
+            "file_type": name,
+            "attributes": json.dumps([{"trait_type": name, "value": name}]),
+            "original_image_url": "javascript:alert(3)",
+            "owner": "0.0.1001",
+            "is_for_sale": 1,
+            "listing_price": 50_000_000_000 - serial_no,
+            "last_listed_at": f"2025-01-0{serial_no}T00:00:00.000000000Z",
+            "ledger_at": "2025-01-01T00:00:00.000000000Z",
+        }
+        for serial_no, name in enumerate(names, 1)
+    ]
+    db["nft"].insert_all(rows)
+    yield names
+    db["nft"].delete_where("token = ?", [TOKEN])
+    db.close()
+
+
+def listen(visitor):
+    visitor.page.on("dialog", lambda dialog: visitor.problems.append(f"an alert: {dialog.message}"))
+
+
+@in_both
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_they_keep_to_their_place_in_the_gallery(visit, named, size):
+    visitor = visit(f"/?collection={TOKEN}", size=size)
+    listen(visitor)
+    cards = visitor.page.locator("#gallery > li:not(.skeleton)")
+    expect(cards).to_have_count(len(named))
+    for card in cards.all():
+        link, box = card.locator(".words"), card.locator(".words").bounding_box()
+        assert link.text_content() in named
+        assert box["height"] <= 60, link.inner_text()
+        assert box["width"] <= card.bounding_box()["width"]
+    assert visitor.page.locator("main script, main b, main img[src=x]").count() == 0
+    visitor.look("names-gallery")
+
+
+@in_both
+@pytest.mark.parametrize("kind", NAMES)
+def test_they_keep_to_their_place_on_their_page(visit, named, kind):
+    serial_no = list(NAMES).index(kind) + 1
+    visitor = visit(f"/demo/nft/{TOKEN}/{serial_no}", size=PHONE)
+    listen(visitor)
+    heading = visitor.page.get_by_role("heading", level=1)
+    expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
+    assert heading.bounding_box()["height"] <= 200
+    expect(visitor.page.locator(".traits dt")).to_have_text(NAMES[kind].strip())
+    expect(visitor.page.get_by_text("javascript:alert(3)", exact=True)).to_be_visible()
+    assert visitor.page.locator("a[href^='javascript:'], main script, main b").count() == 0
+    visitor.look(f"names-{kind}")

@@ -1,0 +1,111 @@
+"""An NFT's page, and a stranger's words on it."""
+
+import base64
+import json
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from marketplace.sandbox import wallet
+from stress import lives
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.desk import Desk
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+ALICE, CHARLIE = "0.0.1001", "0.0.1003"
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works(visit, size, scheme):
+    visitor = visit("/?collection=0.0.5001", size=size, scheme=scheme)
+    page = visitor.page
+    page.locator("#gallery h2 a").first.click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Tides #\d+$"))
+    expect(page).to_have_title(re.compile(r"^Tides #\d+ · NFT Marketplace$"))
+    expect(page.locator(".traits > div").first).to_be_visible()
+    fields = page.locator("#fields dt").all_inner_texts()
+    assert fields[:4] == ["Token", "Serial number", "Name", "File type"]
+    expect(page.locator(".history li")).to_have_count(2)
+    expect(page.locator(".history .memo")).to_contain_text("Listing NFT with 0.0.5001")
+    expect(page.locator(".history .what").last).to_contain_text("Minted for 0.0.100")
+    visitor.look("nft")
+
+
+def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
+    page = visit("/demo/nft/0.0.5001/1").page
+    exchange = page.locator("#calls .exchange").first
+    expect(exchange.locator("code").nth(2)).to_contain_text('"serialNo": 1')
+    curl = exchange.locator("code").nth(1)
+    expect(curl).to_contain_text("/v1/nft/0.0.5001/1'")
+    expect(curl).to_contain_text("-H 'Authorization: Bearer nftm_")
+
+
+def test_code_is_copied(visit):
+    visitor = visit("/demo/nft/0.0.5001/1", permissions=["clipboard-read", "clipboard-write"])
+    visitor.page.get_by_role("button", name="Copy the answer of /v1/nft/0.0.5001/1").click()
+    expect(visitor.page.locator("#calls [role=status]").filter(has_text="Copied")).to_have_count(1)
+    copied = json.loads(visitor.page.evaluate("navigator.clipboard.readText()"))
+    assert copied["token"] == "0.0.5001"
+
+
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_it_handles_an_nft_that_is_not_stored(visit, size):
+    visitor = visit("/demo/nft/0.0.7777/1", size=size, refusals=[404])
+    sentence = "0.0.7777 #1 is not stored: POST /v1/add it first"
+    expect(visitor.page.locator("#state")).to_contain_text(sentence)
+    visitor.look("nft-not-stored")
+    visitor.page.get_by_role("link", name="Add and list it").click()
+    expect(visitor.page.get_by_label("Token")).to_have_value("0.0.7777")
+
+
+def test_it_handles_nonsense(visit):
+    page = visit("/demo/nft/Tides/seven", refusals=[400, 422]).page
+    expect(page.locator("#state")).to_contain_text("tokenId must be three integers")
+    expect(page.locator("#history")).to_contain_text("Invalid parameter: tokenid")
+
+
+def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
+    """Not what a stranger wrote who paid for the schedule that executed it."""
+    nft = ("0.0.7801", 1)
+    desk = Desk(market)
+
+    desk.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
+    body = lives.new_body(CHARLIE, "the stranger's memo")
+    scheduled = body.scheduleCreate.scheduledTransactionBody
+    scheduled.memo = "the memo that was signed"
+    lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
+    signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
+    receipt = desk.call("/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()})
+    assert receipt["result"] == "SUCCESS"
+    desk.call("/sandbox/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+
+    visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
+    told = visitor.page.locator(".history .what")
+    expect(told.nth(0)).to_have_text("Its metadata was updated")
+    expect(told.nth(1)).to_contain_text("Approved for sale")
+    expect(visitor.page.locator(".history .memo")).to_have_text("the memo that was signed")
+    visitor.look("nft-history")
+
+
+def test_the_policy_stops_what_would_slip_through(visit):
+    """Were a script to write markup one day, the browser would not let it."""
+    visitor = visit("/")
+    markup = (
+        "() => { try { document.body.innerHTML = '<b>' } catch (error) { return error.message } }"
+    )
+    assert "TrustedHTML" in visitor.page.evaluate(markup)
+    assert "TrustedHTML" in visitor.problems.pop()
+
+
+def test_without_javascript_a_sentence_says_so(visit):
+    for path in ("/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/1", "/demo/list"):
+        page = visit(path, java_script_enabled=False).page
+        assert "need JavaScript" in page.locator("noscript p").inner_text()
+        expect(page.locator("noscript p")).to_be_visible()
+        for promise in page.locator(".scripted").all():
+            expect(promise).to_be_hidden()

@@ -1,0 +1,29 @@
+"""The main pages in each browser, at each width, light and dark: pictures to look at, and axe on each."""
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+# Each with what is there once it is complete.
+PAGES = {
+    "gallery": ("/", "#collections .chip >> nth=1"),
+    "filtered": ("/?sort=price&minPrice=50&maxPrice=400", "#collections .chip >> nth=1"),
+    "collection": ("/demo/collection/0.0.5002", "#strip img >> nth=4"),
+    "nft": ("/demo/nft/0.0.5003/1", ".history li >> nth=1"),
+    "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .steps"),
+    "list": ("/demo/list", "[data-step=add].open"),
+}
+
+
+@in_both
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
+def test_they_look_well(visit, size, scheme):
+    visitor = visit("/", size=size, scheme=scheme)
+    for name, (path, complete) in PAGES.items():
+        visitor.page.goto(visitor.url + path)
+        expect(visitor.page.locator(complete)).to_be_visible()
+        visitor.look(f"page-{name}")

@@ -1,0 +1,59 @@
+"""The Hedera SDK's web build, as it is, in a page of another origin: gRPC-web to the service's own port."""
+
+import shutil
+import subprocess
+
+import pytest
+from playwright.sync_api import expect
+from werkzeug.middleware.shared_data import SharedDataMiddleware
+from werkzeug.wrappers import Response
+
+from tests.network import serve as serve_files
+from tests.serving import serve, watcher
+from tests.system.browser.conftest import PATIENCE_MS, in_both, needs_chromium
+from tests.system.test_sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
+
+pytestmark = [
+    pytest.mark.once("the sandbox keeps its ledger on SQLite"),
+    needs_chromium,
+    needs_javascript,
+]
+
+
+@pytest.fixture(scope="module")
+def service(tmp_path_factory):
+    """The service, which any page may call; beside its watcher, for the order book to follow the ledger."""
+    with (
+        serve(tmp_path_factory.mktemp("sdk"), CORS_ORIGINS="*") as service,
+        watcher(service.folder, PUBLIC_URL=service.url),
+    ):
+        yield service
+    assert "Traceback" not in service.output
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    """The address of the page, bundled and served by somebody else."""
+    folder = tmp_path_factory.mktemp("page")
+    command = ["npm", "run", "--silent", "browser", "--", f"--outdir={folder}/bundled"]
+    subprocess.run(command, cwd=JAVASCRIPT, capture_output=True, check=True, timeout=SECONDS)
+    shutil.copy(JAVASCRIPT / "browser.html", folder)
+    with serve_files(SharedDataMiddleware(Response(status=404), {"/": str(folder)})) as url:
+        yield f"{url}/browser.html"
+
+
+@in_both
+def test_an_nft_is_sold(browsers, browser, service, page):
+    tab = browsers.get(browser, "light").new_page()
+    problems = []
+    tab.on("pageerror", lambda error: problems.append(str(error)))
+    tab.goto(page)
+    tab.get_by_label("The service").fill(service.url)
+    tab.get_by_label("Access token").fill((service.folder / "instance/sandbox-token").read_text())
+    tab.get_by_role("button").click()
+    told = tab.locator("output")
+    expect(told).to_contain_text("Done", timeout=4 * PATIENCE_MS)
+    *lines, last = told.text_content().strip().splitlines()
+    assert (last, problems) == ("Done", [])
+    assert_sold(lines)
+    tab.close()

@@ -1,0 +1,85 @@
+"""Withdrawing, step by step, as its owner; and a sale elsewhere, which ends a listing, too."""
+
+import re
+from itertools import count
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.desk import Desk
+from tests.system.browser.steps import expect_done, press, step
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+SERIALS = count(2000)
+SELLER = "0.0.1001"
+
+
+@pytest.fixture
+def desk(market):
+    return Desk(market)
+
+
+@pytest.fixture
+def offer(visit, desk):
+    """The page of an NFT that was just listed."""
+
+    def offer(**options):
+        nft = "0.0.5001", next(SERIALS)
+        desk.list(nft, SELLER, 70)
+        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+        visitor.nft = nft
+        return visitor
+
+    return offer
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["phone-light", "desktop-dark"]
+)
+def test_it_works(offer, size, scheme):
+    visitor = offer(size=size, scheme=scheme)
+    page, (token, serial_no) = visitor.page, visitor.nft
+    page.get_by_role("link", name="Withdraw it").click()
+    steps = page.locator("#withdrawing")
+    press(steps, "Prepare the transaction")
+    expect_done(steps, "look", "It takes back what let the marketplace sell this one NFT.")
+    ticket = steps.locator(".ticket")
+    expect(ticket).to_contain_text("Allowance taken back (AccountAllowanceDelete)")
+    expect(ticket).to_contain_text(f"Delisting NFT with {token} and Serial Number {serial_no}")
+    press(steps, "Sign with the demo wallet")
+    press(steps, "Submit to the ledger")
+    expect_done(steps, "submit", "SUCCESS")
+    press(steps, "Report that it was signed")
+    expect_done(steps, "report", "The ledger shows it.")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator("#state")).to_contain_text(f"Owned by {SELLER}")
+    expect(page.locator(".history .what").first).to_contain_text("Approval withdrawn")
+    visitor.look("withdrawing")
+
+
+def test_what_is_no_longer_listed_is_said(offer, desk):
+    visitor = offer(refusals=[409])
+    page = visitor.page
+    page.get_by_role("link", name="Withdraw it").click()
+    desk.withdraw(visitor.nft, SELLER)
+    press(page.locator("#withdrawing"), "Prepare the transaction")
+    said = step(page.locator("#withdrawing"), "prepare").locator(".notice.bad")
+    expect(said).to_contain_text("not for sale")
+
+
+def test_a_sale_elsewhere_ends_the_listing(offer):
+    visitor = offer(refusals=[409])
+    page = visitor.page
+    page.get_by_text("Sold elsewhere?").click()
+    page.get_by_label("Account that gets it").fill("0.0.1003")
+    press(page, "Move it")
+    said = page.locator("#elsewhere .outcome")
+    expect(said).to_contain_text("The listing has left the order book.")
+    expect(said).to_contain_text("is no longer listed: it belongs to 0.0.1003 now")
+    expect(page.locator("#state")).to_contain_text("Not for sale")
+    expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
+    visitor.look("nft-sold-elsewhere")
+    assert re.search("0.0.1003", page.locator("#state").inner_text())

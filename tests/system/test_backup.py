@@ -1,0 +1,217 @@
+"""A backup is taken while the service writes, misses nothing that was answered, and can be restored."""
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.serving import ROOT, Service, environment, serve
+from tests.store.test_database import WRITER, insert_token, names
+
+pytestmark = pytest.mark.once("its file")
+
+
+@pytest.fixture
+def operator(tmp_path):
+    """Runs commands on a database of its own; no service is up."""
+    return Service(tmp_path, 0, environment(PUBLIC_URL="http://127.0.0.1:8000"))
+
+
+def database(operator):
+    return Database(operator.folder / "instance/marketplace.db", SCHEMA)
+
+
+def add(operator, name):
+    with database(operator).write() as connection:
+        insert_token(connection, name)
+
+
+def held(path):
+    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
+    connection.row_factory = sqlite3.Row
+    try:
+        assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
+        return names(connection)
+    finally:
+        connection.close()
+
+
+def files(folder):
+    return sorted(path.name for path in folder.iterdir() if not path.name.endswith(".lock"))
+
+
+def assert_refused(process, *words):
+    assert process.returncode == 1
+    assert process.stderr.startswith("Error: "), process.stderr
+    assert "Traceback" not in process.stderr
+    for word in words:
+        assert word in process.stderr, process.stderr
+
+
+def test_it_works(operator):
+    add(operator, "kept")
+    printed = operator.flask("backup", "copy.db").stdout
+    assert printed.startswith("Backed up instance/marketplace.db to copy.db: ")
+    copy = operator.folder / "copy.db"
+    assert f"{copy.stat().st_size:,} bytes in 0." in printed
+    assert copy.stat().st_mode & 0o777 == 0o600
+    assert held(copy) == ["kept"]
+    assert files(operator.folder) == ["copy.db", "instance"]
+
+    add(operator, "later")
+    printed = operator.flask("restore", "copy.db").stdout
+    assert "Restored instance/marketplace.db from copy.db" in printed
+    path = operator.folder / "instance/marketplace.db"
+    assert held(path) == ["kept"]
+    [aside] = path.parent.glob("marketplace.db.before-*")
+    assert sorted(held(aside)) == ["kept", "later"]
+    assert str(aside.name) in printed
+    assert aside.stat().st_mode & 0o777 == 0o600
+
+
+def test_nothing_answered_before_a_backup_is_missing(operator):
+    path = operator.folder / "instance/marketplace.db"
+    # A new database is written to at its first start; beside these writers that may have to wait too long.
+    operator.flask("token", "list")
+    writers = [
+        subprocess.Popen(
+            [sys.executable, "-c", WRITER, path, str(number)],
+            cwd=ROOT,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        for number in range(2)
+    ]
+    answered = {writer: [writer.stdout.readline()] for writer in writers}
+
+    def listen(writer):
+        with writer.stdout:
+            answered[writer].extend(writer.stdout)
+
+    listeners = [threading.Thread(target=listen, args=[writer]) for writer in writers]
+    for listener in listeners:
+        listener.start()
+    for number in range(2):
+        before = [line.strip() for lines in list(answered.values()) for line in list(lines)]
+        operator.flask("backup", f"{number}.db")
+        copied = held(operator.folder / f"{number}.db")
+        assert set(before) <= set(copied)
+        assert sum(map(len, answered.values())) > len(before), "the writers had to wait"
+    assert_refused(operator.flask("restore", "0.db", check=False), "is in use", "stop the service")
+
+    for writer in writers:
+        writer.send_signal(signal.SIGKILL)
+        writer.wait()
+    for listener in listeners:
+        listener.join()
+    operator.flask("restore", "1.db")
+    assert set(before) <= set(copied) == set(held(path))
+
+
+def test_a_service_that_is_up_is_backed_up_and_not_restored(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        service.flask("token", "create", "kept")
+        service.flask("backup", "copy.db")
+        refused = service.flask("restore", "copy.db", check=False)
+        assert_refused(refused, "is in use", "Nothing was changed: stop the service")
+        assert service.answers()
+    assert files(tmp_path / "instance").count("marketplace.db") == 1
+    assert not list((tmp_path / "instance").glob("*.before-*"))
+    service.flask("restore", "copy.db")
+    assert "kept" in service.flask("token", "list").stdout
+
+
+@pytest.fixture
+def invoke(app, tmp_path, monkeypatch):
+    """Runs commands in this process, in the database's own folder, where that it starts proves nothing."""
+    monkeypatch.chdir(tmp_path)
+
+    def invoke(*arguments):
+        result = app.test_cli_runner().invoke(args=arguments)
+        return subprocess.CompletedProcess(
+            arguments, result.exit_code, result.stdout, result.stderr
+        )
+
+    return invoke
+
+
+def test_it_replaces_no_file_unasked(invoke, tmp_path):
+    copy = tmp_path / "copy.db"
+    invoke("backup", "copy.db")
+    invoke("token", "create", "later")
+    assert_refused(invoke("backup", "copy.db"), "copy.db exists", "--force")
+    assert held(copy) == []
+    assert invoke("backup", "--force", "copy.db").returncode == 0
+    assert held(copy) == ["later"]
+
+
+def test_it_never_writes_over_the_database_itself(invoke, tmp_path):
+    invoke("token", "create", "kept")
+    assert_refused(invoke("backup", "--force", "marketplace.db"), "the database itself")
+    assert_refused(invoke("restore", "marketplace.db"), "the database itself")
+    assert held(tmp_path / "marketplace.db") == ["kept"]
+
+
+def test_a_place_that_can_not_be_written_gets_no_half_backup(invoke):
+    assert_refused(invoke("backup", "missing/copy.db"), "There is no folder")
+    assert_refused(invoke("backup", "/dev/full/copy.db"), "There is no folder")
+
+
+def make_damaged(path):
+    content = bytearray(path.read_bytes())
+    content[4096:] = os.urandom(len(content) - 4096)
+    path.write_bytes(content)
+
+
+def make_another(path):
+    path.unlink()
+    connection = sqlite3.connect(path)
+    connection.execute("CREATE TABLE t (x)")
+    connection.close()
+
+
+def make_of_another_network(path):
+    with sqlite3.connect(path) as connection:
+        connection.execute("UPDATE property SET value = x'746573746e6574' WHERE name = 'network'")
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (make_of_another_network, "is an index of testnet"),
+        (make_damaged, "is damaged"),
+        (make_another, "is not a database of this service"),
+        (lambda path: path.write_text("text, no database at all"), "or no database"),
+        (lambda path: path.write_bytes(b""), "is not a database of this service"),
+        (lambda path: os.truncate(path, 8192), "damaged"),
+    ],
+)
+def test_a_spoiled_backup_is_not_restored(invoke, tmp_path, spoil, words):
+    copy = tmp_path / "copy.db"
+    invoke("token", "create", "kept")
+    assert invoke("backup", str(copy)).returncode == 0
+    spoil(copy)
+    refused = invoke("restore", str(copy))
+    assert refused.returncode == 1
+    assert refused.stderr.startswith(f"Error: Nothing was changed: {copy} ")
+    assert words in refused.stderr
+    assert held(tmp_path / "marketplace.db") == ["kept"]
+    assert not list(tmp_path.glob("*.before-*"))
+
+
+def test_a_database_that_is_damaged_says_how_to_restore_it(operator):
+    add(operator, "kept")
+    operator.flask("backup", "copy.db")
+    path = operator.folder / "instance/marketplace.db"
+    path.write_bytes(os.urandom(100_000))
+    refused = operator.flask("restore", "copy.db", check=False)
+    assert_refused(refused, "instance/marketplace.db can not be opened", "restore FILE")
+    path.rename(operator.folder / "damaged.db")
+    operator.flask("restore", "copy.db")
+    assert held(path) == ["kept"]

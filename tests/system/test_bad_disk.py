@@ -1,0 +1,174 @@
+"""A full disk, a locked database: each command ends with one sentence, and nothing is lost."""
+
+import resource
+import signal
+import subprocess
+from contextlib import closing
+
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace import times
+from marketplace.store import faults
+from tests.conftest import ALICE, TOKEN, settings
+from tests.engines import make_version_3
+from tests.serving import BIN, ROOT, environment, run_flask
+
+pytestmark = pytest.mark.once("its file")
+
+FULL = (
+    "The database can not be used: disk I/O error. Nothing was changed; the operator must mend it"
+)
+LOCKED = "The database stayed locked by another writer. Nothing was changed; try again"
+WRITERS = {
+    "token create second": ["token", "create", "second"],
+    "token revoke first": ["token", "revoke", "first"],
+    "sync": ["sync"],
+    "import": ["import", "0.0.7002", "0.0.7003"],
+    "rebuild": ["rebuild", TOKEN],
+    "sandbox seed": ["sandbox", "seed"],
+    "sandbox hello": ["sandbox", "hello"],
+}
+MAX_FILE_BYTES = 33_000  # SQLite's own -shm has room, and hardly more
+
+
+@pytest.fixture
+def own(app, tmp_path, ledger, lister, nft):
+    """The settings of a market where each command has something to write, open in no process."""
+    lister(nft, add=False)
+    ledger.hand_over(nft)
+    for token in ("0.0.7002", "0.0.7003"):
+        ledger.mint((token, 1), ALICE, times.now())
+    assert app.test_cli_runner().invoke(args=["token", "create", "first"]).exit_code == 0
+    for extension in (app, ledger.sandbox):
+        extension.extensions["database"].close()
+    return settings(tmp_path)
+
+
+@pytest.fixture
+def database(own):
+    """The database, as another process has it open."""
+    path = own["DATABASE_URL"].removeprefix("sqlite:///")
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        yield connection
+
+
+def fill_disk(database):
+    """Leave no room in the -wal for whoever may write files of MAX_FILE_BYTES only."""
+    database.execute("INSERT INTO property (name, value) VALUES ('filler', zeroblob(60000))")
+    database.execute("BEGIN")
+    database.execute("SELECT * FROM property").fetchall()  # keeps the -wal from being begun anew
+
+
+def start(own, arguments, max_file_bytes=None):
+    def limit():
+        if max_file_bytes:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
+
+    return subprocess.Popen(
+        [f"{BIN}/flask", "--app", "wsgi", *arguments],
+        cwd=ROOT,
+        env=environment(**own),
+        preexec_fn=limit,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def end(process):
+    """The exit code, and what was said on standard error, but for what can not be counted."""
+    lines = process.communicate(timeout=100)[1].splitlines(keepends=True)
+    return process.returncode, "".join(line for line in lines if "METRICS_DIR" not in line)
+
+
+def end_all(processes):
+    return {name: end(process) for name, process in processes.items()}
+
+
+def test_a_full_disk(own, database):
+    fill_disk(database)
+    ended = end_all({name: start(own, WRITERS[name], MAX_FILE_BYTES) for name in WRITERS})
+    assert ended == dict.fromkeys(WRITERS, (1, f"Error: {FULL}\n"))
+
+
+@pytest.mark.parametrize("command", WRITERS.values(), ids=WRITERS)
+def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
+    monkeypatch.setattr(faults, "BUSY_TIMEOUT_SECONDS", 0.1)
+    database.execute("BEGIN IMMEDIATE")
+    ended = run_flask(tmp_path, *command)
+    assert ended.exit_code == 1
+    assert ended.stderr == f"Error: {LOCKED.replace('5 s', '0.1 s')}\n"
+
+
+def test_what_only_reads_goes_on(own, database):
+    fill_disk(database)
+    assert end(start(own, ["token", "list"], MAX_FILE_BYTES)) == (0, "")
+
+
+def wait_for(stream, words):
+    assert any(words in line for line in iter(stream.readline, "")), words
+
+
+def test_a_watcher_says_it_and_goes_on(own, database):
+    fill_disk(database)
+    process = start(own, ["watch"], MAX_FILE_BYTES)
+    wait_for(process.stderr, f"The ledger was not followed: {FULL}\n")
+    process.send_signal(signal.SIGTERM)
+    code, stderr = end(process)
+    assert code == 0
+    assert "Traceback" not in stderr
+
+
+def test_a_watcher_works_again_once_there_is_room(own, database):
+    database.execute("BEGIN IMMEDIATE")
+    process = start(own, ["watch"])
+    wait_for(process.stderr, f"The ledger was not followed: {LOCKED}\n")
+    database.execute("ROLLBACK")
+    wait_for(process.stdout, "NFTs taken off the order book: 1")
+    process.send_signal(signal.SIGTERM)
+    assert end(process)[0] == 0
+
+
+def age(path):
+    """Make the database one of version 3, of a network where nothing is upgraded unasked."""
+    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+        make_version_3(connection)
+        sql = "UPDATE property SET value = ? WHERE name = 'network'"
+        connection.execute(sql, (b"testnet",))
+
+
+def held(path):
+    with closing(sqlite3.connect(path)) as connection:
+        tables = connection.execute(
+            "SELECT name FROM sqlite_schema WHERE type = 'table'"
+        ).fetchall()
+        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
+
+
+@pytest.mark.parametrize(
+    ("command", "max_file_bytes"),
+    [
+        ("backup", MAX_FILE_BYTES),
+        ("restore", MAX_FILE_BYTES),
+        ("restore", 90_000),
+        ("upgrade", MAX_FILE_BYTES),
+        ("upgrade", 90_000),
+    ],
+)
+def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
+    path, copy = own["DATABASE_URL"].removeprefix("sqlite:///"), f"{tmp_path}/copy.db"
+    if command == "restore":
+        assert run_flask(tmp_path, "backup", copy).exit_code == 0
+    if command == "upgrade":
+        age(path)
+        own |= {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
+    before = held(path)
+    arguments = ["upgrade"] if command == "upgrade" else [command, copy]
+    code, stderr = end(start(own, arguments, max_file_bytes))
+    assert "Traceback" not in stderr
+    if code:
+        assert stderr.startswith("Error: ") and stderr.count("\n") == 1, stderr
+        assert held(path) == before
+    asides = [file for file in tmp_path.iterdir() if ".before-" in file.name]
+    assert all(file.stat().st_size for file in asides), "half a copy was left"

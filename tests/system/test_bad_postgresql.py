@@ -1,0 +1,554 @@
+"""A PostgreSQL that can not be used stops the start with one sentence, in which there is no password."""
+
+import os
+import re
+import secrets
+import shutil
+import subprocess
+import sys
+import traceback
+from contextlib import contextmanager, suppress
+from datetime import UTC, datetime, timedelta
+from urllib.parse import quote
+
+import psycopg
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+import marketplace.store
+from marketplace import create_app
+from marketplace.errors import DatabaseUnreachable, StartRefused
+from marketplace.store.database import open_database
+from marketplace.watcher import sweep
+from tests.conftest import authorized_client, settings
+from tests.postgresql import DATABASE, Proxy, new_server, until
+from tests.serving import BIN, CONFIGURATION, ROOT, environment, reserved_port, run_flask
+
+pytestmark = pytest.mark.once("has servers of its own")
+
+ODD = "s3cret/@:%?#&é x"  # what an address must not hold as it is
+NO_ADDRESS = (
+    r"MARKETPLACE_DATABASE_URL is not the address of a PostgreSQL database"
+    r" \(postgresql://user:password@host-a,host-b/market\): in a user and a password,"
+    " % @ : / are written as %25 %40 %3A %2F"
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    """A server that asks for TLS, and has it, where a test says so."""
+    with new_server() as server:
+        server.execute(f"CREATE DATABASE market OWNER market {DATABASE}")
+        server.execute(f"CREATE ROLE odd LOGIN PASSWORD '{ODD}'")
+        yield server
+
+
+@pytest.fixture
+def database(server):
+    """A database of this server for one test: its address."""
+    name = f"test_{secrets.token_hex(8)}"
+    server.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
+    yield server.url(name)
+    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+def refuse(tmp_path, url, *secrets, **more):
+    """The sentence of a start that is refused, in which, and in whose traceback, there is no password."""
+    with pytest.raises(StartRefused) as refused:
+        create_app(**settings(tmp_path) | {"DATABASE_URL": url} | more)
+    for shown in ("".join(traceback.format_exception(refused.value)), str(refused.value)):
+        for secret in secrets:
+            assert secret not in shown
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "",
+        "?",
+        "%zz",
+        "market:s3cret%ff@{host}/market",
+        "market:s3@cret@{host}/market",
+        "market:s3/cret@{host}/market",
+        "market:12/s3cret@{host}/market",
+        "market:s3cret",
+        "market:s3cret%00@{host}/market",
+        "market@{host}/market?pasword=s3cret",
+        "market:s3cret@{host}/market?connect=1",
+        "market:s3cret@{host}/market x",
+        "market:s3cret@[::1/market",
+        "market:s3cret@127.0.0.1:x/market",
+        "market:s3cret@127.0.0.1:-1/market",
+        "market:s3cret@127.0.0.1:5432:5433/market",
+    ],
+)
+def test_an_address_that_is_none(tmp_path, server, address):
+    url = f"postgresql://{address}".format(host=f"127.0.0.1:{server.port}")
+    sentence = refuse(tmp_path, url, "s3cret", "cret")
+    assert re.fullmatch(NO_ADDRESS, sentence)
+
+
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        ("a,b:1,c:2,d/market?port=1,2,3", "names 4 servers, and 3 of their ports"),
+        ("/market?host=a,b&port=1,2,3", "names 3 servers, and 2 of their hosts"),
+        ("/market?hostaddr=127.0.0.1,::1&host=a", "names 2 servers, and 1 of their hosts"),
+        ("127.0.0.1:70000/market", 'invalid port number: "70000"'),
+        ("127.0.0.1:1,127.0.0.1:2/market", "port 2 failed"),
+        ("[::1]:1/market", "postgresql://[::1]:1/market can't be used"),
+        ("/market?host=/nowhere", "postgresql://%2Fnowhere/market can't be used"),
+        ("/market?service=nowhere", 'service "nowhere" not found'),
+        ("nowhere.invalid/market", "nowhere.invalid"),
+        ("127.0.0.1:1/market?sslmode=perhaps", 'invalid sslmode value: "perhaps"'),
+        ("127.0.0.1:1/market?hostaddr=nowhere", "nowhere"),
+    ],
+)
+def test_an_address_of_nobody(tmp_path, address, words):
+    user = "market:s3cret@"
+    sentence = refuse(tmp_path, f"postgresql://{user}{address}", "s3cret")
+    assert sentence.startswith("MARKETPLACE_DATABASE_URL")
+    assert words in sentence
+    assert "\n" not in sentence
+
+
+def test_what_answers_is_no_postgresql(tmp_path, server):
+    from tests.network import serve_raw
+
+    with serve_raw(
+        lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
+    ) as url:
+        address = f"postgresql://market:s3cret@{url.removeprefix('http://')}/market"
+        assert "can't be used" in refuse(tmp_path, address + "?connect_timeout=2", "s3cret")
+
+
+def test_a_wrong_password(tmp_path, server):
+    for address in (
+        "postgresql://market:s3cret@{}/market",
+        "postgresql://{}/market?user=market&password=s3cret",
+        "postgres://market:%733cret@{}/market",
+    ):
+        url = address.format(f"127.0.0.1:{server.port}")
+        sentence = refuse(tmp_path, url, "s3cret", "%733cret", server.password)
+        assert sentence == (
+            f"MARKETPLACE_DATABASE_URL: postgresql://127.0.0.1:{server.port}/market can't be used:"
+            f' connection failed: connection to server at "127.0.0.1", port {server.port} failed: FATAL: '
+            ' password authentication failed for user "market". See to the user and the password in the'
+            " address, or in ~/.pgpass"
+        ).replace("  ", " ")
+
+
+def test_a_password_of_the_environment(tmp_path, server, database, monkeypatch):
+    url = database.replace(f":{server.password}", "")
+    assert "no password supplied" in refuse(tmp_path, url)
+    monkeypatch.setenv("PGPASSWORD", "s3cret")
+    assert "password authentication failed" in refuse(tmp_path, url, "s3cret")
+    monkeypatch.setenv("PGPASSWORD", server.password)
+    create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+
+
+def test_a_password_of_a_file(tmp_path, server, database, monkeypatch):
+    passwords = tmp_path / "pgpass"
+    passwords.touch(0o600)
+    monkeypatch.setenv("PGPASSFILE", str(passwords))
+    url = database.replace(f":{server.password}", "")
+    passwords.write_text("*:*:*:*:s3cret")
+    assert str(passwords) in refuse(tmp_path, url, "s3cret")
+    passwords.write_text(f"*:*:*:*:{server.password}")
+    create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+
+
+def test_an_odd_password(tmp_path, server):
+    url = f"postgresql://odd:{quote(ODD, safe='')}@127.0.0.1:{server.port}/market"
+    sentence = refuse(tmp_path, url, ODD, quote(ODD, safe=""), "s3cret")
+    assert "permission denied for schema public. Make this user the owner" in sentence
+
+
+@pytest.mark.parametrize("password", ["a", "market", "127", "failed"])
+def test_a_password_that_is_a_word_of_the_sentence(tmp_path, server, password):
+    url = f"postgresql://market:{password}@127.0.0.1:{server.port}/market"
+    assert "authentication" in refuse(tmp_path, url)
+
+
+def test_no_such_database(tmp_path, server):
+    sentence = refuse(tmp_path, server.url("nowhere"), server.password)
+    assert sentence.endswith(
+        'FATAL: database "nowhere" does not exist. Create it: CREATE DATABASE ... TEMPLATE template0'
+        " LOCALE 'C' ENCODING 'UTF8'"
+    )
+
+
+def test_a_server_that_is_too_old(tmp_path, server):
+    def age(received):
+        now = re.escape(str(server_version).encode())
+        return re.sub(rb"(server_version\x00)" + now, rb"\g<1>14", received)
+
+    [[version]] = server.execute("SHOW server_version_num")
+    server_version = int(version) // 10_000
+    with reserved_port() as port, Rewriting(port, server.port, age):
+        url = server.url("market").replace(f":{server.port}/", f":{port}/")
+        sentence = refuse(tmp_path, url, server.password)
+    assert sentence.endswith("its server is PostgreSQL 14, and 15 or newer is needed")
+
+
+class Rewriting(Proxy):
+    """Passes on other bytes than it was given."""
+
+    def __init__(self, port, target, change):
+        super().__init__(port, target)
+        self.change = change
+
+    def _pass(self, source, target):
+        class Changed:
+            recv = staticmethod(lambda size: self.change(source.recv(size)))
+            shutdown = source.shutdown
+
+        super()._pass(Changed, target)
+
+
+@pytest.mark.parametrize(
+    ("kind", "words"),
+    [
+        ("LOCALE_PROVIDER icu ICU_LOCALE 'en'", "its collation is of ICU"),
+        ("LOCALE 'C.UTF-8' ENCODING 'UTF8'", "its collation is C.UTF-8 and its encoding UTF8"),
+        ("LOCALE 'C' ENCODING 'SQL_ASCII'", "its collation is C and its encoding SQL_ASCII"),
+        ("LOCALE 'C' ENCODING 'LATIN1'", "its collation is C and its encoding LATIN1"),
+    ],
+)
+def test_another_collation_or_encoding(tmp_path, server, kind, words):
+    try:
+        server.execute(f"CREATE DATABASE other OWNER market TEMPLATE template0 {kind}")
+    except psycopg.errors.FeatureNotSupported:
+        pytest.skip("needs a PostgreSQL with ICU: TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin")
+    sentence = refuse(tmp_path, server.url("other"), server.password)
+    server.execute("DROP DATABASE other WITH (FORCE)")
+    assert words in sentence
+    assert "where C and UTF8 are needed: CREATE DATABASE ... TEMPLATE template0" in sentence
+
+
+def test_a_user_that_may_not_create_tables(tmp_path, server, database):
+    name = database.rpartition("/")[2]
+    url = database.replace("market:", f"odd:{quote(ODD, safe='')}:", 1).replace(
+        f":{server.password}", ""
+    )
+    assert "permission denied for schema public. Make this user" in refuse(tmp_path, url, "s3cret")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO odd")
+        create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        assert "permission denied for table" in refuse(tmp_path, database)
+    assert name in url
+
+
+def test_a_user_that_may_only_read(tmp_path, server, database):
+    """What a start does not find out, a request does: it is for the operator, and no fault of ours."""
+    create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO odd")
+    url = database.replace(f"market:{server.password}", f"odd:{quote(ODD, safe='')}")
+    ended = run_flask(tmp_path, "token", "create", "x", DATABASE_URL=url)
+    assert ended.exit_code == 1
+    assert ended.stderr == (
+        "Error: The database can not be used: permission denied for table access_token. Nothing was"
+        " changed; the operator must mend it\n"
+    )
+
+
+def test_foreign_tables(tmp_path, server, database):
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE TABLE nft (id INTEGER); CREATE TABLE other (id INTEGER)")
+        sentence = refuse(tmp_path, database, server.password)
+        assert sentence.endswith("is not a database of this service: name another database")
+        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+        assert sorted(tables) == [("nft",), ("other",)]
+
+
+def test_a_schema_of_ones_own(tmp_path, server, database):
+    own = f"{database}?options=-csearch_path%3Down"
+    assert "none of the schemas in its search_path exists: create one" in refuse(tmp_path, own)
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("CREATE SCHEMA own")
+        client = authorized_client(create_app(**settings(tmp_path) | {"DATABASE_URL": own}), "read")
+        assert client.get("/v1/orderbook").json == []
+        create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+        count = "SELECT schemaname FROM pg_tables WHERE tablename = 'nft' ORDER BY 1"
+        assert connection.execute(count).fetchall() == [("own",), ("public",)]
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("network", b"testnet", "is an index of testnet, and MARKETPLACE_NETWORK is sandbox"),
+        ("account_id", b"0.0.7", "is an index of 0.0.7, and MARKETPLACE_ACCOUNT_ID is 0.0.9001"),
+        ("schema_version", b"99", "is of a newer version (its schema is 99, this version's is"),
+        ("schema_version", b"-1", "the version of its schema is b'-1', which is no number"),
+        ("schema_version", b"\xff\0", r"b'\xff\x00', which is no number. Restore a backup"),
+        ("schema_version", b"9" * 5000, "which is no number"),
+    ],
+)
+def test_a_database_of_another(tmp_path, database, name, value, words):
+    create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+    with psycopg.connect(database, autocommit=True) as connection:
+        sql = "UPDATE property SET value = %s WHERE name = %s"
+        connection.execute(sql, (value, name))
+        assert words in refuse(tmp_path, database)
+        connection.execute("DELETE FROM property")
+        if name == "schema_version":
+            assert "which is no number" in refuse(tmp_path, database)
+
+
+# TLS
+
+
+@contextmanager
+def configured(server, hba="", **changed):
+    """Other settings, and other first lines of pg_hba.conf, for a while."""
+    path = server.folder / "data/pg_hba.conf"
+    before, lines = dict(server.settings), path.read_text()
+    try:
+        path.write_text(hba + lines)
+        server.configure(**changed)
+        server.execute("SELECT pg_reload_conf()")
+        until(
+            lambda: all(
+                server.execute(f"SHOW {name}")[0][0] == value for name, value in changed.items()
+            ),
+            "it does not reload",
+        )
+        yield
+    finally:
+        path.write_text(lines)
+        server.settings = before
+        server.configure()
+        server.execute("SELECT pg_reload_conf()")
+
+
+@pytest.fixture
+def tls(server):
+    """The server with TLS, by a certificate for localhost: that certificate."""
+    if not server.execute("SELECT 1 FROM pg_config WHERE setting LIKE '%openssl%'"):
+        pytest.skip("needs a PostgreSQL with TLS: TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin")
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "localhost")])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName("localhost")]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    content = {
+        "server.crt": certificate.public_bytes(serialization.Encoding.PEM),
+        "server.key": key.private_bytes(
+            serialization.Encoding.PEM,
+            serialization.PrivateFormat.PKCS8,
+            serialization.NoEncryption(),
+        ),
+    }
+    owner = (server.folder / "data").stat()
+    for file, text in content.items():
+        path = server.folder / "data" / file
+        path.touch(0o600)
+        path.write_bytes(text)
+        os.chown(path, owner.st_uid, owner.st_gid)
+    return server.folder / "data/server.crt"
+
+
+def test_tls_is_required_and_missing(tmp_path, server):
+    sentence = refuse(tmp_path, f"{server.url('market')}?sslmode=require", server.password)
+    assert sentence.endswith(
+        "server does not support SSL, but SSL was required. See to sslmode in the address, and to the"
+        " server's ssl and pg_hba.conf"
+    )
+
+
+def test_a_client_that_the_server_refuses(tmp_path, server, database):
+    with configured(server, "host all market all reject\n"):
+        sentence = refuse(tmp_path, database, server.password)
+    assert "pg_hba.conf rejects connection" in sentence
+    assert sentence.endswith(
+        "See to sslmode in the address, and to the server's ssl and pg_hba.conf"
+    )
+
+
+def test_tls_is_required_by_the_server(tmp_path, server, tls, database):
+    hba = "hostssl all market all scram-sha-256\nhost all market all reject\n"
+    with configured(server, hba, ssl="on"):
+        sentence = refuse(tmp_path, f"{database}?sslmode=disable", server.password)
+        assert "no encryption. See to sslmode in the address" in sentence
+        sentence = refuse(tmp_path, f"{database}?sslmode=verify-full", server.password)
+        assert "See to sslmode in the address" in sentence
+        local = database.replace("127.0.0.1", "localhost")
+        url = f"{local}?sslmode=verify-full&sslrootcert={tls}"
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        client = authorized_client(app, "read")
+        for _ in range(2):
+            assert client.get("/v1/orderbook").json == []
+        app.extensions["database"].close()
+
+
+# pgbouncer
+
+
+@pytest.fixture
+def pgbouncer(server, database):
+    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
+    if program is None:
+        pytest.skip("needs pgbouncer (on Debian as root: apt-get install pgbouncer)")
+
+    @contextmanager
+    def begin(pool_mode, **more):
+        with reserved_port() as port:
+            lines = {
+                "listen_addr": "127.0.0.1",
+                "listen_port": port,
+                "unix_socket_dir": "",
+                "auth_type": "plain",
+                "auth_file": server.folder / "users.txt",
+                "pool_mode": pool_mode,
+            } | more
+            text = "".join(f"{name} = {value}\n" for name, value in lines.items())
+            target = f"host=127.0.0.1 port={server.port}"
+            (server.folder / "users.txt").write_text(f'"market" "{server.password}"\n')
+            path = server.folder / "pgbouncer.ini"
+            path.write_text(f"[databases]\n* = {target}\n[pgbouncer]\n{text}")
+            owner = server.folder.stat()
+            process = subprocess.Popen(
+                [program, "--quiet", path],
+                cwd=server.folder,
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                user=owner.st_uid if os.getuid() == 0 else None,
+                group=owner.st_gid if os.getuid() == 0 else None,
+            )
+            url = database.replace(f":{server.port}/", f":{port}/")
+
+            def answers():
+                with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=2):
+                    return True
+                assert process.poll() is None
+
+            try:
+                until(answers, "pgbouncer does not start")
+                yield url
+            finally:
+                process.terminate()
+                process.wait()
+
+    return begin
+
+
+POOLER = "(such as pgbouncer) stands before it: connect to PostgreSQL itself"
+
+
+def test_pgbouncer_that_refuses_our_session(tmp_path, server, pgbouncer):
+    with pgbouncer("transaction") as url:
+        sentence = refuse(tmp_path, url, server.password)
+    assert "unsupported startup parameter" in sentence
+    assert sentence.endswith(f"Perhaps a pooler {POOLER}")
+
+
+@pytest.mark.parametrize("mode", ["transaction", "statement", "session"])
+def test_pgbouncer_that_lets_others_have_it(tmp_path, server, database, pgbouncer, mode):
+    with pgbouncer(mode, ignore_startup_parameters="options") as url:
+        assert refuse(tmp_path, url, server.password).endswith(f"a pooler {POOLER}")
+        # Nothing is left locked in a session of the pool: this would wait for ever.
+        create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+
+
+# How it is told
+
+
+def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):
+    url = server.url("nowhere")
+    environ = environment(**settings(tmp_path) | {"DATABASE_URL": url})
+    for command in (
+        [f"{BIN}/flask", "--app", "wsgi", "token", "list"],
+        [f"{BIN}/flask", "--app", "wsgi", "watch"],
+        [f"{BIN}/flask", "--app", "wsgi", "upgrade"],
+        [f"{BIN}/flask", "--app", "wsgi", "backup", "x"],
+        [f"{BIN}/flask", "--app", "marketplace", "sync"],
+        [f"{BIN}/gunicorn", "-c", str(CONFIGURATION), "--bind", "127.0.0.1:0"],
+        [sys.executable, "-c", "import wsgi"],
+    ):
+        ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+        assert ended.returncode != 0
+        *before, last = ended.stderr.splitlines()
+        assert last.startswith("Error: MARKETPLACE_DATABASE_URL: postgresql://127.0.0.1")
+        assert 'database "nowhere" does not exist' in last
+        assert "Traceback" not in ended.stderr
+        assert server.password not in ended.stdout + ended.stderr
+        assert not before or "gunicorn" in command[0]
+
+
+def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database, caplog):
+    with reserved_port() as port, Proxy(port, server.port) as proxy:
+        url = database.replace(f":{server.port}/", f":{port}/")
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        with psycopg.connect(database, autocommit=True) as connection:
+            connection.execute(
+                "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
+                " listing_price, ledger_at)"
+                " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
+                " FROM generate_series(1, 20) AS n"
+            )
+        ledger = app.extensions["sandbox"]
+        answer = ledger.wsgi_app
+
+        def answer_once(environ, start_response):
+            with suppress(OSError):
+                proxy.cut()
+            return answer(environ, start_response)
+
+        ledger.wsgi_app = answer_once
+        with app.app_context(), pytest.raises(DatabaseUnreachable):
+            sweep.sync()
+        proxy.mend()
+        app.extensions["database"].close()
+    assert "was not checked" not in caplog.text
+
+
+@pytest.mark.parametrize("command", ["backup", "restore"])
+def test_what_is_done_with_a_file(tmp_path, database, command):
+    (tmp_path / "file").touch()
+    ended = run_flask(tmp_path, command, f"{tmp_path}/file", DATABASE_URL=database)
+    assert ended.exit_code == 1
+    assert re.match(r"Error: postgresql://\S+ is no file: pg_dump copies it", ended.stderr)
+    assert ended.stderr.count("\n") == 1
+    assert (tmp_path / "file").read_bytes() == b""
+    fresh = run_flask(tmp_path, "backup", f"{tmp_path}/fresh", DATABASE_URL=database)
+    assert (fresh.exit_code, fresh.stderr) == (1, ended.stderr)
+    assert not (tmp_path / "fresh").exists()
+
+
+def test_psycopg_is_missing(monkeypatch):
+    for name in [name for name in sys.modules if name.partition(".")[0].startswith("psycopg")]:
+        monkeypatch.setitem(sys.modules, name, None)
+    for name in [name for name in sys.modules if name.startswith("marketplace.store.postgresql")]:
+        monkeypatch.delitem(sys.modules, name)
+    monkeypatch.delattr(marketplace.store, "postgresql", raising=False)
+    with pytest.raises(
+        StartRefused, match=r"psycopg is not installed .*\[postgresql\].*in a clone"
+    ):
+        open_database("postgresql://market:s3cret@127.0.0.1/market")
+
+
+def test_an_old_database_is_served_by_nobody(tmp_path, database):
+    """A start says what to do; a service that runs already answers 503."""
+    app = create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+    client = authorized_client(app, "read")
+    with psycopg.connect(database, autocommit=True) as connection:
+        connection.execute("UPDATE property SET value = '3' WHERE name = 'schema_version'")
+        app.extensions["database"].close()
+        r = client.get("/v1/orderbook")
+        assert r.status_code == 503
+        assert "is not what it was at the start" in r.json["message"]
+        connection.execute("UPDATE property SET value = 'testnet' WHERE name = 'network'")
+        real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
+        sentence = refuse(tmp_path, database, **real)
+    assert "is of an earlier version" in sentence
+    assert "flask --app wsgi upgrade" in sentence

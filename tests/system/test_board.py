@@ -1,0 +1,103 @@
+"""The board, the alerts and /metrics, before Debian's Prometheus."""
+
+import json
+import re
+import shutil
+import subprocess
+import urllib.request
+
+import pytest
+
+from marketplace.api.metrics import HELP
+from marketplace.counts.table import METRICS
+from stress import board
+from stress.board import BOARD, RULES, prometheus, queries, read, trade, wait_until
+from tests.serving import ROOT, serve
+
+needs_prometheus = pytest.mark.skipif(
+    not shutil.which("promtool"), reason="needs Prometheus: make prometheus"
+)
+# What nothing here happened of.
+MAY_BE_EMPTY = re.compile("requests_limited|images_total")
+
+
+def panels():
+    return json.loads(BOARD.read_text())["panels"]
+
+
+@pytest.mark.once("no statement is asked")
+def test_the_board_can_be_imported():
+    document = json.loads(BOARD.read_text())
+    assert document["id"] is None
+    assert document["schemaVersion"] >= 38
+    assert [given["name"] for given in document["__inputs"]] == ["DS_PROMETHEUS"]
+    ids = [panel["id"] for panel in panels()]
+    assert len(ids) == len({*ids})
+    taken = set()
+    for panel in panels():
+        at = panel["gridPos"]
+        cells = {(at["x"] + x, at["y"] + y) for x in range(at["w"]) for y in range(at["h"])}
+        assert at["x"] + at["w"] <= 24 and not cells & taken, panel["title"]
+        taken |= cells
+        assert panel["datasource"] == {"type": "prometheus", "uid": "${DS_PROMETHEUS}"}
+
+
+@pytest.mark.once("no statement is asked")
+def test_the_board_shows_all_that_is_told_of_purchases():
+    told = {name for name in HELP if re.match("purchases|sale_fee", name)}
+    told |= {f"{name}_total" for name in METRICS if name.startswith("purchases")}
+    shown = " ".join(expressions())
+    assert {name for name in told if f"marketplace_{name}{{" not in shown} == set()
+    assert len(told) == 5, told
+
+
+@pytest.mark.once("no statement is asked")
+def test_the_document_shows_the_alerts_as_they_are():
+    text = (ROOT / "docs/operating.md").read_text()
+    rules = RULES.read_text().partition("\n")[2]
+    assert f"```yaml\n{rules}```" in text
+    for name in re.findall("alert: (.*)", rules):
+        assert f"| `{name}` |" in text, name
+
+
+@needs_prometheus
+@pytest.mark.once("no statement is asked")
+def test_the_alerts_are_rules():
+    checked = subprocess.run(
+        ["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False
+    )
+    assert checked.returncode == 0, checked.stdout + checked.stderr
+
+
+@needs_prometheus
+def test_prometheus_reads_it_and_answers_the_board(tmp_path):
+    with serve(tmp_path, "--workers", "2") as service:
+        service.flask("sync")
+        with prometheus(tmp_path, service) as server:
+
+            def is_seen():
+                for serial_no in (1, 2):
+                    trade(service, serial_no)
+                    read(service, serial_no)
+                board.call(service, "/v1/orderbook")
+                return server.ask("rate(marketplace_kept_answers_asked_total[30s]) > 0") and not [
+                    expression
+                    for expression in expressions()
+                    if not server.ask(expression) and not MAY_BE_EMPTY.search(expression)
+                ]
+
+            wait_until(is_seen)
+            assert server.ask("up")[0]["value"][1] == "1"
+            rules = json.loads(server.get("/api/v1/rules"))["data"]["groups"][0]["rules"]
+            assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules
+            token = re.search("credentials: ([^}]+)", (tmp_path / "prometheus.yml").read_text())[1]
+        request = urllib.request.Request(f"{service.url}/metrics")
+        request.add_header("Authorization", f"Bearer {token}")
+        with urllib.request.urlopen(request) as response:
+            shown = response.read()
+    checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True)
+    assert checked.returncode == 0, checked.stderr.decode()
+
+
+def expressions():
+    return [expression for panel in panels() for expression, _ in queries(panel)]

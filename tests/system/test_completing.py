@@ -1,0 +1,100 @@
+"""The processes that meet strangers, as the watcher has them."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from pathlib import Path
+
+import pytest
+
+from marketplace.watcher import complete, processes
+from marketplace.watcher.processes import Processes
+from marketplace.watcher.strangers import decoding, enrich
+from marketplace.watcher.strangers.enrich import Outcome
+from tests.conftest import settings
+from tests.network import drip_headers, serve_raw
+from tests.serving import ROOT
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
+PROGRAM = """
+import json, sys
+from marketplace import create_app
+from marketplace.market import nfts
+from marketplace.store import queries
+from marketplace.store.database import read
+from marketplace.watcher.complete import make_completer
+if __name__ == "__main__":
+    import threading, time
+    app = create_app(**json.loads(sys.argv[1]))
+    completer = make_completer(app)
+    with app.app_context():
+        nfts.add("0.0.1001", "0.0.7001", 7)
+        completer.run_out(threading.Event(), 60)
+        print(queries.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
+        time.sleep(120)
+"""
+
+
+def children(pid):
+    found = []
+    for task in Path(f"/proc/{pid}/task").glob("*/children"):
+        for child in task.read_text().split():
+            found += [int(child), *children(child)]
+    return found
+
+
+@pytest.fixture
+def watcher(tmp_path):
+    """A process that has completed an NFT of the sandbox's; its process, and those that it began."""
+    program = tmp_path / "program.py"
+    program.write_text(PROGRAM)
+    command = [sys.executable, str(program), json.dumps(settings(tmp_path))]
+    environ = os.environ | SECRETS | {"PYTHONPATH": str(ROOT)}
+    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout.readline() == "None\n"
+        yield process, children(process.pid)
+        process.kill()
+
+
+def test_they_have_nothing_of_our_environment(watcher):
+    _, pids = watcher
+    assert len(pids) > complete.AT_ONCE
+    for pid in pids:
+        environ = Path(f"/proc/{pid}/environ").read_bytes()
+        if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes():
+            assert b"secret" not in environ
+            assert b"PGPASSWORD" not in environ
+
+
+def test_none_outlives_a_watcher_that_is_killed(watcher):
+    process, pids = watcher
+    process.send_signal(signal.SIGKILL)
+    process.wait()
+    until = time.monotonic() + 30
+    while any(Path(f"/proc/{pid}").exists() for pid in pids):
+        assert time.monotonic() < until
+        time.sleep(0.05)
+
+
+def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(app, monkeypatch):
+    """Its own time is up long after: whatever it does, it ends."""
+    monkeypatch.setattr(enrich, "QUICK_SECONDS", 0)
+    monkeypatch.setattr(decoding, "QUICK_SECONDS", 0)
+    monkeypatch.setattr(processes, "SPARE_SECONDS", 0.3)
+    with serve_raw(drip_headers) as url:
+        config = app.config | {"IPFS_GATEWAYS": (f"{url}/ipfs/",)}
+        pool = Processes(config, dict, 1)
+        try:
+            pointer = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
+            assert pool.enrich(pointer, is_quick=True).outcome is Outcome.SLOW
+            found = pool.enrich("{}", is_quick=False)
+            assert found.reason == "the metadata names no image"
+        finally:
+            pool.close()
+    assert threading.active_count() < 20

@@ -1,0 +1,488 @@
+"""deploy/ works: nginx in front of the service, units that systemd understands, containers."""
+
+import gzip
+import json
+import os
+import re
+import shutil
+import socket
+import sqlite3
+import ssl
+import subprocess
+import time
+import urllib.request
+import warnings
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from urllib.error import HTTPError
+
+import pytest
+import yaml
+from werkzeug.http import HTTP_STATUS_CODES
+
+from marketplace import settings as config
+from tests.serving import PATIENCE_SECONDS, ROOT, reserved_port, serve
+
+pytestmark = pytest.mark.once("nginx and systemd see no engine")
+
+DEPLOY = ROOT / "deploy"
+README = (DEPLOY / "README.md").read_text()
+UNITS = [*sorted(path.name for path in DEPLOY.glob("*.service")), "nft-marketplace-backup.timer"]
+SOCKET = "unix:/run/nft-marketplace/http.sock"
+NGINX = shutil.which("nginx", path=f"{os.environ['PATH']}:/usr/sbin")
+
+
+class Site:
+    """nginx with our site, on ports of its own, and a certificate made as the page says."""
+
+    def __init__(self, folder, service, port, plain_port, site=None):
+        self.folder, self.service, self.port, self.plain_port = folder, service, port, plain_port
+        site = site or (DEPLOY / "nginx.conf").read_text()
+        for ours, here in {
+            "listen 80 ": f"listen 127.0.0.1:{plain_port} ",
+            "    listen [::]:80 default_server;\n": "",
+            "listen 443 ": f"listen 127.0.0.1:{port} ",
+            "    listen [::]:443 ssl http2 default_server;\n": "",
+            SOCKET: f"unix:{service.folder}/http.sock",
+            "root /var/lib/nft-marketplace": f"root {service.folder}/instance",
+            "root /var/www/html": f"root {folder}/html",
+        }.items():
+            assert site.count(ours) == 1, ours
+            site = site.replace(ours, here)
+        site = site.replace("/etc/nginx/nft-marketplace", str(folder))
+        site = site.replace("nft.example.com", "localhost")
+        command = re.search(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)[0]
+        command = command.replace("/etc/nginx/nft-marketplace", str(folder))
+        command = command.replace("YOUR.NAME", "localhost")
+        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        self.trust = ssl.create_default_context(cafile=folder / "fullchain.pem")
+        user = "user root;" if os.getuid() == 0 else ""
+        temporary = "".join(
+            f"{kind}_temp_path {folder}/{kind};"
+            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        )
+        (folder / "main.conf").write_text(
+            f"{user} pid {folder}/pid; error_log stderr; events {{}} http {{"
+            f" include /etc/nginx/mime.types; access_log off; {temporary}\n{site}\n}}"
+        )
+        self.process = None
+
+    def __enter__(self):
+        command = [NGINX, "-p", self.folder, "-c", self.folder / "main.conf", "-g", "daemon off;"]
+        self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
+        for _ in range(600):
+            try:
+                socket.create_connection(("127.0.0.1", self.port)).close()
+                return self
+            except OSError:
+                time.sleep(0.05)
+        raise AssertionError("nginx did not start")
+
+    def __exit__(self, *_):
+        self.process.terminate()
+        self.process.wait()
+
+    def connect(self):
+        connection = socket.create_connection(("127.0.0.1", self.port), PATIENCE_SECONDS)
+        return self.trust.wrap_socket(connection, server_hostname="localhost")
+
+    def call(self, path, data=None, method=None, **headers):
+        headers = {"Content-Type": "application/json"} | headers
+        url = f"https://localhost:{self.port}{path}"
+        request = urllib.request.Request(url, data, headers, method=method)
+        return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self.trust)
+
+    def curl(self, *arguments):
+        """What curl writes: it speaks HTTP/2, which Python's library does not."""
+        command = ["curl", "--silent", "--cacert", self.folder / "fullchain.pem", *arguments]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+
+    def error(self, *arguments, **headers):
+        with pytest.raises(HTTPError) as refused:
+            self.call(*arguments, **headers)
+        with refused.value as answer:
+            return answer.headers, json.load(answer)
+
+
+def require_nginx():
+    if not (NGINX and shutil.which("curl") and shutil.which("openssl")):
+        pytest.skip("needs nginx, curl and openssl (make nginx)")
+
+
+def over_unix(folder):
+    return "--workers", "1", "--bind", f"unix:{folder}/http.sock"
+
+
+def url(site, path="/status"):
+    return f"https://localhost:{site.port}{path}"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory):
+    require_nginx()
+    folder = tmp_path_factory.mktemp("deploy")
+    (folder / "nginx").mkdir()
+    settings = {"TRUSTED_PROXIES": 1, "ACCESS_LOG": "json"}
+    with (
+        serve(folder, *over_unix(folder), "--threads", "2", **settings) as service,
+        reserved_port() as port,
+        reserved_port() as plain_port,
+        Site(folder / "nginx", service, port, plain_port) as site,
+    ):
+        yield site
+
+
+def test_it_passes_requests_on(site):
+    with site.call("/status") as response:
+        assert json.load(response)["database"] == "reachable"
+
+
+def test_it_says_who_calls_and_lets_nobody_lie(site):
+    forged = {
+        "X-Forwarded-For": "203.0.113.7",
+        "X-Forwarded-Prefix": "/evil",
+        "X-Request-ID": "another-ones",
+    }
+    with site.call("/openapi.json?lie", **forged) as response:
+        assert json.load(response)["servers"] == [{"url": site.service.url}]
+    with site.call("/media/placeholder.webp", **forged):
+        pass
+    headers, _ = site.error("/nowhere", **forged)
+    assert re.fullmatch("[0-9a-f]{32}", headers["X-Request-ID"])  # nginx's own
+
+
+def test_it_compresses_json(site):
+    with site.call("/openapi.json", **{"Accept-Encoding": "gzip"}) as response:
+        assert response.headers["Content-Encoding"] == "gzip"
+        assert "Accept-Encoding" in response.headers["Vary"]
+        assert json.loads(gzip.decompress(response.read()))["openapi"] == "3.1.0"
+
+
+def test_it_serves_images_itself(site):
+    images = site.service.folder / "instance/media"
+    images.mkdir(exist_ok=True)
+    (images / "5f2c.webp").write_bytes(b"an image")
+    for path, server_set in (("/media/5f2c.webp", False), ("/media/placeholder.webp", True)):
+        with site.call(path) as response:
+            assert response.headers["Content-Type"] == "image/webp"
+            assert "immutable" in response.headers["Cache-Control"]
+            assert response.headers["X-Content-Type-Options"] == "nosniff"
+            assert response.headers["Content-Security-Policy"] == "default-src 'none'"
+            assert ("Content-Disposition" in response.headers) is server_set
+    assert site.error("/media/missing.webp")[1]["code"] == 404
+
+
+def test_it_speaks_http_2(site):
+    shown = site.curl("-o", site.folder / "body", "-w", "%{http_version} %{http_code}", url(site))
+    assert shown == "2 200"
+
+
+def test_old_tls_is_refused(site):
+    for newest, spoken in ((ssl.TLSVersion.TLSv1_1, None), (ssl.TLSVersion.TLSv1_2, "TLSv1.2")):
+        client = ssl.create_default_context(cafile=site.folder / "fullchain.pem")
+        client.set_ciphers("DEFAULT@SECLEVEL=0")  # or the client itself would refuse
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)
+            client.minimum_version = client.maximum_version = newest
+        connection = socket.create_connection(("127.0.0.1", site.port), PATIENCE_SECONDS)
+        try:
+            with client.wrap_socket(connection, server_hostname="localhost") as channel:
+                assert channel.version() == spoken
+        except (ssl.SSLError, ConnectionError):
+            assert spoken is None
+
+
+def test_without_tls_there_is_only_the_way_to_it(site):
+    plain = f"http://localhost:{site.plain_port}"
+    code = "%{http_code} %{redirect_url}"
+    shown = site.curl("-o", site.folder / "body", "-w", code, "-d", "{}", f"{plain}/v1/add?a=b")
+    assert shown == "308 https://localhost/v1/add?a=b"
+    challenges = site.folder / "html/.well-known/acme-challenge"
+    challenges.mkdir(parents=True)
+    (challenges / "proof").write_text("of the name")
+    assert site.curl(f"{plain}/.well-known/acme-challenge/proof") == "of the name"
+
+
+def test_another_name_is_refused(site):
+    shown = ("-o", site.folder / "body", "-w", "%{http_code} %{content_type}")
+    for name in ("x", "127.0.0.1", "localhost.evil.example"):
+        for version in ("--http1.1", "--http2"):
+            headers = (version, "-H", f"Host: {name}")
+            assert site.curl(*shown, *headers, url(site)) == "421 application/json"
+            assert json.loads((site.folder / "body").read_text())["code"] == 421
+            with pytest.raises(subprocess.CalledProcessError):  # as the name's own
+                site.curl(*headers, "-H", "X: " + 9000 * "x", "--fail", url(site))
+        with pytest.raises(subprocess.CalledProcessError) as refused:
+            site.curl("-H", f"Host: {name}", f"http://localhost:{site.plain_port}/")
+        assert refused.value.returncode == 52  # an empty answer
+    assert site.curl(*shown, "-H", "Host: LOCALHOST.", url(site)) == "200 application/json"
+
+
+def test_a_long_list_is_compressed_once(site):
+    with closing(sqlite3.connect(site.service.folder / "instance/marketplace.db")) as db, db:
+        db.execute(
+            """
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at,
+                             is_for_sale, listing_price, last_listed_at)
+            WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 4000)
+            SELECT '0.0.8000', i, 'Many #' || i, 'image/png', '0.0.1001', 'x', 1, 5,
+                   '2026-11-20T12:00:00.000000000Z'
+            FROM n
+            """
+        )
+    token = (site.service.folder / "instance/sandbox-token").read_text()
+    asked = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
+    for path, least in (("/v1/nftslisted/0.0.8000", 1_000_000), ("/openapi.json", 10_000)):
+        with site.call(path, **asked) as response:
+            assert response.headers.get_all("Content-Encoding") == ["gzip"]
+            sent = response.read()
+        text = gzip.decompress(sent)
+        assert len(sent) < len(text) / 3 and len(text) > least
+        json.loads(text)
+
+
+def test_silent_clients_take_no_thread(site):
+    clients = []
+    for _ in range(20):
+        client = site.connect()
+        client.sendall(b"POST /v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
+        clients.append(client)
+    started = time.monotonic()
+    site.call("/status").close()
+    # On the two threads they would take 50 seconds: each is dropped after five.
+    assert time.monotonic() - started < 20
+    for client in clients:
+        client.close()
+
+
+def test_too_large_a_body_is_refused_in_our_shape(site):
+    headers, body = site.error("/v1/add", b" " * 70_000)
+    assert headers["Access-Control-Allow-Origin"] == "*"  # a page may read it
+    assert body == {
+        "code": 413,
+        "status": "Request Entity Too Large",
+        "message": "The body is larger than 65536 bytes",
+    }
+
+
+def test_who_asks_too_often_is_told_in_our_shape(site):
+    def ask(number):
+        try:
+            with site.call("/status") as answer:
+                return answer.status, None, None
+        except HTTPError as error:
+            with error:
+                return error.status, error.headers["Retry-After"], json.load(error)
+
+    refused = {
+        "code": 429,
+        "status": "Too Many Requests",
+        "message": "This address asks too often: try again in 1 s",
+    }
+    with ThreadPoolExecutor(8) as threads:
+        for _ in range(20):  # until they came quickly enough
+            answers = [*threads.map(ask, range(600))]
+            assert (200, None, None) in answers
+            assert all(answer in ((200, None, None), (429, "1", refused)) for answer in answers)
+            if (429, "1", refused) in answers:
+                break
+        else:
+            pytest.skip("this machine is too busy to ask a hundred times a second")
+    while ask(0)[0] == 429:
+        time.sleep(0.1)
+
+
+def test_an_ipv6_network_is_one_client():
+    site = (DEPLOY / "nginx.conf").read_text()
+    patterns = re.findall(r'"~(.*)" +\$net;', site)
+    assert len(patterns) == 2
+
+    def client(address):
+        found = filter(None, (re.search(p.replace("?<", "?P<"), address) for p in patterns))
+        return next((match["net"] for match in found), address)
+
+    assert client("2001:db8:1:2::5") == client("2001:db8:1:2:3:4:5:6") == "2001:db8:1:2"
+    assert client("2001:db8:1::5") == client("2001:db8:1::7:8") == "2001:db8:1"
+    assert client("2001:db8::5") == client("2001:db8::a:b:c:d") == "2001:db8"
+    assert client("192.0.2.1") == "192.0.2.1"
+    assert client("::1") == "::1"
+
+
+def test_what_is_no_request_is_told_in_our_shape(site):
+    for sent, code in (
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400),
+        (b"G\0T / HTTP/1.1\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + 9000 * b"x" + b"\r\n\r\n", 431),
+        (b"GET /" + 9000 * b"x" + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
+        (
+            b"GET /" + 2000 * b"x" + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
+            414,
+        ),
+        (b"TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405),
+    ):
+        with site.connect() as client:
+            client.sendall(sent)
+            head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
+        answer = json.loads(body)
+        assert head.startswith(b"HTTP/1.1 %d " % code), head
+        assert b"Content-Type: application/json" in head
+        assert b"Access-Control-Allow-Origin: *" in head
+        assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
+
+
+def test_http_2_has_the_same_limits(site):
+    for arguments, code in (
+        (["-d", " " * 70_000], 413),
+        (["-G", "-d", 3000 * "x"], 414),
+    ):
+        assert json.loads(site.curl(*arguments, url(site)))["code"] == code
+    with pytest.raises(subprocess.CalledProcessError):
+        site.curl("-H", "X: " + 9000 * "x", url(site))
+
+
+def test_a_service_that_is_down_is_told_in_our_shape(site):
+    # The last test of this site.
+    assert site.error("/v1/add", b"{}")[1]["code"] == 401
+    site.service.stop()
+    headers, body = site.error("/status")
+    assert (body["code"], headers["Retry-After"]) == (503, "5")
+    assert headers["Access-Control-Allow-Origin"] == "*"
+    assert headers["Access-Control-Expose-Headers"] == "Retry-After"
+    logged = [json.loads(line) for line in site.service.output.splitlines() if line[:1] == "{"]
+    assert {line["client"] for line in logged} == {"127.0.0.1"}
+    assert "/v1/add" in {line["path"] for line in logged}
+
+
+def test_it_may_be_below_a_path(tmp_path):
+    """The change that the page describes."""
+    require_nginx()
+    site = (DEPLOY / "nginx.conf").read_text()
+    [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
+    site, replaced = re.subn(
+        r"    location / {\n        if.*?\n    }\n", below, site, flags=re.DOTALL
+    )
+    site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
+    assert (replaced, site.count("/market")) == (1, 2)
+    settings = {"TRUSTED_PROXIES": 1, "PUBLIC_URL": "https://shop.example/market"}
+    (tmp_path / "nginx").mkdir()
+    with (
+        serve(tmp_path, *over_unix(tmp_path), **settings) as service,
+        reserved_port() as port,
+        reserved_port() as plain_port,
+        Site(tmp_path / "nginx", service, port, plain_port, site) as site,
+    ):
+        with site.call("/market/openapi.json") as response:
+            assert json.load(response)["servers"] == [{"url": settings["PUBLIC_URL"]}]
+        with site.call("/market/sandbox/openapi.json") as response:
+            server = f"{settings['PUBLIC_URL']}/sandbox"
+            assert json.load(response)["servers"] == [{"url": server}]
+        with site.call("/market/") as response:
+            assert 'href="/market/reference"' in response.read().decode()
+        with site.call("/market/reference") as response:
+            assert 'data-document="/market/openapi.json"' in response.read().decode()
+        with site.call("/market/media/placeholder.webp") as response:
+            assert response.headers["Content-Type"] == "image/webp"
+
+
+@pytest.mark.parametrize("unit", UNITS)
+def test_systemd_understands_it(unit, tmp_path):
+    if not shutil.which("systemd-analyze"):
+        pytest.skip("needs systemd-analyze (apt-get install systemd)")
+    for name in UNITS:
+        text = (DEPLOY / name).read_text()
+        # Installed here is not there: any program will do.
+        (tmp_path / name).write_text(re.sub(r"/opt/nft-marketplace/\S+", "/bin/true", text))
+    process = subprocess.run(
+        ["systemd-analyze", "verify", "--man=no", tmp_path / unit], capture_output=True, text=True
+    )
+    assert (process.returncode, process.stderr) == (0, "")
+
+
+def test_the_units_start_what_there_is():
+    for name in UNITS[:-1]:
+        for line in re.findall(r"^ExecStart=(.*)$", (DEPLOY / name).read_text(), re.MULTILINE):
+            assert re.search(
+                rf"\.venv/bin/(gunicorn --bind {SOCKET}$|flask --app wsgi (watch|backup))|^/usr/bin/find",
+                line,
+            )
+
+
+def test_the_service_may_own_its_socket():
+    """gunicorn calls chown() on it, which systemd's filter would kill it for."""
+    unit = (DEPLOY / "nft-marketplace.service").read_text()
+    assert unit.index("=~@privileged") < unit.index("SystemCallFilter=@chown")
+    assert "RuntimeDirectory=nft-marketplace\nRuntimeDirectoryMode=0750\n" in unit
+
+
+def environ_of(path):
+    lines = path.read_text().splitlines()
+    return dict(line.split("=", 1) for line in lines if not line.startswith("#"))
+
+
+def test_the_settings_make_sense():
+    settings = config.load({}, environ_of(DEPLOY / "nft-marketplace.env"))
+    assert settings["NETWORK"] == "testnet"
+
+
+def test_the_page_names_every_file():
+    for path in DEPLOY.iterdir():
+        stem = path.name.replace("-backup.service", "*.service").replace(
+            "-watch.service", "*.service"
+        )
+        assert path.name == "README.md" or path.name in README or stem in README, path.name
+
+
+def test_the_containers_are_confined_and_begin_in_turn():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    services = compose["services"]
+    assert services.keys() == {"service", "watch", "postgresql", "nginx"}
+    for container in services.values():
+        assert container["read_only"] and container["cap_drop"] == ["ALL"]
+        assert container["security_opt"] == ["no-new-privileges:true"]
+        assert "/tmp" in container["tmpfs"] and container["restart"] == "unless-stopped"
+        assert "privileged" not in container
+        for name, condition in container.get("depends_on", {}).items():
+            assert condition == {"condition": "service_healthy"} and name in services
+        for volume in container["volumes"]:
+            source = volume.partition(":")[0]
+            assert source in compose["volumes"] or source.startswith("./site/")
+    assert "HEALTHCHECK" in (ROOT / "Containerfile").read_text()
+    assert services["postgresql"]["healthcheck"]["test"][:2] == ["CMD", "pg_isready"]
+    initialised = services["postgresql"]["environment"]["POSTGRES_INITDB_ARGS"]
+    assert "--locale=C --encoding=UTF8" in initialised
+    mounted = {volume.split(":")[1] for volume in services["nginx"]["volumes"]}
+    site = (DEPLOY / "nginx.conf").read_text()
+    for path in ("/etc/nginx/nft-marketplace", "/var/www/html", "/var/lib/nft-marketplace"):
+        assert path in site and any(place.startswith(path) for place in mounted)
+
+
+def test_the_settings_of_the_containers_make_sense():
+    compose = yaml.safe_load((ROOT / "compose.yml").read_text())
+    image = dict(re.findall(r"(MARKETPLACE_\w+)=([^\s\\]+)", (ROOT / "Containerfile").read_text()))
+    assert config.load({}, {**image, "MARKETPLACE_NETWORK": "sandbox"})
+    given = environ_of(DEPLOY / "compose.env")
+    for name in ("service", "watch"):
+        environ = image | given | compose["services"][name]["environment"]
+        settings = config.load({}, environ)
+        assert settings["DATABASE_URL"] == "postgresql://market@postgresql/market"
+        assert settings["NETWORK"] == "testnet" and settings["TRUSTED_PROXIES"] == 1
+        assert settings["MIRROR_NODE_PACE_FILE"].startswith("/var/lib/nft-marketplace/")
+
+
+@pytest.mark.once("reads a file")
+def test_patroni_takes_these_numbers():
+    patroni = yaml.safe_load((DEPLOY / "patroni.yml").read_text())
+    shared = patroni["bootstrap"]["dcs"]
+    assert shared["loop_wait"] + 2 * shared["retry_timeout"] <= shared["ttl"]
+    assert shared["ttl"] >= 20 and shared["retry_timeout"] >= 3  # or Patroni takes others
+    assert shared["synchronous_mode"] == "quorum"
+    assert {"encoding": "UTF8"} in patroni["bootstrap"]["initdb"]
+    assert {"locale": "C"} in patroni["bootstrap"]["initdb"]
+
+
+def test_composes_nginx_does_not_reach_the_database():
+    services = yaml.safe_load((ROOT / "compose.yml").read_text())["services"]
+    assert not {*services["nginx"]["networks"]} & {*services["postgresql"]["networks"]}
+    for name in ("nginx", "postgresql"):
+        assert {*services["service"]["networks"]} & {*services[name]["networks"]}
+    assert all(service["mem_limit"] and service["pids_limit"] for service in services.values())

@@ -1,0 +1,273 @@
+"""The documents are run: their blocks in a shell beside the service, in a clone where they leave nothing."""
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import time
+from contextlib import contextmanager
+from typing import NamedTuple
+
+import pytest
+from werkzeug.test import Client
+
+from tests.serving import BIN, PATIENCE_SECONDS, ROOT, Service, environment, reserved_port
+
+pytestmark = pytest.mark.once("the documents name their own")
+
+PLACES = ("*.md", "docs/*.md", "deploy/*.md", "examples/*/*.md")
+DOCUMENTS = sorted(str(path.relative_to(ROOT)) for place in PLACES for path in ROOT.glob(place))
+LANGUAGES = {"console", "sh", "python", "json", "text", "nginx", "yaml"}
+# The sh blocks that are not run here: the document, how they begin, and why.
+NOT_RUN = {
+    ("README.md", "make run"): "the fixture serves as make run does, and make test runs this",
+    ("deploy/README.md", ""): "as root, on a machine of its own: see tests/system/test_deploy.py",
+    (
+        "docs/api.md",
+        "openapi-python-client",
+    ): "needs the generators: see tests/system/test_clients.py",
+    ("docs/benchmarks.md", "make bench"): "takes minutes",
+    ("docs/embedding.md", "make wheel"): "tests/system/test_package.py runs them",
+    (
+        "docs/sandbox.md",
+        ".venv/bin/python -m benchmarks.desk",
+    ): "takes a minute",
+    ("docs/operating.md", "python3 -m venv .venv"): "downloads what make run has installed",
+    ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
+    ("docs/operating.md", "runuser -u postgres"): "as root, beside a server",
+    ("docs/operating.md", ".venv/bin/pip install -r requirements-postgresql"): "downloads",
+    ("docs/operating.md", ".venv/bin/pip install -r requirements-redis"): "downloads",
+    ("docs/operating.md", "apt-get install -y postgresql"): "as root, on three machines",
+    ("docs/operating.md", "/opt/patroni"): "beside a server of PostgreSQL on three machines",
+    ("docs/operating.md", "pg_dump"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "psql"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "pg_basebackup"): "needs a server of PostgreSQL",
+    ("docs/operating.md", "cd /var/lib/postgresql"): "needs an archive of PostgreSQL",
+    ("docs/operating.md", "pip install granian"): "downloads; make bench serves so",
+}
+SHOWN_URL = "http://127.0.0.1:8000"  # in what is printed; no command has it
+MARKER = "--- next command ---"
+# What a copy of the clone does without; the folders among it are what may be left there.
+LOCAL = (
+    ".*",
+    "instance",
+    "__pycache__",
+    "node_modules",
+    "screenshots",
+    "build",
+    "dist",
+    "*.egg-info",
+)
+
+
+class Block(NamedTuple):
+    document: str
+    text: str
+
+    @property
+    def is_served(self):
+        return "gunicorn" in self.text.splitlines()[-1]
+
+    def reason_not_to_run(self):
+        for (document, beginning), reason in NOT_RUN.items():
+            if self.document == document and self.text.startswith(beginning):
+                return reason
+        return None
+
+
+def read(document):
+    return (ROOT / document).read_text()
+
+
+def blocks(language, *documents):
+    return [
+        Block(document, text)
+        for document in documents or DOCUMENTS
+        for text in re.findall(rf"^```{language}\n(.*?)^```$", read(document), re.M | re.S)
+    ]
+
+
+def commands(block):
+    """Each command of a console block, with the output that is shown under it."""
+    for part in re.split(r"^\$ ", block.text, flags=re.MULTILINE)[1:]:
+        command = re.match(r"(.*\\\n)*.*\n", part)[0]
+        yield command, part.removeprefix(command).strip()
+
+
+@pytest.fixture(scope="module")
+def clone(tmp_path_factory):
+    """The service in a copy of the clone, as make run starts it, without the sample."""
+    if not shutil.which("curl"):
+        pytest.skip("needs curl (apt-get install curl)")
+    folder = tmp_path_factory.mktemp("documents") / "clone"
+    shutil.copytree(ROOT, folder, symlinks=True, ignore=shutil.ignore_patterns(*LOCAL))
+    (folder / ".venv").symlink_to(BIN.parent)
+    line = 'PATH="$PWD/.venv/bin:$PATH" exec python run.py'
+    with running(line, folder, elsewhere=tmp_path_factory.mktemp("elsewhere")) as service:
+        yield service
+
+
+@contextmanager
+def running(line, folder, elsewhere):
+    """What a shell serves, on a port of its own, until it is not needed any more."""
+    with reserved_port() as port, reserved_port() as node_port:
+        yield from _running(line, folder, elsewhere, port, node_port)
+
+
+def _running(line, folder, elsewhere, port, node_port):
+    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}", GRPC_PORT=node_port)
+    environ |= {"PORT": str(port)}
+    environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
+    del environ["PYTHONPATH"]
+    service = Service(folder, port, environ)
+    service.process = subprocess.Popen(
+        ["bash", "-c", line],
+        cwd=folder,
+        env=environ,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    )
+    try:
+        started = time.monotonic()
+        while not service.answers():
+            assert service.process.poll() is None, service.process.stdout.read()
+            assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
+            time.sleep(0.05)
+        yield service
+    finally:
+        if service.process.poll() is None:
+            os.killpg(service.process.pid, signal.SIGTERM)
+        output = service.process.communicate(timeout=PATIENCE_SECONDS)[0]
+    assert "Traceback" not in output
+
+
+@pytest.fixture
+def nothing_left(clone):
+    """Whatever is done in the clone, there are the same files afterwards."""
+    before = files(clone.folder)
+    yield
+    assert files(clone.folder) == before
+
+
+def files(folder):
+    paths = (path for path in folder.rglob("*") if path.is_file())
+    parts = ((path, path.relative_to(folder).parts) for path in paths)
+    return {path: path.stat().st_mtime_ns for path, within in parts if not set(within) & {*LOCAL}}
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize("document", [name for name in DOCUMENTS if blocks("console", name)])
+def test_the_console_blocks_print_what_they_show(clone, document):
+    steps = [step for block in blocks("console", document) for step in commands(block)]
+    script = f"echo; echo '{MARKER}'\n".join(command for command, _ in steps)
+    shell = clone.run("bash", "-c", f"exec 2>&1\n{script}", check=False)
+    printed = [part.strip() for part in shell.stdout.split(MARKER)]
+    assert len(printed) == len(steps), shell.stdout
+    for (command, shown), real in zip(steps, printed, strict=True):
+        pattern = re.escape(shown.replace(SHOWN_URL, clone.url)).replace(r"\.\.\.", ".*")
+        assert re.fullmatch(pattern, real, re.DOTALL), f"$ {command}{real}"
+
+
+@pytest.mark.usefixtures("nothing_left")
+@pytest.mark.parametrize(
+    "block",
+    [block for block in blocks("sh") if not block.reason_not_to_run()],
+    ids=lambda block: f"{block.document}: {block.text.splitlines()[0]}",
+)
+def test_the_sh_blocks_work(clone, block, tmp_path):
+    if block.is_served:
+        with running(block.text, clone.folder, elsewhere=tmp_path):
+            return
+    shell = clone.run("bash", "-e", "-c", block.text, check=False)
+    assert shell.returncode == 0, shell.stdout + shell.stderr
+
+
+def test_there_is_nothing_else_that_is_not_run():
+    for document in DOCUMENTS:
+        fences = re.findall(r"^ *```(.*)$", read(document), re.MULTILINE)
+        assert set(fences[0::2]) <= LANGUAGES, document
+        assert set(fences[1::2]) <= {""}, document
+    for document, beginning in NOT_RUN:
+        assert any(block.text.startswith(beginning) for block in blocks("sh", document)), beginning
+
+
+def test_the_commands_go_to_the_readers_port():
+    for block in blocks("sh") + blocks("console"):
+        shown = "\n".join(re.findall(r"^\$ .*", block.text, re.MULTILINE)) or block.text
+        assert block.document == "deploy/README.md" or SHOWN_URL not in shown, shown
+
+
+@pytest.mark.parametrize("block", blocks("python"), ids=lambda block: block.document)
+def test_the_python_blocks_work(block, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    exec(block.text, {})
+
+
+def test_the_shop_lets_its_own_users_in(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    [block] = blocks("python", "docs/embedding.md")
+    namespace = {}
+    exec(block.text, namespace)
+    host = Client(namespace["application"])
+    assert host.get("/").text == "The shop"
+    assert host.get("/market/v1/orderbook").status_code == 401
+    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": "alice"}).status_code == 401
+    signed = namespace["signer"].sign("alice").decode()
+    assert host.get("/market/v1/orderbook", headers={"X-Shop-User": signed}).json == []
+
+
+def test_the_error_shown_is_a_real_one(client):
+    [block] = blocks("json")
+    assert client.get("/v1/orderbook?limit=21").json == json.loads(block.text)
+
+
+def test_the_make_targets_exist():
+    text = "\n".join(map(read, DOCUMENTS))
+    targets = set(re.findall(r"(?:^|`)make ([a-z-]+)", text, re.MULTILINE))
+    assert {"run", "test", "wallets", "format", "bench-check"} <= targets
+    for target in targets:
+        assert f"\n{target}:" in read("Makefile"), target
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_its_links_lead_somewhere(document):
+    for target in re.findall(r"\]\(([^)\s]+)\)", read(document)):
+        if target.startswith("https://"):
+            continue
+        path, _, heading = target.partition("#")
+        path = (ROOT / document).parent / path if path else ROOT / document
+        assert path.exists(), target
+        assert not heading or heading in headings(path.read_text()), target
+
+
+def headings(text):
+    """The anchors of a document, as they are made of its headings."""
+    titles = re.findall(r"^#+ (.*)$", text, re.MULTILINE)
+    return {re.sub(r"[^\w -]", "", title.lower()).replace(" ", "-") for title in titles}
+
+
+def test_every_document_is_linked_from_the_readme():
+    linked = re.findall(r"\]\(([^)\s#]+)", read("README.md"))
+    for document in DOCUMENTS:
+        assert document in {"README.md", *linked} or document.startswith("examples/"), document
+
+
+def test_the_readme_can_be_read_at_once():
+    assert len(read("README.md").splitlines()) <= 150
+
+
+def test_every_path_that_maintainers_are_told_exists():
+    text = read("docs/maintaining.md")
+    house = blocks("text", "docs/maintaining.md")[0].text
+    names = re.findall(r"`([\w./-]*(?:/|\.[a-z]+)[\w./-]*)`", text)
+    names += re.findall(r"(?:^ *|(?<= ))([\w.]+(?:/|\.py|\.sql))(?= |$)", house, re.MULTILINE)
+    assert len(names) > 60
+    made = read(".gitignore").splitlines()
+    for name in names:
+        if name.startswith("/") or f"/{name.strip('/')}/" in made:
+            continue  # an address; a folder that tests make
+        assert (ROOT / name).exists() or (ROOT / "marketplace" / name).exists(), name

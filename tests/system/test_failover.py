@@ -1,0 +1,44 @@
+"""Servers of PostgreSQL fail under two services: nothing acknowledged is lost, nothing stale is answered."""
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+
+import pytest
+
+from stress.failover import FAULTS, TOKEN, stage
+
+pytestmark = pytest.mark.once("has servers of its own")
+
+
+@pytest.fixture(scope="module")
+def this(tmp_path_factory):
+    with stage(tmp_path_factory.mktemp("failover")) as this:
+        yield this
+
+
+@pytest.mark.parametrize("fault", FAULTS)
+def test_nothing_is_lost_and_nothing_is_stale(this, fault):
+    outcome = this.suffer(FAULTS[fault], seconds=0.5)
+    assert outcome.lost == 0
+    assert outcome.stale == []
+    assert outcome.wrong == []
+    assert outcome.late == 0
+    assert outcome.acknowledged > 20
+    assert outcome.read > 20
+    assert outcome.slowest < 15  # five on a machine that has nothing else to do
+
+
+@pytest.mark.parametrize("fault", ["kill_the_primary", "cut_off_the_primary"])
+def test_nobody_is_refused_after_a_failover_that_nobody_saw(this, fault):
+    this.add(this.services[0], 1)
+
+    def write_and_read(i):
+        service = this.services[i % 2]
+        this.prepare(service, next(this.serial_numbers))
+        return this.ask(service, f"/v1/nft/{TOKEN}/1")["serialNo"]
+
+    with ThreadPoolExecutor(32) as clients:
+        assert set(clients.map(write_and_read, range(96))) == {1}
+        with contextmanager(FAULTS[fault])(this.servers):
+            this.servers.wait(1)
+            assert set(clients.map(write_and_read, range(96))) == {1}

@@ -1,0 +1,243 @@
+"""``make run``: how its processes begin and end in a terminal, and what it says where it can not serve."""
+
+import os
+import pty
+import re
+import select
+import shlex
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+
+import pytest
+
+from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.serving import BIN, ROOT, environment
+
+pytestmark = [
+    pytest.mark.once("the newcomer's first commands"),
+    pytest.mark.skipif(shutil.which("make") is None, reason="make is not installed"),
+]
+
+ENDED_SECONDS = 2
+TIMES = int(os.environ.get("TEST_TIMES", 3))
+# What is installed is left alone, whatever its age; the sample takes some seconds.
+MAKE = ["make", "-s", "-o", ".venv/installed", "-o", "sample", f"BIN={BIN}", "run"]
+STARTED = (b"/v1/orderbook?limit=1'", b"Hedera SDKs", b"Following sandbox")
+
+
+class Terminal:
+    """``make run`` under a shell in a terminal of its own; what it shows is in ``shown``."""
+
+    def __init__(self, folder, *settings):
+        command = shlex.join([*MAKE, *settings])
+        self.pid, self.ours = pty.fork()
+        if self.pid == 0:
+            os.chdir(folder)
+            os.execvpe("bash", ["bash", "-c", f"echo A shell; {command}; exit"], environment())
+        self.shown, self.status = b"", None
+        self.wait_for(b"A shell")  # a Ctrl-C before would be lost in the process that becomes it
+
+    def read(self, seconds):
+        if select.select([self.ours], [], [], seconds)[0]:
+            with suppress(OSError):  # what a terminal says at its end
+                self.shown += os.read(self.ours, 65536)
+
+    def wait_for(self, *words):
+        started = time.monotonic()
+        while not all(word in self.shown for word in words):
+            self.read(0.1)
+            assert time.monotonic() - started < PATIENCE_SECONDS, self.shown.decode()
+
+    def press(self, key):
+        """Press a key; returns the seconds until all has ended."""
+        os.write(self.ours, key)
+        started = time.monotonic()
+        while not self.has_ended():
+            self.read(0.01)
+            assert time.monotonic() - started < PATIENCE_SECONDS, self.shown.decode()
+        return time.monotonic() - started
+
+    def has_ended(self):
+        if self.status is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            self.status = status if pid else None
+        return self.status is not None
+
+    def close(self):
+        if self.ours is not None:
+            os.close(self.ours)
+            self.ours = None
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """What make run reads of a clone, in a folder of its own."""
+    folder = tmp_path_factory.mktemp("clone")
+    for name in ("Makefile", "Procfile", "run.py", "wsgi.py", "config.py", "gunicorn.conf.py"):
+        (folder / name).symlink_to(ROOT / name)
+    return folder
+
+
+@contextmanager
+def make_run(folder):
+    with reserved_port() as port, reserved_port() as node_port:
+        terminal = Terminal(folder, f"PORT={port}", f"GRPC_PORT={node_port}")
+        terminal.ports = (port, node_port)
+        try:
+            yield terminal
+        finally:
+            terminal.close()
+            if not terminal.has_ended():
+                os.killpg(terminal.pid, signal.SIGTERM)
+                os.waitpid(terminal.pid, 0)
+
+
+def ask(port, times):
+    """Ask for pages, some connections at once, which stay open for a while."""
+
+    def one(_):
+        with suppress(OSError):
+            urllib.request.urlopen(f"http://127.0.0.1:{port}/", timeout=PATIENCE_SECONDS).read()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(one, range(times)))
+
+
+def are_free(ports):
+    for port in ports:
+        with socket.socket() as probe:
+            if probe.connect_ex(("127.0.0.1", port)) == 0:
+                return False
+    return True
+
+
+def test_ctrl_c_ends_all_of_it_at_once(folder):
+    for _ in range(TIMES):
+        with make_run(folder) as terminal, ThreadPoolExecutor() as pool:
+            terminal.wait_for(*STARTED)
+            ask(terminal.ports[0], 20)
+            asking = pool.submit(ask, terminal.ports[0], 200)
+            seconds = terminal.press(b"\x03")
+            assert are_free(terminal.ports)
+            asking.result()
+        print(f"Ctrl-C: ended after {seconds:.2f} s")
+        assert seconds < ENDED_SECONDS, terminal.shown.decode()
+        for word in (b"Traceback", b"SIGKILL", b"rror"):
+            assert word not in terminal.shown, terminal.shown.decode()
+
+
+def test_ctrl_c_while_it_begins(folder):
+    for number in range(TIMES):
+        with make_run(folder) as terminal:
+            started = time.monotonic()
+            while time.monotonic() < started + 0.5 + number / 4:
+                terminal.read(0.01)
+            seconds = terminal.press(b"\x03")
+            assert are_free(terminal.ports)
+        print(f"Ctrl-C while it begins: ended after {seconds:.2f} s")
+        assert seconds < ENDED_SECONDS, terminal.shown.decode()
+
+
+def test_a_terminal_that_is_closed_leaves_nothing_behind(folder):
+    with make_run(folder) as terminal:
+        terminal.wait_for(*STARTED)
+        terminal.close()
+        started = time.monotonic()
+        while not are_free(terminal.ports):
+            assert time.monotonic() - started < PATIENCE_SECONDS
+            time.sleep(0.01)
+
+
+def test_what_the_start_says(folder):
+    with make_run(folder) as terminal:
+        terminal.wait_for(*STARTED)
+        port, node_port = terminal.ports
+        assert (folder / "instance/sandbox-node").read_text() == f"127.0.0.1:{node_port}"
+        shown = terminal.shown.decode()
+        [curl] = re.findall(r"^ *(curl .*)\r$", shown, re.MULTILINE)
+        answer = subprocess.run(["bash", "-c", curl], capture_output=True, text=True)
+        assert answer.stdout.strip() == "[]"
+        terminal.press(b"\x03")
+    assert len(re.findall(rf"^  Demo +http://127.0.0.1:{port}/\r$", shown, re.MULTILINE)) == 1
+    node = f'Client.forNetwork({{"127.0.0.1:{node_port}": "0.0.3"}})'
+    assert shown.count(f"  Hedera SDKs    {node}\r\n") == 1
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", ""])
+def test_a_port_that_is_taken(tmp_path, host):
+    with socket.create_server((host, 0)) as taken:
+        port = taken.getsockname()[1]
+        ended = subprocess.run(
+            [*MAKE, "-f", ROOT / "Makefile", f"PORT={port}"],
+            cwd=tmp_path,
+            env=environment(),
+            capture_output=True,
+            text=True,
+            timeout=20,
+        )
+    assert ended.returncode != 0
+    assert ended.stdout == (f"Port {port} is taken: choose another one, make run PORT={port + 1}\n")
+    assert list(tmp_path.iterdir()) == []  # nothing was seeded
+
+
+def make(folder, *settings, target="run", **environ):
+    """make in a folder that has nothing but the Makefile and what it installs; without uv."""
+    for name in ("Makefile", "requirements.txt", "constraints.txt"):
+        (folder / name).symlink_to(ROOT / name)
+    return subprocess.run(
+        ["make", "-s", target, *settings],
+        cwd=folder,
+        env=environment() | {"PATH": "/usr/bin:/bin"} | environ,
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+
+
+def test_no_python(tmp_path):
+    ended = make(tmp_path, "PYTHON=python3.99")
+    assert ended.returncode != 0
+    assert ended.stdout == (
+        "Python 3.11 or newer is needed, and there is no python3.99. Try: make PYTHON=python3.12\n"
+    )
+
+
+def test_a_virtual_environment_that_could_not_be_made_is_not_kept(tmp_path):
+    """As Debian's Python without python3-venv leaves it."""
+    python = tmp_path / "python"
+    python.write_text(
+        f'[ "$1" = -c ] && exec {sys.executable} "$@"\n'
+        "mkdir -p .venv/bin; touch .venv/bin/python; echo no ensurepip; exit 1\n"
+    )
+    python.chmod(0o755)
+    ended = make(tmp_path, f"PYTHON={python}")
+    assert ended.returncode != 0
+    assert not (tmp_path / ".venv").exists()
+    *_, last = ended.stdout.splitlines()
+    assert last == ".venv could not be made. On Debian, as root: apt-get install python3-venv"
+
+
+@pytest.mark.parametrize("uv", ["", BIN / "uv"])
+def test_without_a_network(tmp_path, uv):
+    nowhere = "http://127.0.0.1:9/simple"
+    ended = make(
+        tmp_path,
+        f"PYTHON={sys.executable}",
+        f"UV={uv}",
+        PIP_INDEX_URL=nowhere,
+        PIP_CONFIG_FILE="/dev/null",
+        PIP_FIND_LINKS="",
+        UV_DEFAULT_INDEX=nowhere,
+        UV_NO_CACHE="1",
+    )
+    assert ended.returncode != 0
+    *_, last = ended.stdout.splitlines()
+    assert "Can the package index be reached from here" in last
+    assert not (tmp_path / ".venv/installed").exists()

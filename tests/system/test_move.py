@@ -1,0 +1,430 @@
+"""A move to PostgreSQL takes all with it, or nothing: nobody who calls the service sees a difference."""
+
+import os
+import pty
+import signal
+import subprocess
+from contextlib import closing, suppress
+from urllib.parse import urlsplit
+
+import psycopg
+import pytest
+from sqlite_utils.utils import sqlite3
+
+from marketplace import create_app
+from marketplace.store.database import SCHEMA
+from marketplace.store.postgresql import filling
+from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
+from tests.network import reserved_port
+from tests.postgresql import Proxy
+from tests.serving import ROOT, environment, run_flask
+from tests.store.test_upgrades import TESTNET, put
+
+pytestmark = pytest.mark.once("from one engine to the other")
+
+OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
+LARGE = 30_000
+
+
+def move(folder, *arguments, **settings):
+    """What the command ends with, in this process."""
+    return run_flask(folder, "move", *arguments, **settings)
+
+
+def assert_refused(ended, *words):
+    assert ended.exit_code in (1, 2), ended.output
+    assert "Error: " in ended.output
+    assert "Traceback" not in ended.output
+    for word in words:
+        assert word in ended.output, ended.output
+
+
+def connect(path):
+    return closing(sqlite3.connect(path, isolation_level=None))
+
+
+def ask(url, sql):
+    """One statement on PostgreSQL, past the service; its rows."""
+    with closing(psycopg.connect(url, autocommit=True)) as connection:
+        cursor = connection.execute(sql)
+        return cursor.fetchall() if cursor.description else []
+
+
+def held(url):
+    """How many rows each table holds, but for those that a start makes."""
+    return {table: ask(url, f"SELECT count(*) FROM {table}")[0][0] for table in NOTHING}
+
+
+NOTHING = dict.fromkeys(SCHEMA.tables - {"property"}, 0)
+
+
+def start(url, tmp_path):
+    """The service on PostgreSQL, with its sandbox where it was."""
+    own = {"DATABASE_URL": url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
+    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
+    return create_app(**settings(tmp_path) | own)
+
+
+@pytest.fixture
+def source(tmp_path):
+    """A database of the sandbox with an access token in it; nobody has it open."""
+    told = run_flask(tmp_path, "token", "create", "kept")
+    assert told.exit_code == 0, told.output
+    return tmp_path / "marketplace.db"
+
+
+def insert(path, name="x", count=1):
+    sql = """
+        WITH RECURSIVE n (serial_no) AS (
+            SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < ?
+        )
+        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at, metadata)
+        SELECT '0.0.6000', serial_no, ?, 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z', ?
+        FROM n
+    """
+    with connect(path) as db:
+        db.execute(sql, (count, name, "ipfs://x/y.json" * 8))
+
+
+@pytest.mark.usefixtures("nft")
+def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgresql_url):
+    for serial_no in range(1, 31):
+        lister((TOKEN, serial_no), 100 + serial_no % 7, ALICE if serial_no % 3 else BOB)
+    keys = {"accountId": ALICE, "tokenId": "0.0.7002", "serialNo": 1}
+    assert client.post("/v1/add", json=keys).json == {"result": "OK"}
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 77}).json
+    paths = [
+        "/v1/orderbook",
+        client.get("/v1/orderbook").headers["Link"].split(">")[0][1:],
+        f"/v1/user/{ALICE}/listed",
+        client.get(f"/v1/user/{ALICE}/listed").headers["Link"].split(">")[0][1:],
+        f"/v1/nftslisted/{TOKEN}",
+        f"/v1/nft/{TOKEN}/7",
+        "/v1/nft/0.0.7002/1",
+        "/v1/nft/0.0.7002/2",
+        f"/v1/collection/{TOKEN}",
+        "/v1/collection/0.0.7002",
+        "/v1/orderbook?sort=price",
+        client.get("/v1/orderbook?sort=-price").headers["Link"].split(">")[0][1:],
+    ]
+    before = [client.get(path) for path in paths]
+    app.extensions["database"].close()
+    told = move(tmp_path, postgresql_url)
+    assert told.exit_code == 0, told.output
+    assert "Copy nft: 31 ... " in told.output
+    assert "Compare prepared_transaction: 31 ... " in told.output
+    assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told.output
+    assert "never start the service on " in told.output
+
+    moved = start(postgresql_url, tmp_path).test_client()
+    moved.environ_base["HTTP_AUTHORIZATION"] = client.environ_base["HTTP_AUTHORIZATION"]
+    for path, was in zip(paths, before, strict=True):
+        now = moved.get(path)
+        assert (now.status_code, now.data) == (was.status_code, was.data), path
+        assert now.headers.get("Link") == was.headers.get("Link")
+    transaction_id = ledger.sign_and_submit(prepared["byteArray"])
+    reported = moved.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
+    assert reported.json == {"result": "OK"}
+    assert moved.get("/v1/orderbook?limit=1").json[0]["token"] == "0.0.7002"
+
+
+def test_pages_are_read_in_the_index_alone_from_the_start(source, tmp_path, postgresql_url):
+    insert(source, count=1000)
+    assert move(tmp_path, postgresql_url).exit_code == 0
+    sql = "SELECT reltuples, relpages - relallvisible FROM pg_class WHERE oid = 'nft'::regclass"
+    [(rows, others)] = ask(postgresql_url, sql)
+    assert rows == 1000
+    assert others <= 1, "pages that are not visible to all"
+
+
+def test_what_it_was_moved_from_stays_as_it_is(source, tmp_path, postgresql_url):
+    insert(source)
+    assert move(tmp_path, postgresql_url).exit_code == 0
+    assert "kept" in run_flask(tmp_path, "token", "list").output
+    # A second time it would take away what was written since.
+    app = start(postgresql_url, tmp_path)
+    authorized_client(app, "read")
+    app.extensions["database"].close()
+    assert_refused(
+        move(tmp_path, postgresql_url),
+        "Nothing was moved: postgresql://127.0.0.1:",
+        "is not empty: there are rows in its table nft",
+    )
+    assert held(postgresql_url) == NOTHING | {"nft": 1, "access_token": 2}
+
+
+def test_one_that_was_started_and_holds_nothing_is_filled(source, tmp_path, postgresql_url):
+    start(postgresql_url, tmp_path)
+    assert move(tmp_path, postgresql_url).exit_code == 0
+    assert held(postgresql_url) == NOTHING | {"access_token": 1}
+
+
+def test_nul_characters_are_left_out_and_said(source, tmp_path, postgresql_url):
+    insert(source, name="\0N\0UL", count=25)
+    told = move(tmp_path, postgresql_url)
+    assert told.exit_code == 0, told.output
+    assert "\nnft 0.0.6000 1: moved without its NUL characters, which PostgreSQL can" in told.output
+    assert "\n... and 5 more\n" in told.output
+    assert set(ask(postgresql_url, "SELECT name FROM nft")) == {("NUL",)}
+
+
+# What is refused
+
+
+def assert_empty(url):
+    tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
+    assert ask(url, tables) == [] or held(url) == NOTHING
+
+
+@pytest.mark.parametrize(
+    ("addresses", "words"),
+    [
+        ([], "Name one PostgreSQL database"),
+        (["postgresql://a:secret@h/x", "postgresql://a:secret@h/x"], "Name one PostgreSQL"),
+        (["sqlite:///other.db"], "The target is not the address of a PostgreSQL database"),
+        (["a:secret@h/x"], "The target is not the address of a PostgreSQL database"),
+        (["postgresql://a:sec%ret@h/x"], "The target is not the address of a PostgreSQL database"),
+        (
+            ["postgresql://a:secret@h,i,j/x?port=1,2"],
+            "The target names 3 servers, and 2 of their ports",
+        ),
+        (["postgresql://a:secret@127.0.0.1:1/x"], "postgresql://127.0.0.1:1/x can't be used"),
+        (["postgresql://a:secret@h:1,i/x"], "The target: postgresql://h:1,i/x can't be used"),
+    ],
+)
+def test_no_address_of_an_empty_database(source, tmp_path, monkeypatch, addresses, words):
+    monkeypatch.chdir(tmp_path)
+    refused = move(tmp_path, *addresses)
+    assert_refused(refused, words)
+    assert "sec" not in refused.output
+    assert not (tmp_path / "other.db").exists()
+
+
+def test_a_wrong_password_is_not_repeated(source, tmp_path, postgresql_url):
+    user, _, host = postgresql_url.rpartition("@")
+    refused = move(tmp_path, f"{user}wrong@{host}")
+    assert_refused(refused, "The target: postgresql://127.0.0.1:", "password authentication failed")
+    assert user.split(":")[2] not in refused.output
+
+
+def test_the_password_may_be_left_to_the_environment(source, tmp_path, postgresql_url, monkeypatch):
+    user, _, host = postgresql_url.rpartition("@")
+    monkeypatch.setenv("PGPASSWORD", user.split(":")[2])
+    told = move(tmp_path, f"{user.rpartition(':')[0]}@{host}")
+    assert told.exit_code == 0, told.output
+
+
+def test_a_service_that_is_up(source, tmp_path, postgresql_url):
+    with connect(source) as db:
+        db.execute("SELECT * FROM nft").fetchall()
+        refused = move(tmp_path, postgresql_url)
+    assert_refused(refused, f"{source} is in use", "Nothing was moved: stop the service and the")
+    assert_empty(postgresql_url)
+
+
+def test_a_service_that_is_up_over_there(source, tmp_path, postgresql_url):
+    database = start(postgresql_url, tmp_path).extensions["database"]
+    database.connection.execute("SELECT 1")
+    refused = move(tmp_path, postgresql_url)
+    database.close()
+    assert_refused(
+        refused, "/test_", "is in use: a service or another command has it open", "stop the service"
+    )
+    assert_empty(postgresql_url)
+
+
+def test_somebody_elses_database(source, tmp_path, postgresql_url):
+    ask(postgresql_url, "CREATE TABLE wallet (id BIGINT)")
+    assert_refused(move(tmp_path, postgresql_url), "is not a database of this service")
+    assert ask(postgresql_url, "SELECT * FROM wallet") == []
+
+
+def test_another_networks_database(source, tmp_path, postgresql_url):
+    start(postgresql_url, tmp_path)
+    ask(postgresql_url, "UPDATE property SET value = 'testnet' WHERE name = 'network'")
+    assert_refused(
+        move(tmp_path, postgresql_url), "is an index of testnet, and MARKETPLACE_NETWORK"
+    )
+    assert_empty(postgresql_url)
+
+
+def test_an_older_database(tmp_path, postgresql_url):
+    put(tmp_path, "0.1.0", **TESTNET)
+    refused = move(tmp_path, postgresql_url, **TESTNET)
+    assert_refused(refused, "Nothing was moved", "is of an earlier version", "flask upgrade")
+    assert_empty(postgresql_url)
+
+
+def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
+    own = {"DATABASE_URL": postgresql_url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
+    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
+    refused = move(tmp_path, "postgresql://127.0.0.1:1/other", **own)
+    assert_refused(refused, "Nothing was moved: postgresql://127.0.0.1:", "pg_dump and pg_restore")
+
+
+def spoil_its_text(path):
+    with connect(path) as db:
+        db.execute("UPDATE nft SET name = CAST(x'ff' AS TEXT)")
+
+
+def leave_a_listing_without_its_nft(path):
+    with connect(path) as db:
+        db.execute(
+            "INSERT INTO prepared_transaction VALUES ('x', 'listing', '0.0.1', 1, 'x', 1, 'x', 'x', 'x',"
+            " 'x', '', '', NULL, NULL, NULL, NULL, NULL)"
+        )
+
+
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (spoil_its_text, "marketplace.db can not be read: Could not decode"),
+        (leave_a_listing_without_its_nft, "violates foreign key constraint"),
+    ],
+)
+def test_what_can_not_be_moved(source, tmp_path, postgresql_url, spoil, words):
+    insert(source)
+    spoil(source)
+    assert_refused(move(tmp_path, postgresql_url), "Nothing was moved", words)
+    assert_empty(postgresql_url)
+
+
+TRIGGER = """
+    CREATE FUNCTION meddle() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN {} END $$;
+    CREATE TRIGGER meddle BEFORE INSERT ON nft FOR EACH ROW EXECUTE FUNCTION meddle()
+"""
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "NEW.name = 'y'; RETURN NEW;",
+        "IF NEW.serial_no = 2 THEN RETURN NULL; END IF; RETURN NEW;",
+        "IF NEW.serial_no = 3 THEN NEW.metadata = NULL; END IF; RETURN NEW;",
+        "RETURN NULL;",
+    ],
+)
+def test_what_comes_out_as_something_else(source, tmp_path, postgresql_url, body):
+    insert(source, count=3)
+    start(postgresql_url, tmp_path)
+    ask(postgresql_url, TRIGGER.format(body))
+    assert_refused(move(tmp_path, postgresql_url), "made something else of nft 0.0.6000 ")
+    assert_empty(postgresql_url)
+
+
+# Interruptions
+
+
+@pytest.fixture
+def large(source):
+    """A database so large that a move takes a moment."""
+    insert(source, count=LARGE)
+    return source
+
+
+def move_apart(folder, url, **options):
+    environ = environment(**settings(folder))
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE} | options
+    return subprocess.Popen(["flask", "--app", "wsgi", "move", url], cwd=ROOT, env=environ, **pipes)
+
+
+def interrupt(process, url):
+    process.send_signal(signal.SIGINT)
+    return 1, "Error: Interrupted. Nothing was moved, unless it was being committed"
+
+
+def kill(process, url):
+    process.kill()
+    return -9, ""
+
+
+def lose_the_server(process, url):
+    sql = """
+        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+        WHERE datname = current_database() AND pid <> pg_backend_pid()
+    """
+    assert ask(url, sql)
+    return 1, "Error: The database can not be reached: "
+
+
+@pytest.mark.parametrize(
+    ("step", "stop"),
+    [
+        ("Copy nft", interrupt),
+        ("Copy nft", kill),
+        ("Copy nft", lose_the_server),
+        ("Compare nft", interrupt),
+    ],
+)
+def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url, step, stop):
+    process = move_apart(tmp_path, postgresql_url)
+    told = b""
+    while step.encode() not in told:
+        told += process.stdout.read1()
+        assert process.poll() is None, told
+    returncode, words = stop(process, postgresql_url)
+    error = process.communicate()[1].decode()
+    assert process.returncode == returncode, error
+    assert error.startswith(words)
+    assert "Traceback" not in error
+    assert held(postgresql_url) == NOTHING
+    told = move(tmp_path, postgresql_url)
+    assert told.exit_code == 0, told.output
+    assert held(postgresql_url) == NOTHING | {"nft": LARGE, "access_token": 1}
+
+
+def test_what_is_interrupted_within_a_statement_says_so(
+    source, tmp_path, postgresql_url, monkeypatch
+):
+    insert(source, count=200)
+
+    def interrupt(_, theirs):
+        theirs.connection.pgconn.send_query(b"SELECT pg_sleep(60)")
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(filling, "zip_longest", interrupt)
+        ended = move(tmp_path, postgresql_url)
+    assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
+    assert held(postgresql_url) == NOTHING
+    assert move(tmp_path, postgresql_url).exit_code == 0
+
+
+def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
+    source, tmp_path, postgresql_url, monkeypatch
+):
+    insert(source)
+    port = urlsplit(postgresql_url).port
+    with reserved_port() as through, Proxy(through, port) as proxy:
+
+        def interrupt(_, theirs):
+            theirs.connection.pgconn.send_query(b"SELECT pg_sleep(60)")
+            while not ask(
+                postgresql_url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            ):
+                pass
+            proxy.cut()
+            raise KeyboardInterrupt
+
+        monkeypatch.setattr(filling, "zip_longest", interrupt)
+        ended = move(tmp_path, postgresql_url.replace(f":{port}/", f":{through}/"))
+        proxy.mend()
+    assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
+    with closing(psycopg.connect(postgresql_url, options="-c lock_timeout=10s")) as connection:
+        assert connection.execute("SELECT count(*) FROM nft").fetchone() == (0,)
+
+
+def test_a_terminal_is_told_how_far_it_is(source, tmp_path, postgresql_url):
+    insert(source, count=200)
+    ours, theirs = pty.openpty()
+    process = move_apart(tmp_path, postgresql_url, stdout=theirs, stderr=theirs)
+    os.close(theirs)
+    output = b""
+    with suppress(OSError):  # what a terminal says at its end
+        while read := os.read(ours, 65536):
+            output += read
+    os.close(ours)
+    assert process.wait() == 0, output
+    for step in ("Copy nft: 200", "Compare nft: 200"):
+        for percent in ("1%", "50%", "100%"):
+            assert f"\r{step} ... {percent}".encode() in output

@@ -1,0 +1,107 @@
+"""What the watcher tells systemd, over a real socket: when it is ready, what it does, that it is alive."""
+
+import signal
+import socket
+import subprocess
+import sys
+import time
+from contextlib import closing, contextmanager
+
+import pytest
+
+from marketplace.operator import notify
+from tests.conftest import settings
+from tests.network import PATIENCE_SECONDS, serve
+from tests.serving import ROOT, environment
+
+
+@pytest.fixture
+def systemd(tmp_path):
+    """The socket that systemd gives to a service."""
+    with closing(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM)) as listener:
+        listener.bind(str(tmp_path / "notify"))
+        listener.settimeout(PATIENCE_SECONDS)
+        yield listener
+
+
+@contextmanager
+def watcher(folder, systemd, *options, **more):
+    environ = environment(**settings(folder) | more) | {
+        "NOTIFY_SOCKET": systemd.getsockname(),
+        "PYTHONUNBUFFERED": "1",
+    }
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", *options]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+    )
+    with process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def told(systemd):
+    return systemd.recv(65536).decode()
+
+
+def told_at_last(systemd, beginning):
+    """The next message that begins so; signs of life come in between."""
+    while not (message := told(systemd)).startswith(beginning):
+        pass
+    return message
+
+
+def test_a_watcher_tells_that_it_is_ready_alive_and_stopping(app, systemd, tmp_path):
+    with watcher(tmp_path, systemd) as process:
+        assert told(systemd) == "READY=1\nSTATUS=Following sandbox"
+        assert told(systemd) == told(systemd) == "WATCHDOG=1"
+        process.send_signal(signal.SIGTERM)
+        assert told_at_last(systemd, "STOPPING") == "STOPPING=1"
+        assert process.wait(PATIENCE_SECONDS) == 0
+
+
+def test_one_that_waits_for_its_turn_is_ready_and_alive(app, systemd, tmp_path):
+    with watcher(tmp_path, systemd):
+        told_at_last(systemd, "READY=1")
+        with watcher(tmp_path, systemd) as second:
+            waiting = "READY=1\nSTATUS=Another watcher is at work: waiting for it to end"
+            assert told_at_last(systemd, "READY=1") == waiting
+            assert told_at_last(systemd, "WATCHDOG=1")
+            second.terminate()
+            told_at_last(
+                systemd, "STOPPING=1"
+            )  # what nobody reads fills the socket, and stops who tells
+            assert second.wait(PATIENCE_SECONDS) == 0
+
+
+@pytest.mark.once("the mirror node is asked")
+def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
+    app, lister, nft, systemd, tmp_path
+):
+    lister(nft)
+
+    def slow_mirror(environ, start_response):
+        time.sleep(4)  # four signs of life would fit in
+        start_response("404 Not Found", [])
+        return [b"nothing"]
+
+    with serve(slow_mirror) as url, watcher(tmp_path, systemd, MIRROR_NODE_URL=url):
+        told_at_last(systemd, "READY=1")
+        assert told(systemd).startswith("STATUS=The ledger was not followed: ")
+        assert told(systemd) == "WATCHDOG=1"
+
+
+@pytest.mark.once("a sentence")
+def test_what_a_stranger_wrote_is_no_message_of_its_own(systemd, monkeypatch):
+    monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
+    notify.tell("STATUS=The ledger was not followed: a\nMAINPID=1\x1b")
+    assert told(systemd) == r"STATUS=The ledger was not followed: a MAINPID=1\x1b"
+
+
+@pytest.mark.once("a sentence")
+def test_it_tells_nobody_where_nobody_listens(monkeypatch, tmp_path):
+    monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
+    notify.tell("READY=1")
+    monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
+    notify.tell("READY=1")

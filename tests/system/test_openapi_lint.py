@@ -1,0 +1,76 @@
+"""Two linters find nothing in the documents. Needs npm: make openapi installs them."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from marketplace import create_app
+from tests.conftest import settings
+
+FOLDER = Path(__file__).parent / "openapi"
+TOOLS = FOLDER / "node_modules" / ".bin"
+
+pytestmark = [
+    pytest.mark.once("a document sees no engine"),
+    pytest.mark.skipif(
+        not shutil.which("node") or not TOOLS.exists(),
+        reason="needs Spectral and Redocly (make openapi, with npm)",
+    ),
+]
+
+
+def run(*command):
+    quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
+    process = subprocess.run(
+        command, cwd=FOLDER, env=os.environ | quiet, capture_output=True, text=True
+    )
+    return json.loads(process.stdout)
+
+
+def findings(path):
+    """What the linters say of a document, of any severity: the rules' names."""
+    spectral = run(TOOLS / "spectral", "lint", path, "-r", "spectral.yaml", "-f", "json", "--quiet")
+    options = ["--config", "redocly.yaml", "--format", "json", "--max-problems", "1000"]
+    redocly = run(TOOLS / "redocly", "lint", path, *options)
+    return [
+        *(f"{found['code']} at {'/'.join(map(str, found['path']))}" for found in spectral),
+        *(
+            f"{found['ruleId']} at {found['location'][0].get('pointer')}"
+            for found in redocly["problems"]
+        ),
+    ]
+
+
+TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://nft.shop.test"}
+
+
+@pytest.mark.parametrize(
+    ("path", "options"),
+    [
+        ("/openapi.json", {}),
+        ("/sandbox/openapi.json", {}),
+        ("/market/openapi.json", TESTNET | {"API_PREFIX": "/market", "WALLETS": "hashpack,blade"}),
+    ],
+)
+def test_nothing_is_found(tmp_path, path, options):
+    app = create_app(**settings(tmp_path), **options)
+    document = tmp_path / "openapi.json"
+    document.write_text(app.test_client().get(path).text)
+    assert findings(document) == []
+
+
+def test_what_is_wrong_would_be_found(app, tmp_path):
+    document = app.test_client().get("/openapi.json").json
+    operation = document["paths"]["/v1/orderbook"]["get"]
+    del operation["description"], operation["security"]
+    del document["security"]
+    document["components"]["schemas"]["Nft"]["properties"]["serialNo"]["example"] = "seven"
+    path = tmp_path / "openapi.json"
+    path.write_text(json.dumps(document))
+    found = " ".join(findings(path))
+    for rule in ("operation-description", "oas3-valid-schema-example", "security-defined"):
+        assert rule in found

@@ -1,0 +1,748 @@
+"""A PostgreSQL server that goes away, comes back, is upgraded or shared: nothing lost, nothing stale."""
+
+import os
+import re
+import secrets
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+
+import psycopg
+import pytest
+
+from marketplace import create_app
+from marketplace.errors import DatabaseUnreachable
+from marketplace.store.database import SCHEMA
+from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.postgresql import Database
+from marketplace.store.postgresql.leadership import BEAT_SECONDS, LEADER_SECONDS
+from marketplace.store.postgresql.servers import (
+    AGAIN_SECONDS,
+    ANSWER_SECONDS,
+    CONNECT_SECONDS,
+    LEAD,
+)
+from marketplace.store.schema import Schema
+from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
+from tests.postgresql import DATABASE, Proxy, new_server, until
+from tests.serving import (
+    BIN,
+    PATIENCE_SECONDS,
+    ROOT,
+    environment,
+    reserved_port,
+    run_flask,
+    serve,
+)
+from tests.store.test_database import insert_token, names
+
+pytestmark = pytest.mark.once("has servers of its own")
+
+OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
+THREADS = 6
+
+
+@pytest.fixture(scope="module")
+def own_server():
+    with new_server(autovacuum="off") as server:  # its transactions are seen in a stamp, too
+        yield server
+
+
+@pytest.fixture
+def server(own_server):
+    """A server of this module's, which runs before each test."""
+    if not own_server.is_running:
+        own_server.start()
+    return own_server
+
+
+@pytest.fixture
+def url(server):
+    name = f"test_{secrets.token_hex(8)}"
+    server.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
+    yield server.url(name)
+    if server.is_running:
+        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database(url):
+    return Database(url, SCHEMA, OWNERS)
+
+
+@pytest.fixture
+def app(tmp_path, url):
+    app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+    return app
+
+
+@pytest.fixture
+def client(app):
+    return authorized_client(app, "read", "write")
+
+
+@pytest.fixture
+def threads(app, client):
+    """Several threads of the service, each with a connection of its own: calls a request in each of them."""
+    meeting = threading.Barrier(THREADS)
+
+    def ask_one(method, path, body):
+        meeting.wait(PATIENCE_SECONDS)
+        started = time.monotonic()
+        header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+        r = app.test_client().open(path, method=method, headers=header, json=body)
+        return r, time.monotonic() - started
+
+    def ask(method, path, body=None):
+        return list(pool.map(lambda _: ask_one(method, path, body), range(THREADS)))
+
+    with ThreadPoolExecutor(THREADS) as pool:
+        assert {r.status_code for r, _ in ask("GET", "/v1/orderbook")} == {200}
+        yield ask
+
+
+def require_answers(answers, statuses):
+    assert {r.status_code for r, _ in answers} == statuses, [r.text for r, _ in answers]
+
+
+REQUESTS = [
+    ("GET", "/v1/orderbook", None),
+    ("GET", "/v1/user/0.0.1001/listed", None),
+    ("POST", "/v1/add", KEYS),
+    ("POST", "/v1/comingsoon", KEYS),
+    ("GET", "/status", None),
+]
+
+
+def require_unreachable(server, answers, seconds=None):
+    for r, took in answers:
+        assert_error(r, 503, "can not be reached just now. Try again: nothing is done twice")
+        assert "Nothing was changed" not in r.text
+        assert r.headers["Retry-After"] == "2"
+        for word in ("127.0.0.1", str(server.port), "market", server.password):
+            assert word not in r.text
+        assert seconds is None or took < seconds
+
+
+@pytest.mark.parametrize("how", ["stop", "kill"])
+def test_a_server_that_is_gone_and_comes_back(server, threads, caplog, how):
+    getattr(server, how)()
+    for request in REQUESTS:
+        require_unreachable(server, threads(*request))
+    assert server.password not in caplog.text
+    assert "127.0.0.1" in caplog.text  # its operator is told
+    server.start()
+    time.sleep(AGAIN_SECONDS)
+    require_answers(threads("POST", "/v1/add", KEYS), {200})
+    require_answers(threads("GET", "/v1/orderbook"), {200})
+
+
+@pytest.mark.parametrize("request_", REQUESTS[:3])
+def test_a_server_that_is_restarted_between_two_requests(server, threads, request_):
+    for end in (server.stop, server.kill):
+        end()
+        server.start()
+        require_answers(threads(*request_), {200})
+
+
+def test_a_server_that_says_nothing(server, threads, caplog):
+    """Each answer is there within the time that is promised, whatever a request asks of the database."""
+    server.freeze()
+    promised = ANSWER_SECONDS + CONNECT_SECONDS
+    try:
+        for request in REQUESTS:
+            require_unreachable(server, threads(*request), seconds=promised)
+            time.sleep(AGAIN_SECONDS)
+            require_unreachable(server, threads(*request), seconds=promised)
+    finally:
+        server.thaw()
+    time.sleep(AGAIN_SECONDS)
+    require_answers(threads("POST", "/v1/add", KEYS), {200})
+
+
+def test_sessions_that_an_operator_ends(server, threads):
+    for request in REQUESTS[:3] * 2:
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'market'"
+        )
+        require_answers(threads(*request), {200})
+
+
+def test_a_session_that_is_lost_in_a_transaction(server, database):
+    with pytest.raises(DatabaseUnreachable), database.write() as db:
+        insert_token(db, "first")
+        server.execute(
+            "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'market'"
+        )
+        insert_token(db, "second")
+    assert names(database.connection) == []
+    with database.write() as db:
+        insert_token(db, "third")
+    assert names(database.connection) == ["third"]
+
+
+class Deaf(Proxy):
+    """Loses the answer to the first COMMIT that it passes on."""
+
+    commits = 9
+    is_deaf = False
+
+    def _pass(self, source, target):
+        proxy = self
+
+        class Source:
+            shutdown = source.shutdown
+
+            def recv(self, size):
+                received = source.recv(size)
+                is_answer = source.getpeername()[1] == proxy.target
+                if b"COMMIT\0" in received and not is_answer:
+                    proxy.commits += 1
+                    proxy.is_deaf = proxy.commits == 1
+                if is_answer and proxy.is_deaf:
+                    proxy.is_deaf = False
+                    return b""
+                return received
+
+        super()._pass(Source(), target)
+
+
+def test_a_commit_whose_answer_is_lost(server, url, tmp_path):
+    with reserved_port() as port, Deaf(port, server.port) as proxy:
+        direct = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+        client = authorized_client(direct, "read", "write")
+        address = url.replace(f":{server.port}/", f":{port}/")
+        app = create_app(**settings(tmp_path) | {"DATABASE_URL": address})
+        through = app.test_client()
+        through.environ_base = client.environ_base
+        assert through.get("/v1/orderbook").status_code == 200
+        proxy.commits = 0  # the start's own were let through
+        require_unreachable(server, [(through.post("/v1/add", json=KEYS), 0)])
+        assert proxy.commits == 1  # it was done, and not again
+        assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
+        time.sleep(AGAIN_SECONDS)
+        assert through.post("/v1/add", json=KEYS).json == {"result": "OK"}
+        app.extensions["database"].close()
+
+
+# What stands before each answer
+
+
+WRITER = """
+import sys, time
+from marketplace.store.database import SCHEMA
+from marketplace.store.postgresql import Database
+
+database = Database(sys.argv[1], SCHEMA)
+for number in range(1, 100_000):
+    with database.write() as db:
+        db.execute("UPDATE nft SET name = :name WHERE serial_no = 7", {"name": f"version {number}"})
+    print(number, flush=True)
+    time.sleep(0.002)
+"""
+
+
+def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, url):
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+    committed, stop, stale, answers, stamps = [0], threading.Event(), [], [0], set()
+    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+
+    def follow(writer):
+        for line in writer.stdout:
+            committed[0] = int(line)
+
+    def read_on():
+        reader = app.test_client()
+        while not stop.is_set():
+            at_least = committed[0]
+            stamps.add(app.extensions["database"].stamp())
+            name = reader.get(f"/v1/nft/{TOKEN}/7", headers=header).json["name"]
+            seen = int(name.removeprefix("version ")) if name.startswith("version") else 0
+            answers[0] += 1
+            if seen < at_least:
+                stale.append((at_least, seen))
+
+    command = [sys.executable, "-c", WRITER, url]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        readers = [threading.Thread(target=read_on) for _ in range(4)]
+        follower = threading.Thread(target=follow, args=(writer,), daemon=True)
+        for thread in (follower, *readers):
+            thread.start()
+        give_up = time.monotonic() + 120
+        while (answers[0] < 500 or committed[0] < 100) and time.monotonic() < give_up:
+            time.sleep(0.1)
+        stop.set()
+        for thread in readers:
+            thread.join()
+        writer.kill()
+        follower.join()
+    assert stale == []
+    assert answers[0] >= 500
+    assert committed[0] >= 100
+    assert None not in stamps
+    assert len(stamps) > 50
+
+
+def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, database):
+    other = Database(url, SCHEMA, OWNERS)
+    seen = [database.stamp()]
+    assert database.stamp() == seen[0]
+    for writer in (database, other, database):
+        with writer.write() as db:
+            insert_token(db, f"token {len(seen)}")
+        seen.append(database.stamp())
+        assert database.stamp() == seen[-1]
+    with ThreadPoolExecutor(1) as pool:
+        in_another = pool.submit(database.stamp).result()
+        assert in_another[1:] == seen[-1][1:]
+        assert database.stamp() == in_another
+        pool.submit(database.close).result()
+    server.stop()
+    assert database.stamp() is None
+    server.start()
+    time.sleep(AGAIN_SECONDS)
+    seen.append(database.stamp())
+    assert None not in seen
+    assert len(set(seen)) == 5
+
+
+def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(server, database):
+    """It begins to count its transactions anew, and says that it started when it did."""
+    before = database.stamp()
+    [[victim]] = server.execute(
+        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+    )
+    os.kill(victim, signal.SIGKILL)
+
+    def goes_on():
+        time.sleep(0.1)
+        return database.stamp() is not None
+
+    until(lambda: database.stamp() != before, "nobody notices")
+    until(goes_on, "it does not come back")
+    after = database.stamp()
+    assert after != before
+    assert after[1] == before[1]
+    assert database.stamp() == after
+
+
+def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
+    name = url.rpartition("/")[2]
+    for setting in ("statement_timeout = 50", "lock_timeout = 50", "idle_session_timeout = 50"):
+        server.execute(f"ALTER ROLE market IN DATABASE {name} SET {setting}")
+    first = Database(url, SCHEMA, OWNERS)
+    with ThreadPoolExecutor(1) as pool:
+        with first.turn():
+            second = pool.submit(Database, url, SCHEMA, OWNERS)
+            time.sleep(0.5)
+            assert not second.done()
+        assert second.result().stamp()
+    for number in range(3):
+        time.sleep(0.1)  # its session has ended since
+        with first.write() as db:
+            insert_token(db, f"token {number}")
+    assert len(names(first.connection)) == 3
+
+
+def test_a_write_that_is_rolled_back_leaves_nothing(database):
+    with pytest.raises(RuntimeError), database.write() as db:
+        insert_token(db, "half")
+        raise RuntimeError
+    assert names(database.connection) == []
+
+
+def test_what_only_reads_can_not_write(database):
+    with pytest.raises(Exception, match=r"can not be reached|read-only"):
+        insert_token(database.connection, "x")
+    assert names(database.connection) == []
+
+
+def test_racing_writers_wait_for_each_other(database):
+    def write_one(number):
+        with database.write() as db:
+            return insert_token(db, f"racer {number % 20}") is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write_one, range(200))) == 20
+        pool.map(lambda _: database.close(), range(8))
+
+
+def test_a_row_that_another_one_locks(app, client, url):
+    with psycopg.connect(url) as other:
+        other.execute("LOCK TABLE nft IN EXCLUSIVE MODE")
+        r = client.post("/v1/add", json=KEYS)
+        assert_error(r, 503, "stayed locked by another writer. Nothing was changed; try again")
+        assert r.headers["Retry-After"] == "1"
+        assert client.get("/v1/orderbook").status_code == 200
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+
+# The first start
+
+
+START = "from app import create_app; create_app(); print('started')"
+
+
+def test_several_processes_may_start_at_once(url, tmp_path):
+    environ = environment(**settings(tmp_path) | {"DATABASE_URL": url})
+    command = [sys.executable, "-c", START]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
+    starting = [subprocess.Popen(command, cwd=ROOT, env=environ, **pipes) for _ in range(6)]
+    assert [process.communicate()[0] for process in starting] == ["started\n"] * 6
+
+
+def test_a_start_that_is_killed_leaves_nothing_half_made(url, server):
+    with psycopg.connect(url, autocommit=True) as other:
+        other.execute("CREATE TABLE other (id INTEGER)")  # of nobody: it must not be in the way
+        other.execute("DROP TABLE other")
+    broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables)
+    broken.sql = f"{SCHEMA.sql}; SELECT 1 / 0"
+    with pytest.raises(DatabaseUnreadable, match="division by zero"):
+        Database(url, broken, OWNERS)
+    assert names(Database(url, SCHEMA, OWNERS).connection) == []
+
+
+SCHEMA_FOLDER = ROOT / "marketplace/store"
+
+
+def test_it_serves(server, url, tmp_path):
+    """gunicorn, with its fork; then the server is restarted under it."""
+    with serve(tmp_path, "--workers", "3", DATABASE_URL=url) as service:
+        token = (tmp_path / "instance/sandbox-token").read_text().strip()
+        header = {"Authorization": f"Bearer {token}"}
+        for _ in range(30):
+            service.get("/v1/orderbook", **header).close()
+        server.stop()
+        server.start()
+        for _ in range(30):
+            service.get("/v1/orderbook", **header).close()
+        commands = [
+            ("token", "list"),
+            ("token", "create", "second"),
+            ("token", "revoke", "second"),
+            ("import", "0.0.7002"),
+            ("rebuild", "0.0.7002"),
+            ("sync",),
+        ]
+        told = [service.flask(*command).stdout for command in commands]
+    assert "second" not in told[0]
+    assert "Traceback" not in service.output
+    assert server.password not in service.output + "".join(told)
+    assert f"data in postgresql://127.0.0.1:{server.port}/test_" in service.output
+    assert "Warning: MARKETPLACE_MEDIA_URL is file:instance/media" in service.output
+    assert "40 times a second: this machine's share" in service.output
+
+
+# Upgrades
+
+
+@pytest.fixture
+def newer(tmp_path):
+    """A schema that has one more version than the present one, by some statements."""
+
+    def make(*steps):
+        folder = tmp_path / "newer"
+        shutil.rmtree(folder, ignore_errors=True)
+        (folder / "upgrades").mkdir(parents=True)
+        for path in SCHEMA_FOLDER.glob("upgrades/*.sql"):
+            (folder / "upgrades" / path.name).write_text(path.read_text())
+        (folder / "schema.sql").write_text(SCHEMA.sql)
+        for number, step in enumerate(steps, SCHEMA.version + 1):
+            (folder / f"upgrades/{number}.sql").write_text(step)
+        return Schema(folder, tables=SCHEMA.tables)
+
+    return make
+
+
+STEP = """-- Keep who bought what
+CREATE TABLE sale (
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    receipt BLOB,
+    "order" TEXT NOT NULL GENERATED ALWAYS AS (COALESCE(token, '')) VIRTUAL,
+    PRIMARY KEY (token, serial_no)
+) STRICT;
+
+-- Name them
+UPDATE access_token SET name = name || ' of before; and ''so on''';
+"""
+
+
+def columns(url, table):
+    with psycopg.connect(url) as connection:
+        sql = """
+            SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s
+        """
+        return dict(connection.execute(sql, (table,)).fetchall())
+
+
+def test_an_upgrade(url, database, newer):
+    with database.write() as db:
+        insert_token(db, "first")
+    database.close()
+    later = Database(url, newer(STEP), OWNERS)
+    assert later.is_outdated
+    with pytest.raises(DatabaseUnreadable, match="is of an earlier version"):
+        names(later.connection)
+    told = []
+    later.upgrade(told.append)
+    assert told == ["Keep who bought what", "Name them"]
+    assert columns(url, "sale")["serial_no"] == "bigint"
+    assert columns(url, "sale")["receipt"] == "bytea"
+    assert names(later.connection) == ["first of before; and 'so on'"]
+    assert not Database(url, newer(STEP), OWNERS).is_outdated
+    newer_version = rf"is of a newer version \(its schema is {SCHEMA.version + 1}"
+    with pytest.raises(DatabaseUnreadable, match=newer_version):
+        names(database.connection)
+    with pytest.raises(DatabaseUnreadable, match="is of a newer version"):
+        Database(url, SCHEMA, OWNERS)
+
+
+def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, newer):
+    later = Database(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;\nSELECT 1 / 0;"), OWNERS)
+    with pytest.raises(DatabaseUnreadable, match="division by zero"):
+        later.upgrade()
+    assert columns(url, "sale") and not columns(url, "t")
+    assert Database(url, newer(STEP), OWNERS).is_outdated is False
+    again = Database(url, newer(STEP, "CREATE TABLE t (i INTEGER) STRICT;"), OWNERS)
+    again.upgrade()
+    assert columns(url, "t") == {"i": "bigint"}
+
+
+UPGRADE = """
+import sys
+from pathlib import Path
+from marketplace.store.database import SCHEMA
+from marketplace.store.postgresql import Database
+from marketplace.store.schema import Schema
+
+database = Database(sys.argv[1], Schema(Path(sys.argv[2]), SCHEMA.tables))
+with database.turn():
+    database.look()
+    if database.is_outdated:
+        database.upgrade(lambda what: print(what, flush=True))
+print("done", flush=True)
+"""
+
+
+def begin_upgrade(url, folder):
+    return subprocess.Popen(
+        [sys.executable, "-c", UPGRADE, url, folder],
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+
+
+def test_an_upgrade_that_is_killed(url, database, newer, tmp_path):
+    with database.write() as db:
+        insert_token(db, "first")
+    database.close()
+    newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(5);\n")
+    upgrading = begin_upgrade(url, tmp_path / "newer")
+    assert [upgrading.stdout.readline() for _ in range(3)][2] == "Wait\n"
+    upgrading.kill()
+    upgrading.communicate()
+    until(lambda: names(database.connection) == ["first"], "it is not as it was before")
+    assert not columns(url, "sale")
+    database.close()
+    newer(STEP)
+    again = begin_upgrade(url, tmp_path / "newer")
+    assert again.communicate()[0] == "Keep who bought what\nName them\ndone\n"
+
+
+def test_two_upgrades_at_once(url, database, newer, tmp_path):
+    database.close()
+    newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n")
+    both = [begin_upgrade(url, tmp_path / "newer") for _ in range(2)]
+    told = sorted(process.communicate()[0] for process in both)
+    assert told == ["Keep who bought what\nName them\nWait\ndone\n", "done\n"]
+
+
+def test_no_upgrade_beside_a_service(url, database, newer):
+    names(database.connection)
+    later = Database(url, newer(STEP), OWNERS)
+    with pytest.raises(DatabaseInUse, match="is in use"):
+        later.upgrade()
+    assert not columns(url, "sale")
+    database.close()
+    later.upgrade()
+
+
+def test_nobody_comes_in_while_it_is_upgraded(url, database, newer, tmp_path):
+    database.close()
+    newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(1);\n")
+    upgrading = begin_upgrade(url, tmp_path / "newer")
+    assert [upgrading.stdout.readline() for _ in range(3)][2] == "Wait\n"
+    with pytest.raises((DatabaseUnreachable, DatabaseUnreadable)):
+        names(database.connection)
+    assert upgrading.communicate()[0] == "done\n"
+
+
+def test_the_command_says_who_is_in_the_way(tmp_path, url, app, monkeypatch):
+    names(app.extensions["database"].connection)
+    with psycopg.connect(url, autocommit=True) as connection:
+        connection.execute("UPDATE property SET value = '3' WHERE name = 'schema_version'")
+        connection.execute("UPDATE property SET value = 'testnet' WHERE name = 'network'")
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "DATABASE_URL": url}
+    ended = run_flask(tmp_path, "upgrade", **real)
+    assert ended.exit_code == 1
+    assert re.fullmatch(
+        r"Error: postgresql://\S+ is in use: a service or another command has it open\. Nothing was"
+        r" changed: stop the service and the watcher, and try again\n",
+        ended.stderr,
+    )
+
+
+# Who leads
+
+
+def test_one_leads_at_a_time(database):
+    one, other = database.leadership("watch"), database.leadership("watch")
+    third = database.leadership("another")
+    assert [one.take(), other.take(), one.take(), third.take()] == [True, False, True, True]
+    one.close()
+    until(other.take, "nobody leads")
+    other.close()
+    third.close()
+
+
+LEADER = """
+import sys, time
+from marketplace.store.database import SCHEMA
+from marketplace.store.postgresql import Database
+
+leadership = Database(sys.argv[1], SCHEMA).leadership("watch")
+while True:
+    print(leadership.take(), flush=True)
+    time.sleep(0.2)
+"""
+
+
+@contextmanager
+def leader(url):
+    command = [sys.executable, "-c", LEADER, url]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stdout.readline() == "True\n"
+            yield process
+        finally:
+            process.kill()
+
+
+def test_a_leader_that_is_killed(url, database):
+    with leader(url) as process, closing(database.leadership("watch")) as next_one:
+        assert next_one.take() is False
+        process.kill()
+        process.wait()
+        until(next_one.take, "nobody leads")
+
+
+def test_a_leader_that_falls_silent(url, database, monkeypatch):
+    with leader(url) as process, closing(database.leadership("watch")) as next_one:
+        process.send_signal(signal.SIGSTOP)
+        started = time.monotonic()
+        assert next_one.take() is False
+        until(next_one.take, "nobody leads")
+        assert time.monotonic() - started > LEADER_SECONDS - BEAT_SECONDS
+        process.send_signal(signal.SIGCONT)
+        until(lambda: process.stdout.readline() == "False\n", "two lead")
+
+
+def test_a_leader_whose_server_is_restarted(server, database):
+    with closing(database.leadership("watch")) as one:
+        assert one.take()
+        server.stop()
+        with pytest.raises(DatabaseUnreachable):
+            one.take()
+        server.start()
+        time.sleep(AGAIN_SECONDS)
+        assert one.take()
+        with closing(database.leadership("watch")) as other:
+            assert other.take() is False
+
+
+def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
+    environ = environment(**settings(tmp_path) | {"DATABASE_URL": url})
+    command = [f"{BIN}/flask", "--app", "wsgi", "watch"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=ROOT, env=environ, **pipes) as watcher:
+        try:
+            assert watcher.stdout.readline() == "Following sandbox\n"
+            server.kill()
+            line = watcher.stderr.readline()
+            assert line.startswith("The ledger was not followed: The database can not be reached: ")
+            server.start()
+
+            def leads():
+                held = "SELECT count(*) FROM pg_locks WHERE classid = %s AND granted"
+                return server.execute(held, (LEAD,)) == [(1,)]
+
+            until(leads, "nobody leads")
+        finally:
+            watcher.send_signal(signal.SIGTERM)
+            _, stderr = watcher.communicate(timeout=PATIENCE_SECONDS)
+    assert watcher.returncode == 0
+    assert "Traceback" not in stderr
+    assert server.password not in stderr
+
+
+# Forks
+
+
+# From 3.12 on, Python warns of the threads that run beside a test.
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_leaves_its_parents_sessions_alone(database):
+    names(database.connection)
+    with ThreadPoolExecutor(1) as pool:
+        sessions = pool.submit(lambda: pids(database)).result()
+        pid = os.fork()
+        if pid == 0:
+            try:
+                pool._threads.clear()
+                names(database.connection)
+                with database.write() as db:
+                    insert_token(db, "of the child")
+                database.close()
+            except BaseException:
+                os._exit(1)
+            os._exit(0)
+        assert os.waitpid(pid, 0)[1] == 0
+        assert pool.submit(lambda: pids(database)).result() == sessions
+        pool.submit(database.close).result()
+    assert names(database.connection) == ["of the child"]
+
+
+def pids(database):
+    return database.connection.execute("SELECT pg_backend_pid() AS pid").fetchone()["pid"]
+
+
+@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
+def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(database):
+    with database._servers._connecting:  # as another thread is at the moment of the fork
+        pid = os.fork()
+        if pid == 0:
+            signal.alarm(PATIENCE_SECONDS)
+            names(database.connection)
+            os._exit(0)
+    assert os.waitpid(pid, 0)[1] == 0
+
+
+def test_a_thread_that_ends_closes_its_session(server, url, database):
+    def count():
+        sql = "SELECT count(*) FROM pg_stat_activity WHERE usename = 'market'"
+        return server.execute(sql)[0][0]
+
+    before = count()
+    threads = [threading.Thread(target=lambda: names(database.connection)) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    until(lambda: count() == before, "sessions stay")

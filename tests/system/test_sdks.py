@@ -1,0 +1,163 @@
+"""The programs of examples/sdk, each with its Hedera SDK as it is, beside the service as it is served.
+
+The browser's is in tests/system/browser/test_sdk.py. Needs node, the packages of examples/sdk/javascript, and
+a JDK with the SDK's jar: make sdks installs them.
+"""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+from hiero_sdk_python import (
+    AccountInfoQuery,
+    Client,
+    CryptoGetAccountBalanceQuery,
+    Hbar,
+    NftId,
+    PrivateKey,
+    ResponseCode,
+    TokenId,
+    TokenInfoQuery,
+    TokenMintTransaction,
+    TokenNftInfoQuery,
+    TransferTransaction,
+)
+from hiero_sdk_python.exceptions import PrecheckError
+
+from marketplace.sandbox import wallet
+from tests.conftest import ALICE, BOB
+from tests.sandbox.test_sandbox_ledger import account
+from tests.serving import ROOT, node, serve, watcher
+
+FOLDER = ROOT / "examples/sdk"
+JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
+JAR = JAVA / "lib/hedera/sdk-2.50.0.jar"
+SECONDS = 180  # with a program that takes three, on a busy machine
+
+HBAR = r"[0-9.]+ (?:ℏ|tinybars)"
+ID = r"0\.0\.[0-9]+@[0-9]+\.[0-9]+"
+STEPS = [
+    rf"Listed: SUCCESS, {HBAR} of fees, {ID}",
+    "In the order book for 250 HBAR",
+    rf"Withdrawn: SUCCESS, {HBAR} of fees, {ID}",
+    "Not in the order book any more",
+    rf"Listed again: SUCCESS, {HBAR} of fees, {ID}",
+    "In the order book for 199 HBAR",
+    rf"Bought: SUCCESS, {HBAR} of fees, 0\.0\.9001@[0-9.]+",
+    "It belongs to the buyer now",
+]
+# What 10,000 HBAR have become: the sale's 199 came or went, and fees went, those of records among them.
+SELLER, BUYER = r"Seller has 10197\.49[0-9]* ℏ", r"Buyer has 980[01]\.[0-9]* ℏ"
+
+needs_javascript = pytest.mark.skipif(
+    not shutil.which("node") or not (JAVASCRIPT / "node_modules").exists(),
+    reason="needs the JavaScript SDKs (make sdks, with npm)",
+)
+needs_java = pytest.mark.skipif(
+    not shutil.which("javac") or not JAR.exists(),
+    reason="needs a JDK and the Java SDK (make java sdks)",
+)
+pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+
+
+@pytest.fixture(scope="module")
+def market(tmp_path_factory):
+    """The service with its node; who calls it from a page may."""
+    with (
+        serve(tmp_path_factory.mktemp("sdks"), CORS_ORIGINS="*") as service,
+        node(service.folder, PUBLIC_URL=service.url) as service.node,
+        watcher(service.folder, PUBLIC_URL=service.url) as service.watcher,
+    ):
+        service.token = (service.folder / "instance/sandbox-token").read_text()
+        yield service
+    assert "Traceback" not in service.output + service.node.output + service.watcher.output
+
+
+@pytest.fixture
+def run(market):
+    """Run a program beside the service; returns the lines that it printed."""
+
+    def run(*command, **settings):
+        ended = subprocess.run(
+            command,
+            env=os.environ
+            | {"MARKET": market.url, "NODE": f"127.0.0.1:{market.node.port}", "TOKEN": market.token}
+            | settings,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+        assert ended.returncode == 0, ended.stdout + ended.stderr
+        return ended.stdout.splitlines()
+
+    return run
+
+
+def assert_sold(lines):
+    *steps, one, other = lines
+    assert len(steps) == len(STEPS), lines
+    for step, expected in zip(steps, STEPS, strict=True):
+        assert re.fullmatch(expected, step), step
+    seller, buyer = sorted((one, other), reverse=True)
+    assert re.fullmatch(SELLER, seller), seller
+    assert re.fullmatch(BUYER, buyer), buyer
+
+
+@needs_javascript
+@pytest.mark.parametrize("package", ["@hashgraph/sdk", "@hiero-ledger/sdk"])
+def test_javascript(run, package):
+    assert_sold(run("node", str(JAVASCRIPT / "sell.mjs"), SDK=package))
+
+
+def test_python(run):
+    assert_sold(run(sys.executable, str(FOLDER / "python/sell.py")))
+
+
+@needs_java
+def test_java(run):
+    assert_sold(run("java", "-cp", str(JAR), str(JAVA / "Sell.java")))
+
+
+@pytest.fixture
+def client(market):
+    """Alice's, of the Python SDK; her key is the demo wallet's."""
+    client = Client.for_network({f"127.0.0.1:{market.node.port}": account("0.0.3")})
+    client.set_operator(account(ALICE), wallet.private_key(ALICE))
+    yield client
+    client.close()
+
+
+def test_what_fails_at_consensus_is_in_the_receipt(client):
+    nft = NftId(TokenId.from_string("0.0.7101"), 7)
+    transfer = TransferTransaction().add_nft_transfer(nft, account(ALICE), account(BOB))
+    receipt = transfer.execute(client)
+    assert ResponseCode(receipt.status) is ResponseCode.SENDER_DOES_NOT_OWN_NFT_SERIAL_NO
+
+
+def test_what_a_node_refuses_is_a_precheck_error(client):
+    CryptoGetAccountBalanceQuery(account(ALICE)).execute(client)
+    AccountInfoQuery(account(ALICE)).execute(client)  # pays, so that she has a key
+    client.set_operator(account(ALICE), PrivateKey.generate_ed25519())
+    with pytest.raises(PrecheckError) as refused:
+        TransferTransaction().add_hbar_transfer(account(ALICE), Hbar(-1)).add_hbar_transfer(
+            account(BOB), Hbar(1)
+        ).execute(client)
+    assert refused.value.status == ResponseCode.INVALID_SIGNATURE
+
+
+def test_what_the_sdk_reads(client):
+    client.set_operator(account("0.0.1000"), wallet.private_key("0.0.1000"))  # the treasury
+    mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7102"))
+    receipt = mint.set_metadata([b"one", b"two"]).execute(client)
+    assert receipt.serial_numbers == [1, 2]
+    nft = TokenNftInfoQuery(NftId(TokenId.from_string("0.0.7102"), 2)).execute(client)
+    assert (nft.metadata, str(nft.account_id)) == (b"two", "0.0.1000")
+    token = TokenInfoQuery(TokenId.from_string("0.0.5001")).execute(client)
+    [royalty] = token.custom_fees
+    assert (token.name, royalty.numerator, royalty.denominator) == ("Tides", 5, 100)
+    info = AccountInfoQuery(account("0.0.1000")).execute(client)
+    expected = wallet.private_key("0.0.1000").public_key().to_bytes_raw()
+    assert info.key.to_bytes_raw() == expected

@@ -1,0 +1,367 @@
+"""gunicorn as we configure it, over real sockets: silent clients, what it logs, what it says at start."""
+
+import json
+import os
+import re
+import signal
+import socket
+import time
+from pathlib import Path
+from urllib.error import HTTPError
+
+import pytest
+
+from marketplace import create_app
+from marketplace.api.reference import SCRIPT_NAME
+from marketplace.operator import startup
+from marketplace.settings import load
+from tests.serving import CONFIGURATION, serve
+
+PATIENCE = 1
+THREADS = 2
+# Far above what it takes until silent clients were dropped, and far below what they would wait themselves.
+SOON = 30
+
+IMPATIENT = f"""
+exec(open({str(CONFIGURATION)!r}).read())
+from gunicorn.workers import gthread
+from marketplace.operator import gunicorn
+
+workers, threads = 1, {THREADS}
+gunicorn.SILENT_CLIENT_SECONDS = {PATIENCE}
+# So long gunicorn itself waits for the rest of a body that the application did not read.
+gthread.DEFAULT_WORKER_DATA_TIMEOUT = {PATIENCE}
+"""
+
+
+@pytest.fixture(scope="module")
+def impatient(tmp_path_factory):
+    """The service with two threads, and little patience."""
+    folder = tmp_path_factory.mktemp("server")
+    configuration = folder / "impatient.conf.py"
+    configuration.write_text(IMPATIENT)
+    path = str(folder / "http.sock")
+    with serve(folder, "--bind", f"unix:{path}", configuration=configuration) as service:
+        service.silent_clients, service.path = 0, path
+        yield service
+    assert "Traceback" not in service.output
+    told = service.output.count("Dropped a client that fell silent")
+    assert told <= service.silent_clients, service.output
+
+
+def fall_silent(service, *said, times=THREADS + 1, family=socket.AF_INET, **options):
+    """Clients, more than there are threads, that say something and then nothing more."""
+    clients, address = [], ("127.0.0.1", service.port)
+    for _ in range(times):
+        client = socket.socket(family)
+        client.settimeout(2 * SOON)
+        for option, value in options.items():
+            client.setsockopt(socket.SOL_SOCKET, getattr(socket, option), value)
+        client.connect(service.path if family == socket.AF_UNIX else address)
+        client.sendall("\r\n".join(said).encode())
+        clients.append(client)
+    service.silent_clients += times if any(said) else 0
+    time.sleep(0.5)  # until they hold what threads they can
+    return clients
+
+
+def assert_another_is_answered(service):
+    started = time.monotonic()
+    assert service.answers()
+    assert time.monotonic() - started < SOON
+
+
+def assert_dropped(clients):
+    for client in clients:
+        with client:
+            while client.recv(65536):
+                pass
+
+
+def test_who_says_nothing_takes_no_thread(impatient):
+    # In turns on the threads, they would keep them for longer than soon.
+    clients = fall_silent(impatient, "", times=2 * SOON * THREADS // PATIENCE)
+    assert_another_is_answered(impatient)
+    for client in clients:
+        client.close()
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
+def test_half_a_request_is_dropped(impatient, family):
+    clients = fall_silent(impatient, "GET /status HTTP/1.1", "Host: x", "", family=family)
+    assert_another_is_answered(impatient)
+    assert_dropped(clients)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_half_a_body_is_dropped(impatient, known):
+    token = (impatient.folder / "instance/sandbox-token").read_text() if known else "unknown"
+    head = ["POST /v1/add HTTP/1.1", "Host: x", f"Authorization: Bearer {token}"]
+    head += ["Content-Type: application/json", "Content-Length: 100", "", '{"accountId": ']
+    clients = fall_silent(impatient, *head)
+    assert_another_is_answered(impatient)
+    assert_dropped(clients)
+
+
+@pytest.mark.parametrize("family", [socket.AF_INET, socket.AF_UNIX])
+def test_who_does_not_read_is_dropped(impatient, family):
+    # Ten times 5 MB is more than the kernel keeps for a client.
+    request = f"GET /reference/assets/{SCRIPT_NAME} HTTP/1.1\r\nHost: x\r\n\r\n" * 10
+    clients = fall_silent(impatient, request, family=family, SO_RCVBUF=4096)
+    assert_another_is_answered(impatient)
+    for client in clients:
+        client.close()
+
+
+def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        token = (tmp_path / "instance/sandbox-token").read_text()
+        body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
+        head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        with socket.create_connection(("127.0.0.1", service.port), timeout=2 * SOON) as client:
+            client.sendall(head.encode() + body[:10])
+            time.sleep(2)  # until it runs, also on a busy machine
+            service.process.terminate()
+            time.sleep(0.5)
+            client.sendall(body[10:])
+            answer = client.makefile("rb").read()
+        assert answer.startswith(b"HTTP/1.1 200 OK")
+        assert answer.endswith(b'{"result":"OK"}\n')
+        service.stop()
+    assert service.process.returncode == 0
+
+
+@pytest.mark.once("a signal asks no engine")
+def test_ctrl_c_is_the_first_processes(tmp_path):
+    """A terminal sends it to the workers, too; one that gets SIGQUIT besides may wait for itself."""
+    with serve(tmp_path, "--workers", "1") as service:
+        pid = service.process.pid
+        [worker] = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        os.kill(int(worker), signal.SIGINT)
+        time.sleep(0.5)
+        assert Path(f"/proc/{pid}/task/{pid}/children").read_text().split() == [worker]
+        service.process.send_signal(signal.SIGINT)
+        service.process.wait(SOON)
+    assert "SIGKILL" not in service.output
+
+
+def test_a_long_head_is_refused(impatient):
+    for request in ({"path": f"/status?{'x' * 4000}"}, {"path": "/status", "X": "x" * 9000}):
+        with pytest.raises(HTTPError) as refused:
+            impatient.get(**request)
+        assert 400 <= refused.value.code < 500
+        refused.value.close()
+
+
+@pytest.mark.parametrize("form", ["json", "text", "off"])
+def test_the_access_log_keeps_secrets(tmp_path, form):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG=form) as service:
+        token = (service.folder / "instance/sandbox-token").read_text()
+        headers = {"Authorization": f"Bearer {token}", "User-Agent": 'a "b" \\ c', "Cookie": "sh=h"}
+        service.get("/v1/orderbook?limit=1&token=nftm_in_a_query", **headers).close()
+        service.get("/sandbox/openapi.json?x%0Ay").close()
+    lines = [line for line in service.output.splitlines() if "/orderbook" in line]
+    lines = [line for line in lines if "curl" not in line]
+    assert "nftm_in_a_query" not in service.output
+    if form == "off":
+        assert lines == []
+        return
+    [line] = lines
+    assert token not in line
+    if form == "text":
+        pattern = r"20\S+Z 127.0.0.1 GET /v1/orderbook 200 \d+ B [0-9.]+ ms"
+        assert re.fullmatch(rf"{pattern} [0-9a-f]+-[0-9a-f]+ the sandbox's own", line), line
+        return
+    fields = json.loads(line)
+    names = [
+        "time",
+        "client",
+        "method",
+        "path",
+        "status",
+        "bytes",
+        "ms",
+        "agent",
+        "request",
+        "token",
+    ]
+    assert list(fields) == names
+    assert fields["token"] == "the sandbox's own"
+    assert fields["path"] == "/v1/orderbook"
+    assert fields["agent"] == 'a "b" \\ c'
+    assert '"path": "/sandbox/openapi.json"' in service.output
+
+
+def test_the_access_log_keeps_secrets_after_a_reload_too(tmp_path):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json") as service:
+        service.process.send_signal(signal.SIGHUP)
+        time.sleep(2)
+        service.get("/sandbox/openapi.json?secret=1").close()
+    [line] = [line for line in service.output.splitlines() if "/sandbox/openapi.json" in line]
+    assert json.loads(line)["path"] == "/sandbox/openapi.json"
+
+
+def test_the_access_log_names_token_and_request(tmp_path):
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json", TRUSTED_PROXIES=1) as service:
+        token = service.flask("token", "create", 'a "shop"').stdout.strip()
+        bearer = {"Authorization": f"Bearer {token}"}
+        for _ in range(3):  # the last of them are kept
+            service.get("/v1/orderbook", **bearer, **{"X-Request-ID": "proxy-7"}).close()
+        with pytest.raises(HTTPError) as refused:
+            service.get("/v1/nft/0.0.1/1", **bearer)
+        refused.value.close()
+        service.get("/reference").close()
+    lines = [json.loads(line) for line in service.output.splitlines() if line[:1] == "{"]
+    kept = [line for line in lines if line["path"] == "/v1/orderbook"]
+    assert [(line["token"], line["request"]) for line in kept] == [('a "shop"', "proxy-7")] * 3
+    [error] = [line for line in lines if line["status"] == 404]
+    assert error["request"] == refused.value.headers["X-Request-ID"]
+    [page] = [line for line in lines if line["path"] == "/reference"]
+    assert page["token"] == "-"
+    assert token not in service.output
+
+
+def test_a_log_without_room_breaks_no_answer(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        token = service.flask("token", "create", "p", "--scope", "metrics").stdout.strip()
+    with (
+        open("/dev/full", "w") as full,
+        serve(tmp_path, "--workers", "1", output=full, ACCESS_LOG="text") as service,
+    ):
+        for _ in range(5):
+            with service.get("/reference") as response:
+                assert response.status == 200
+        with service.get("/metrics", Authorization=f"Bearer {token}") as response:
+            lost = re.search(rb"marketplace_log_lines_lost_total ([0-9.]+)", response.read())
+        assert float(lost[1]) >= 5
+    assert service.process.returncode == 0
+
+
+def test_no_header_of_a_stranger_is_believed(tmp_path):
+    # gunicorn by itself would believe whoever connects from 127.0.0.1, which is where proxies are.
+    with serve(tmp_path, "--workers", "1", ACCESS_LOG="text") as service:
+        headers = {"X-Forwarded-Proto": "https", "X-Forwarded-For": "203.0.113.7"}
+        headers |= {"X-Forwarded-Prefix": "/evil", "Script_Name": "/evil", "SCRIPT-NAME": "/evil"}
+        with service.get("/openapi.json", **headers) as response:
+            assert json.load(response)["servers"] == [{"url": service.url}]
+    assert "203.0.113.7" not in service.output
+
+
+def test_no_header_is_believed_over_a_unix_socket_either(tmp_path):
+    path = tmp_path / "http.sock"
+    lines = ["GET /openapi.json HTTP/1.1", "Host: x", "Connection: close", "SCRIPT_NAME: /evil"]
+    lines += ["X-Forwarded-Proto: https", "X-Forwarded-Ssl: off", "", ""]
+    with serve(tmp_path, "--workers", "1", "--bind", f"unix:{path}") as service:
+        with socket.socket(socket.AF_UNIX) as client:
+            client.settimeout(SOON)
+            client.connect(str(path))
+            client.sendall("\r\n".join(lines).encode())
+            answer = b"".join(iter(lambda: client.recv(65536), b""))
+        assert answer.startswith(b"HTTP/1.1 200 OK\r\n") and b"evil" not in answer
+    assert f"on 127.0.0.1:{service.port}, unix:{path}, data" in service.output
+
+
+def test_it_says_what_it_serves(tmp_path, engine):
+    settings = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "CORS_ORIGINS": "*"}
+    with serve(tmp_path, "--workers", "2", **settings) as service:
+        pass
+    assert service.output.count("mainnet, account 0.0.4321") == 1
+    assert f"Serving {service.url}/v1 on 127.0.0.1:{service.port}" in service.output
+    assert "Warning: MARKETPLACE_CORS_ORIGINS is *" in service.output
+    share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if engine == "postgresql" else ""
+    rate = f"Asking https://mainnet.mirrornode.hedera.com at most 40 times a second{share}\n"
+    assert rate in service.output
+    is_warned = "Warning: MARKETPLACE_MEDIA_URL is file:" in service.output
+    assert is_warned == (engine == "postgresql")
+
+
+def test_a_setting_that_makes_no_sense_stops_the_start_in_one_sentence(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        pass
+    service.environ["MARKETPLACE_NETWORK"] = "foonet"
+    sentence = (
+        "MARKETPLACE_NETWORK='foonet' is not a network (sandbox, mainnet, testnet, previewnet)\n"
+    )
+    command = ("gunicorn", "-c", str(CONFIGURATION), "--bind", "127.0.0.1:0")
+    for process in (
+        service.run(*command, check=False),
+        service.flask("token", "list", check=False),
+    ):
+        assert process.returncode != 0
+        assert process.stderr.endswith(sentence)
+        assert "Traceback" not in process.stderr
+
+
+REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://nft.example"}
+
+
+@pytest.mark.parametrize(
+    ("settings", "address", "warned"),
+    [
+        ({}, ("127.0.0.1", 8000), []),
+        ({}, ("::1", 8000, 0, 0), []),
+        ({}, "/run/market.sock", []),
+        ({}, ("127.0.0.1", 8001), ["Set MARKETPLACE_PUBLIC_URL to http://127.0.0.1:8001"]),
+        ({"PUBLIC_URL": "http://localhost:8080"}, ("127.0.0.1", 8001), []),
+        ({}, ("0.0.0.0", 8000), ["the sandbox listens on 0.0.0.0:8000"]),
+        ({}, ("::", 8000, 0, 0), ["the sandbox listens on [::]:8000"]),
+        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), []),
+        (
+            REAL | {"CORS_ORIGINS": "*"},
+            "/run/market.sock",
+            ["TRUSTED_PROXIES", "CORS_ORIGINS is *"],
+        ),
+        (REAL, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
+        (REAL, "/run/market.sock", ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
+        (REAL | {"WRITE_LIMIT": "off"}, ("127.0.0.1", 8000), ["for MARKETPLACE_FAILED_LIMIT"]),
+        (REAL | {"WRITE_LIMIT": "off", "FAILED_LIMIT": "off"}, ("127.0.0.1", 8000), []),
+        (REAL | {"TRUSTED_PROXIES": "1"}, ("127.0.0.1", 8000), []),
+        (REAL | {"TRUSTED_PROXIES": "1"}, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 1"]),
+        (REAL | {"PUBLIC_URL": "http://nft.example"}, ("127.0.0.1", 8000), ["unencrypted"]),
+        (REAL | {"PUBLIC_URL": "http://localhost:8000"}, ("127.0.0.1", 8000), ["nobody else"]),
+    ],
+)
+def test_it_warns_about_what_is_unsafe(settings, address, warned):
+    warnings = list(startup.warnings(load(settings, {}), [address]))
+    assert len(warnings) == len(warned), warnings
+    for words, warning in zip(warned, warnings, strict=True):
+        assert words in warning
+
+
+def test_the_sandbox_prints_the_address_that_it_serves(app):
+    said = startup.describe(app, [("127.0.0.1", 8001)])
+    assert "Demo           http://127.0.0.1:8001/\n" in said
+    assert "'http://127.0.0.1:8001/v1/orderbook?limit=1'" in said
+
+
+@pytest.mark.once("it asks no database")
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({}, "Signing purchases, whose fees may cost 0.0.4321 20 HBAR an hour"),
+        ({"SALE_FEE_BUDGET": "0"}, "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"),
+        ({"sign": None}, None),
+        ({"NETWORK": "sandbox"}, None),
+    ],
+)
+def test_it_says_what_signing_may_cost(tmp_path, settings, said):
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "sign": lambda body: (b"", b"")}
+    app = create_app(
+        **real | settings,
+        DATABASE_URL=f"sqlite:///{tmp_path}/market.db",
+        SANDBOX_DATABASE_URL=f"sqlite:///{tmp_path}/sandbox.db",
+        MEDIA_URL=f"file:{tmp_path}/media",
+    )
+    lines = startup.describe(app, [("127.0.0.1", 8000)]).splitlines()
+    assert [line for line in lines if line.startswith("Signing")] == [said] * bool(said)
+
+
+@pytest.mark.parametrize(
+    ("media", "warned"), [("file:media", ["MARKETPLACE_MEDIA_URL is file:media"]), ("s3://nft", [])]
+)
+def test_it_warns_of_images_that_other_machines_do_not_have(media, warned):
+    loaded = load({"MEDIA_URL": media}, {})
+    assert list(startup.warnings(loaded, [("127.0.0.1", 8000)])) == []
+    warnings = startup.warnings(loaded, [("127.0.0.1", 8000)], is_shared=True)
+    assert [warning.partition(",")[0] for warning in warnings] == warned

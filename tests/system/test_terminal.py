@@ -1,0 +1,173 @@
+"""What a stranger wrote, on the ledger or in a command, never moves the operator's terminal."""
+
+import io
+import json
+import logging
+import os
+import pty
+import subprocess
+from contextlib import suppress
+
+import pytest
+
+from marketplace import create_app
+from marketplace.sandbox import create_sandbox
+from marketplace.store import queries
+from marketplace.store.database import write
+from tests.conftest import ALICE, TOKEN, settings
+from tests.network import serve
+from tests.serving import BIN, CONFIGURATION, ROOT, environment
+from tests.serving import serve as serve_service
+
+pytestmark = pytest.mark.once("a terminal sees no engine")
+
+EVIL = "\x1b[2Jevil\x07\n\x1b[31mred"
+ESCAPED = "\\x1b[2Jevil\\x07"
+
+
+@pytest.fixture
+def evil_mirror(tmp_path):
+    """A mirror node of one collection with an evil name, of one NFT that makes no sense in an evil way."""
+    ledger = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+
+    def answer(environ, start_response):
+        path = environ["PATH_INFO"]
+        if path == f"/api/v1/tokens/{TOKEN}":
+            body = {"name": EVIL, "type": "NON_FUNGIBLE_UNIQUE", "total_supply": "1"}
+        elif path.endswith("/nfts"):
+            nft = {"token_id": TOKEN, "serial_number": 7, "account_id": EVIL, EVIL: EVIL}
+            body = {"nfts": [nft], "links": {"next": None}}
+        else:
+            return ledger(environ, start_response)
+        start_response("200 OK", [])
+        return [json.dumps(body).encode()]
+
+    with serve(answer) as url:
+        yield url
+
+
+@pytest.fixture
+def own(tmp_path, evil_mirror):
+    network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "MIRROR_NODE_URL": evil_mirror}
+    return network | settings(tmp_path)
+
+
+def assert_plain(output):
+    assert all(character.isprintable() or character in "\r\n" for character in output), output
+
+
+def run(own, *arguments):
+    """A command, its standard error apart, as a pipe shows it."""
+    environ = environment(**own)
+    command = [f"{BIN}/flask", "--app", "wsgi", *arguments]
+    ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert_plain(ended.stdout)
+    assert_plain(ended.stderr)
+    assert "Traceback" not in ended.stderr
+    return ended
+
+
+def run_on_a_terminal(own, *arguments):
+    ours, theirs = pty.openpty()
+    command = [f"{BIN}/flask", "--app", "wsgi", *arguments]
+    process = subprocess.Popen(
+        command, cwd=ROOT, env=environment(**own), stdout=theirs, stderr=theirs
+    )
+    os.close(theirs)
+    output = b""
+    with suppress(OSError):  # what a terminal says at its end
+        while read := os.read(ours, 65536):
+            output += read
+    os.close(ours)
+    process.wait()
+    return output.decode()
+
+
+def test_an_import_on_a_terminal(own):
+    output = run_on_a_terminal(own, "import", TOKEN)
+    assert f"{TOKEN} {ESCAPED} \\x1b[31mred" in output  # the label of the progress bar, in one line
+    for sequence in ("\x1b[2J", "\x1b[31m", "\x07"):
+        assert sequence not in output
+
+
+def test_an_import_into_a_pipe(own):
+    ended = run(own, "import", TOKEN)
+    assert "account_id" in ended.stdout
+
+
+def test_a_sync(own):
+    app = create_app(**own)
+    with app.app_context(), write() as db:
+        record = dict.fromkeys(("attributes", "image", "original_image_url", "metadata"))
+        record |= {"token": TOKEN, "serial_no": 7, "name": EVIL, "file_type": "image/png"}
+        record |= {"owner": ALICE, "ledger_at": "1970-01-01T00:00:00.000000000Z"}
+        queries.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
+    app.extensions["database"].close()
+    ended = run(own, "sync")
+    assert "An NFT was not checked: " in ended.stderr
+
+
+@pytest.mark.parametrize("is_sandbox", [False, True])
+def test_a_line_of_the_log(app, is_sandbox):
+    logger = app.extensions["sandbox"].logger if is_sandbox else app.logger
+    handler = logging.StreamHandler(io.StringIO())
+    logger.addHandler(handler)
+    try:
+        raise ValueError(EVIL)
+    except ValueError as error:
+        logger.warning("%s was not checked: %s", TOKEN, error)
+        logger.exception("%s was not checked", EVIL)
+    finally:
+        logger.removeHandler(handler)
+    output = handler.stream.getvalue()
+    assert_plain(output)
+    first, second, third, *rest = output.splitlines()
+    assert first == f"{TOKEN} was not checked: {ESCAPED}\\n\\x1b[31mred"
+    assert second == f"{ESCAPED}\\n\\x1b[31mred was not checked"
+    assert third == "  Traceback (most recent call last):"
+    assert all(line.startswith("  ") for line in rest), "a stranger's text begins a line"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("token", "revoke", EVIL),
+        ("token", "create", EVIL),
+        ("token", "create", "x", "--scope", EVIL),
+        ("token", "create", "x", "--expires-in", EVIL),
+        ("token", "create", "x", EVIL),
+        ("token", "create", f"--{EVIL}"),
+        ("token", "list", f"-{EVIL}"),
+        ("token", EVIL),
+        ("token", f"--{EVIL}"),
+        ("watch", EVIL),
+        ("restore", EVIL),
+        ("backup", f"/nowhere/{EVIL}"),
+        ("import", EVIL),
+        ("move", EVIL),
+        ("move", f"postgresql://{EVIL}"),
+        ("move", f"--{EVIL}"),
+        ("sync", EVIL),
+    ],
+    ids=" ".join,
+)
+def test_a_refused_command(app, arguments):
+    result = app.test_cli_runner().invoke(args=arguments)
+    assert result.exit_code in (1, 2), result.output
+    assert_plain(result.output)
+
+
+def test_a_setting_that_stops_the_start(tmp_path):
+    environ = environment() | {f"MARKETPLACE_{EVIL}": "x"}
+    command = [f"{BIN}/gunicorn", "-c", CONFIGURATION, "--bind", "127.0.0.1:0"]
+    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    assert ended.returncode != 0
+    assert ESCAPED in ended.stderr
+    assert_plain(ended.stderr)
+
+
+def test_what_is_said_at_the_start(tmp_path):
+    with serve_service(tmp_path, DATABASE_URL="sqlite:///\x1b[2Jmarket.db") as service:
+        pass
+    assert "data in \\x1b[2Jmarket.db" in service.output
+    assert_plain(service.output)

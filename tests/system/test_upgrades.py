@@ -1,0 +1,121 @@
+"""What becomes of an SQLite file whose upgrade is killed, and of one that vanishes below a service."""
+
+import resource
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from marketplace.store.database import SCHEMA
+from tests.serving import PATIENCE_SECONDS, ROOT, environment, serve
+from tests.store.test_upgrades import TESTNET, connect, flask, outdated, version
+
+pytestmark = pytest.mark.once("its file")
+
+__all__ = ["outdated"]
+
+
+@pytest.mark.parametrize("start", ["gunicorn -c gunicorn.conf.py", "flask --app wsgi run"])
+def test_a_start_on_an_older_one_is_refused(outdated, start):
+    environ = environment(DATABASE_URL=f"sqlite:///{outdated}", **TESTNET)
+    refused = subprocess.run(start.split(), cwd=ROOT, env=environ, capture_output=True, text=True)
+    assert refused.returncode != 0
+    assert "is of an earlier version" in refused.stdout + refused.stderr
+    assert "Traceback" not in refused.stdout + refused.stderr
+
+
+@pytest.fixture
+def large(outdated):
+    """A database of an earlier version, so large that an upgrade takes a moment."""
+    with connect(outdated) as db:
+        db.execute(
+            """
+            WITH RECURSIVE n (serial_no) AS (
+                SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < 100000
+            )
+            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+            SELECT '0.0.6000', serial_no, 'x', 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z'
+            FROM n
+            """
+        )
+    return outdated
+
+
+def count(path):
+    with connect(path) as db:
+        return db.execute("SELECT COUNT(*) FROM nft").fetchone()[0]
+
+
+def upgrade_apart(path, **options):
+    environ = environment(DATABASE_URL=f"sqlite:///{path}", **TESTNET)
+    command = ["flask", "--app", "wsgi", "upgrade"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    return subprocess.Popen(command, cwd=ROOT, env=environ, **pipes, **options)
+
+
+def test_a_kill_leaves_it_as_it_was_before_the_step(large):
+    upgrade = upgrade_apart(large)
+    told = b""
+    while b"Index the order book by price" not in told:
+        told += upgrade.stdout.read1()
+        assert upgrade.poll() is None, told
+    time.sleep(0.02)
+    upgrade.kill()
+    upgrade.communicate()
+    assert version(large) == 5  # the steps before it are done
+    assert count(large) == 100_010
+    assert "Keep what it holds" in flask(large, "upgrade")
+    assert version(large) == SCHEMA.version
+    assert count(large) == 100_010
+
+
+def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
+    size = large.stat().st_size + 2 * 4096  # enough for all steps but the last
+
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
+
+    upgrade = upgrade_apart(large, preexec_fn=limit)
+    error = upgrade.communicate()[1].decode()
+    assert upgrade.returncode == 1
+    assert "Traceback" not in error
+    assert f"{large} is as it was before this step: see to it, and run this again" in error
+    assert version(large) == 5, error
+    flask(large, "upgrade")
+    assert count(large) == 100_010
+
+
+def test_no_command_makes_anew_what_has_vanished(tmp_path):
+    """Beside what a running service wrote last, a new file would take the place of the old one for good."""
+    with serve(tmp_path, "--workers", "1") as service:
+        path = tmp_path / "instance/marketplace.db"
+        token = service.flask("token", "create", "kept", "--scope", "read").stdout.strip()
+        service.get("/v1/orderbook", Authorization=f"Bearer {token}").close()
+        path.rename(tmp_path / "moved.db")
+        refused = service.flask("token", "list", check=False)
+        assert refused.stderr.startswith("Error: instance/marketplace.db has vanished, and ")
+        assert not path.exists()
+        (tmp_path / "moved.db").rename(path)
+        assert "kept" in service.flask("token", "list").stdout
+
+
+def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
+    with serve(tmp_path, "--workers", "1") as service:
+        path = tmp_path / "instance/marketplace.db"
+        for file in path.parent.glob("marketplace.db*"):
+            if file.is_file():
+                file.unlink()
+        [worker] = children(service.process.pid)
+        subprocess.run(["kill", "-9", worker], check=True)
+        deadline = time.monotonic() + PATIENCE_SECONDS
+        while children(service.process.pid) in ([], [worker]):
+            assert time.monotonic() < deadline
+            time.sleep(0.05)
+        with pytest.raises(OSError, match="503"):
+            service.get("/status")
+        assert not path.exists()
+
+
+def children(pid):
+    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

@@ -1,0 +1,76 @@
+// Runs every row of docs/wallets.md. Takes the service as JSON: {"url", "tokens", "node"}; node is its address for
+// gRPC. Writes a line of JSON for each: {row, kind, outcome, isSubmitted, hasItsId}, where the outcome is the
+// ledger's code, or the error of the library where nothing was submitted. Then what is true of the bytes: {fact,
+// kind, ...}.
+import { RelaySocket, startRelay, stopRelay } from "./relay.mjs";
+import { Market, Trade } from "./market.mjs";
+
+const KINDS = ["list", "withdraw", "buy"];
+const { url, tokens, node, only = "" } = JSON.parse(process.argv[2]);
+const { fetch: fetchOverNetwork } = globalThis;
+globalThis.fetch = (address, options) =>
+  // What these libraries tell their makers, they tell nobody here.
+  `${address.url ?? address}`.startsWith(url)
+    ? fetchOverNetwork(address, options)
+    : Promise.reject(new Error("no network"));
+await startRelay();
+globalThis.WebSocket = RelaySocket;
+
+const { openHashConnect, openWalletConnect } = await import("./wallets.mjs");
+const { pairHashConnect0, pairHashConnect3, pairWalletConnect } = await import("./dapps.mjs");
+const { facts, makeRows } = await import("./rows.mjs");
+
+const market = new Market({ url, tokens });
+// A purchase that was refused may still be submitted: there are others.
+const SPARE = 20;
+const of = (keyType, count) =>
+  KINDS.map((kind) => Array.from({ length: count }, () => new Trade(market, kind, keyType)));
+const trades = { ED25519: of("ED25519", SPARE), ECDSA: of("ECDSA", 1), unknown: of("ED25519", 1) };
+for (const [trade] of trades.unknown) trade.isUnknown = true;
+const all = Object.values(trades).flat(2);
+const accounts = all.flatMap(({ seller, buyer, market }) => [
+  { ...seller, market }, { ...buyer, market },
+]);
+const first = await openHashConnect(accounts);
+const wallet = await openWalletConnect(accounts);
+const rows = makeRows({
+  hashconnect0: await pairHashConnect0(first),
+  hashconnect3: await pairHashConnect3(wallet),
+  connector: await pairWalletConnect(wallet),
+  node,
+});
+
+function print(line) {
+  console.log(JSON.stringify(line));
+}
+
+async function run(act, trade) {
+  if (!trade.hasBegun) await trade.begin();
+  const prepared = await trade.prepare();
+  try {
+    const signed = await act(prepared);
+    if (signed instanceof Uint8Array) await trade.market.submit(signed);
+    else if (signed) trade.market.last = signed;
+  } catch (error) {
+    if (!trade.market.last) return `${error?.message ?? error}`;
+  }
+  return trade.market.last ? trade.settle() : "nothing was submitted";
+}
+
+for (const [kind, name] of KINDS.entries())
+  for (const [row, { act, trades: which = "ED25519", kinds = KINDS }] of Object.entries(rows)) {
+    if (!row.includes(only) || !kinds.includes(name)) continue;
+    const [trade] = trades[which][kind];
+    const outcome = await run(act, trade).catch((error) => `in the test: ${error.stack}`);
+    if (name === "buy" && outcome !== "SUCCESS" && trade.market.last) trades[which][kind].shift();
+    const { last } = trade.market;
+    print({ row, kind: name, outcome, isSubmitted: !!last, hasItsId: last?.transactionId === trade.lastId });
+  }
+for (const [kind, name] of KINDS.entries()) {
+  const [trade] = trades.ED25519[kind];
+  if (!trade.hasBegun) await trade.begin();
+  const prepared = await trade.prepare();
+  for (const [fact, find] of Object.entries(facts)) print({ fact, kind: name, ...(await find(prepared)) });
+}
+stopRelay();
+process.exit();

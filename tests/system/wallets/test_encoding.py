@@ -1,0 +1,91 @@
+"""The JavaScript SDK encodes our transactions anew, byte for byte, at the edges of what they may hold.
+
+Needs node, and the packages of tests/system/wallets: make wallets installs them.
+"""
+
+import base64
+import json
+import shutil
+import subprocess
+from itertools import product
+from pathlib import Path
+
+import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+
+from marketplace.ids import TransactionId
+from marketplace.market.transactions import (
+    build_listing,
+    build_purchase,
+    build_withdrawal,
+    write_signed,
+)
+
+FOLDER = Path(__file__).parent
+
+pytestmark = [
+    pytest.mark.once("a wallet sees no engine"),
+    pytest.mark.skipif(
+        not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+        reason="needs the wallets' libraries (make wallets, with npm)",
+    ),
+]
+
+LARGEST = 2**63 - 1
+STARTS = (TransactionId("0.0.9001", 1_790_000_000, 0), TransactionId("0.0.9001", 1, 999_999_999))
+SALES = (  # price in HBAR, the marketplace's part, seller, buyer
+    (250, 250, "0.0.1001", "0.0.1002"),
+    (50_000_000_000, 5000, "0.0.99999", "0.0.5"),
+    (1, 0, "1.2.3", f"0.0.{LARGEST}"),
+    (1, 1, "0.0.9002", "0.0.900"),
+)
+
+
+def encode_anew(contents):
+    """What the SDK makes of each."""
+    given = "\n".join(base64.b64encode(content).decode() for content in contents)
+    ended = subprocess.run(
+        ["node", "encode.mjs"], cwd=FOLDER, input=given, capture_output=True, text=True, check=True
+    )
+    return [json.loads(line) for line in ended.stdout.splitlines()]
+
+
+def envelope(start, serial_no):
+    return {
+        "transaction_id": start,
+        "token": "0.0.5005",
+        "serial_no": serial_no,
+        "memo": "für 5",
+        "max_fee_tinybars": 50_000_000,
+        "valid_seconds": 60,
+    }
+
+
+def test_what_an_owner_signs():
+    contents = []
+    for start, serial_no in product(STARTS, (1, LARGEST)):
+        said = envelope(start, serial_no) | {"node_account_id": "0.0.4"}
+        contents += [build_listing(spender="0.0.5", **said), build_withdrawal(**said)]
+    for encoded in encode_anew(contents):
+        assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
+
+
+@pytest.mark.parametrize("key_type", ["ed25519", "ecdsa"])
+def test_what_a_buyer_signs(key_type):
+    key = PrivateKey.generate(key_type)
+    cases, contents = [*product(STARTS, (1, LARGEST), SALES)], []
+    for start, serial_no, (price, part, seller, buyer) in cases:
+        body = build_purchase(
+            seller=seller,
+            buyer=buyer,
+            price=price,
+            fee_basis_points=part,
+            node_account_id="0.0.3",
+            **envelope(start, serial_no),
+        )
+        contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
+    for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_anew(contents), strict=True):
+        assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
+        payments = {account: int(amount) for account, amount in encoded["payments"]}
+        assert payments[buyer] == -price * 100_000_000
+        assert sum(payments.values()) == 0

@@ -1,0 +1,292 @@
+"""docs/wallets.md says what wallets' libraries do with the bytes. Every row of it is run, and compared.
+
+The libraries speak their own protocols over a relay in the same process (relay.mjs), with wallets made of
+what they offer for wallets (wallets.mjs): these sign with real keys, and submit to the sandbox. rows.mjs has
+the call of each row. Needs node, and the packages of tests/system/wallets: make wallets installs them.
+"""
+
+import base64
+import json
+import re
+import shutil
+import subprocess
+from contextlib import ExitStack
+from pathlib import Path
+
+import pytest
+from hiero_sdk_python.crypto.private_key import PrivateKey
+from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.transaction.transaction import Transaction
+
+from marketplace import times
+from marketplace.demo import SNIPPETS
+from marketplace.sandbox.ledger.envelopes import read_list
+from tests.conftest import ALICE, BOB, TOKEN
+from tests.serving import ROOT, node, run_flask, serve, watcher
+
+FOLDER = Path(__file__).parent
+PAGE = (ROOT / "docs" / "wallets.md").read_text()
+KINDS = ("list", "withdraw", "buy")
+CODE = re.compile(r"[A-Z_]+")
+TOKENS, SCOPES = 6, ("--scope", "read", "--scope", "write")
+
+pytestmark = pytest.mark.once("a wallet sees no engine")
+
+
+def rows_of_the_page():
+    """What each row says, by its anchor and kind; a kind that a row does not have is left out."""
+    found = {}
+    for line in PAGE.splitlines():
+        if match := re.match(r'\| <a id="([a-z0-9-]+)"></a>.*\|(.*)\|(.*)\|(.*)\|$', line):
+            cells = {
+                kind: cell.strip() for kind, cell in zip(KINDS, match.groups()[1:], strict=True)
+            }
+            assert match[1] not in found, match[1]
+            found[match[1]] = {kind: cell for kind, cell in cells.items() if cell != "-"}
+    return found
+
+
+ROWS = rows_of_the_page()
+
+
+def write_cell(told):
+    """A cell of the page, as what was told would be written there; or None where any error would do."""
+    another = "" if told["hasItsId"] or not told["isSubmitted"] else ", another id"
+    return f"`{told['outcome']}`{another}" if told["isSubmitted"] else None
+
+
+def is_true(cell, told):
+    if told["isSubmitted"]:
+        return cell == write_cell(told)
+    # What the test itself could not do is no library's error.
+    is_error = not told["outcome"].startswith(("in the test", "nothing was submitted"))
+    if cell == "error":
+        return is_error
+    words = cell.strip("`")
+    return is_error and not CODE.fullmatch(words) and words in told["outcome"]
+
+
+@pytest.fixture
+def told(tmp_path):
+    """What the libraries did: a dict for each row and kind, and for each fact about the bytes."""
+    bundle = tmp_path / "main.mjs"
+    subprocess.run(["node", "build.mjs", bundle], cwd=FOLDER, check=True, capture_output=True)
+    settings = {"SALE_FEE_BUDGET": 10_000, "MIRROR_NODE_RATE": 10_000}
+    with ExitStack() as stack:
+        one = stack.enter_context(started(tmp_path / "one", **settings))
+        ones_node = stack.enter_context(node(one.folder, PUBLIC_URL=one.url))
+        stack.enter_context(watcher(one.folder, PUBLIC_URL=one.url))
+        given = {**access(one), "node": f"127.0.0.1:{ones_node.port}"}
+        (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
+        process = subprocess.run(
+            ["node", bundle, json.dumps(given)], cwd=tmp_path, capture_output=True, text=True
+        )
+    assert process.returncode == 0, process.stderr[-2000:]
+    return [json.loads(line) for line in process.stdout.splitlines()]
+
+
+def started(folder, **settings):
+    folder.mkdir()
+    return serve(folder, "--workers", "1", **settings)
+
+
+def access(service):
+    """Where it is, and tokens enough for all purchases that the rows leave open."""
+    folder = service.folder / "instance"
+    own = {
+        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
+        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
+    }
+    tokens = []
+    for number in range(TOKENS):
+        made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
+        tokens += re.findall(r"nftm_\S+", made.stdout)
+    assert len(tokens) == TOKENS
+    return {"url": service.url, "tokens": tokens}
+
+
+@pytest.mark.skipif(
+    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+    reason="needs the wallets' libraries (make wallets, with npm)",
+)
+def test_the_page_is_what_the_libraries_do(told):
+    """One test, so that the libraries are run once, whatever shares tests out among processes."""
+    outcomes = {(line["row"], line["kind"]): line for line in told if "row" in line}
+    facts = {(line["fact"], line["kind"]): line for line in told if "fact" in line}
+
+    snippets = {key: outcomes.pop(key) for key in [*outcomes] if key[0].startswith("snippet-")}
+    said = {(row, kind): cell for row, kinds in ROWS.items() for kind, cell in kinds.items()}
+    said = {key: cell for key, cell in said.items() if not key[0].startswith("python-")}
+    assert said.keys() == outcomes.keys()
+    wrong = [
+        (*key, cell, outcomes[key]["outcome"])
+        for key, cell in said.items()
+        if not is_true(cell, outcomes[key])
+    ]
+    assert wrong == []
+
+    names = {name for name, _ in SNIPPETS if not name.endswith(".py")}
+    assert {row.removeprefix("snippet-") for row, _ in snippets} == names
+    assert {line["outcome"] for line in snippets.values()} == {"SUCCESS"}
+    check_what_is_in_the_bytes(facts)
+
+
+def check_what_is_in_the_bytes(facts):
+    for column, kind in enumerate(KINDS, start=1):
+        shown = facts["shows", kind]
+        assert facts["presses", kind]["presses"] == 1
+        said = {cells[0]: cells[column] for cells in table("What is in the bytes")}
+        assert said["Class in an SDK"] == f"`{shown['type']}`"
+        memo = re.sub(r"Number \d+", "Number 1", re.sub(r"for \d+", "for 250", shown["memo"]))
+        assert said["Memo, which a wallet shows"] == f"`{memo}`"
+        assert said["Highest fee"] == f"`{shown['maxFee']}`"
+        assert said["Valid for"] == f"`{shown['validSeconds']}` seconds"
+        assert said["Signatures in it"] == f"`{shown['signatures']}`"
+        payer = said["Whose transaction id, and who pays the fee"]
+        assert (payer == "the marketplace") == (shown["payer"] == "0.0.9001")
+        assert shown["isFrozen"] and shown["isUnchanged"] and shown["isEncodedAlike"]
+        assert shown["nodes"] == ["0.0.3"]
+        does = re.sub(r"0\.0\.31\d+", "OWNER", re.sub(r"0\.0\.32\d+", "BUYER", shown["does"]))
+        does = re.sub(r"#\d+", "#1", re.sub(r"\d+ ℏ", "250 ℏ", does))
+        assert said["What it does, as an SDK reads it"] == f"`{does}`"
+        # Of a minified bundle, and of another copy of the SDK in it.
+        assert len(shown["name"]) <= 2
+        assert not shown["isOfAnotherSdk"]
+
+
+def table(title):
+    """The rows of the first table under a title of the page, cell by cell."""
+    section = PAGE.split(f"\n## {title}\n")[1].split("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
+
+
+# The Python SDK, in this process
+
+NFT = {"tokenId": TOKEN, "serialNo": 7}
+PATHS = {
+    "list": "/v1/list/extwallet",
+    "withdraw": "/v1/delist/extwallet",
+    "buy": "/v1/buy/extwallet",
+}
+
+
+class Person:
+    """Somebody with an account and a key, who signs with the Python SDK."""
+
+    def __init__(self, account_id, generate, client, ledger):
+        self.key = generate()
+        self._client = client
+        self._ledger = ledger
+        self._keys = NFT | {"accountId": account_id}
+
+    def prepare(self, kind):
+        price = {"listingPrice": 250} if kind == "list" else {}
+        answer = self._client.post(PATHS[kind], json=self._keys | price)
+        return base64.b64decode(answer.json["byteArray"])
+
+    def sign(self, content):
+        return Transaction.from_bytes(content).sign(self.key).to_bytes()
+
+    def submit(self, content, now=None):
+        """The ledger's code; after a SUCCESS the report must be OK, too."""
+        receipt = self._ledger.submit(content, now)
+        if receipt.result == "SUCCESS":
+            reported = self._keys | {"transactionId": receipt.transaction_id}
+            assert self._client.post("/v1/comingsoon", json=reported).json == {"result": "OK"}
+        return receipt.result
+
+
+@pytest.fixture(params=KINDS)
+def kind(request):
+    return request.param
+
+
+@pytest.fixture
+def signer(kind, client, nft, ledger):
+    """Who signs one of the kinds; what is withdrawn or bought is listed."""
+
+    def signer(generate=PrivateKey.generate_ed25519):
+        seller = Person(ALICE, generate, client, ledger)
+        if kind != "list":
+            assert seller.submit(seller.sign(seller.prepare("list"))) == "SUCCESS"
+        return Person(BOB, generate, client, ledger) if kind == "buy" else seller
+
+    return signer
+
+
+def test_python_sign(kind, signer):
+    person = signer()
+    said = ROWS["python-sign"][kind]
+    assert said == f"`{person.submit(person.sign(person.prepare(kind)))}`"
+
+
+def test_python_ecdsa(kind, signer):
+    person = signer(lambda: PrivateKey.generate("ecdsa"))
+    assert ROWS["python-ecdsa"][kind] == f"`{person.submit(person.sign(person.prepare(kind)))}`"
+
+
+def test_python_freeze(kind, signer):
+    person = signer()
+    content = person.prepare(kind)
+    frozen = Transaction.from_bytes(content).freeze().to_bytes()
+    assert frozen == content
+    assert ROWS["python-freeze"][kind] == f"`{person.submit(person.sign(frozen))}`"
+
+
+def test_python_set(kind, signer):
+    transaction = Transaction.from_bytes(signer().prepare(kind))
+    with pytest.raises(Exception, match=ROWS["python-set"][kind].strip("`")):
+        transaction.set_transaction_memo("Mine")
+
+
+def test_python_twice(kind, signer):
+    person = signer()
+    signed = person.sign(person.prepare(kind))
+    assert person.submit(signed) == "SUCCESS"
+    assert ROWS["python-twice"][kind] == f"`{person.submit(signed)}`"
+
+
+def test_python_late(kind, signer):
+    person = signer()
+    [seconds] = [cells[KINDS.index(kind) + 1] for cells in VALIDITY]
+    late = times.now() + int(re.sub(r"\D", "", seconds)) * times.SECOND
+    signed = person.sign(person.prepare(kind))
+    assert ROWS["python-late"][kind] == f"`{person.submit(signed, late)}`"
+
+
+VALIDITY = [cells for cells in table("What is in the bytes") if cells[0] == "Valid for"]
+
+
+def test_what_dropped_the_marketplaces_signature_takes_nothing_from_it(client, nft, ledger):
+    """In the sandbox the first key that signs for an account becomes its key: not here that of the buyer."""
+    seller, buyer = (
+        Person(account_id, PrivateKey.generate_ed25519, client, ledger)
+        for account_id in (ALICE, BOB)
+    )
+    assert seller.submit(seller.sign(seller.prepare("list"))) == "SUCCESS"
+    [transaction] = read_list(buyer.prepare("buy"))
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    del signed.sigMap.sigPair[:]
+    transaction.signedTransactionBytes = signed.SerializeToString()
+    dropped = TransactionList(transaction_list=[transaction]).SerializeToString()
+    assert buyer.submit(buyer.sign(dropped)) == "INVALID_SIGNATURE"
+    assert buyer.submit(buyer.sign(buyer.prepare("buy"))) == "SUCCESS"
+
+
+def test_each_row_about_the_python_sdk_is_run():
+    tests = {name.removeprefix("test_").replace("_", "-") for name in globals()}
+    assert {row for row in ROWS if row.startswith("python-")} == {
+        name for name in tests if name.startswith("python-")
+    }
+
+
+@pytest.mark.parametrize("form", ["{}@{}.{}", "{}-{}-{}", "{}@{}.{:09}", "{}-{}-{:09}"])
+def test_a_report_takes_both_forms_of_an_id(client, nft, ledger, form):
+    seller = Person(ALICE, PrivateKey.generate_ed25519, client, ledger)
+    receipt = ledger.submit(seller.sign(seller.prepare("list")))
+    account_id, seconds, nanos = re.split("[@.-](?=[0-9]+(?:[.-][0-9]+)?$)", receipt.transaction_id)
+    written = form.format(account_id, seconds, int(nanos))
+    reported = NFT | {"accountId": ALICE, "transactionId": written}
+    assert client.post("/v1/comingsoon", json=reported).json == {"result": "OK"}

@@ -1,0 +1,305 @@
+"""What becomes of an NFT's metadata and image, whatever the hosts do, and in which order."""
+
+import json
+import threading
+import time
+from collections import Counter
+from contextlib import closing
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.market import nfts
+from marketplace.sandbox import create_sandbox
+from marketplace.store import queries
+from marketplace.store.database import read, write
+from marketplace.watcher import complete as module
+from marketplace.watcher.complete import QUICK, Completer
+from marketplace.watcher.strangers import enrich
+from marketplace.watcher.strangers.enrich import Found, Outcome
+from marketplace.watcher.strangers.images import Optimised
+from marketplace.watcher.strangers.metadata import Description
+from marketplace.watcher.work import Done
+from tests import network
+from tests.conftest import ALICE, TOKEN, authorized_client, completing, settings
+from tests.network import answering, serve, serve_raw
+
+HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up
+ENDLESS = {"silence", "a body that drips", "headers that drip"}
+KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+
+
+def stored(app, token=TOKEN, serial_no=7):
+    with app.app_context():
+        return queries.get_nft(read(), token, serial_no)
+
+
+def add(app, token=TOKEN, serial_no=7):
+    with app.app_context():
+        nfts.add(ALICE, token, serial_no)
+
+
+def test_an_add_is_completed(client, app, complete):
+    assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}
+    before = client.get(f"/v1/nft/{TOKEN}/7").json
+    assert before["name"] == f"Sandbox {TOKEN} #7"
+    assert before["imageUrl"].endswith("/media/placeholder.webp")
+    assert before["fileType"] == "application/octet-stream"
+    assert stored(app)["missing"] and stored(app)["retry_at"]
+
+    assert complete() == {Done.COMPLETED: 1}
+    after = client.get(f"/v1/nft/{TOKEN}/7").json
+    assert after["fileType"] == "image/png"
+    assert after["stringifiedAttributes"] and after["originalImageUrl"]
+    assert client.get(after["imageUrl"]).content_type == "image/webp"
+    assert stored(app)["missing"] is stored(app)["retry_at"] is None
+
+
+FAULTS = {
+    "silence": network.silence,
+    "a reset in the middle": network.reset_in_the_middle,
+    "a body that drips": network.drip_body,
+    "headers that drip": network.drip_headers,
+    "200 MB": network.huge_body,
+    "404": answering(b"gone", "404 Not Found"),
+    "500": answering(b"", "500 Oops"),
+    "HTML": answering(b"<html></html>", Content_Type="text/html"),
+    "no object": answering(b"[]"),
+    "NaN and depth": answering(b'{"name": NaN, "a": ' + b"[" * 50_000),
+    "gzip that is none": answering(b"plain", Content_Encoding="gzip"),
+    "a redirect to no address": answering(b"", "302 Found", Location="http://["),
+    "an address of a million letters": answering(
+        json.dumps({"image": "https://nft.example/" + "x" * 900_000}).encode()
+    ),
+    "a redirect loop": answering(b"", "302 Found", Location="/ipfs/again"),
+}
+
+
+@pytest.fixture
+def connect(tmp_path):
+    """The service on testnet, whose mirror node is the sandbox's, with these gateways."""
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    with serve(sandbox) as mirror_url:
+
+        def make(*gateways):
+            return create_app(
+                NETWORK="testnet",
+                ACCOUNT_ID="0.0.9001",
+                MIRROR_NODE_URL=mirror_url,
+                IPFS_GATEWAYS=[f"{gateway}/ipfs" for gateway in gateways],
+                **settings(tmp_path),
+            )
+
+        make.sandbox = sandbox
+        yield make
+
+
+@pytest.mark.once("no statement is asked")
+@pytest.mark.parametrize("fault", FAULTS)
+def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
+    if fault in ENDLESS:
+        monkeypatch.setattr(enrich, "QUICK_SECONDS", HURRY_SECONDS)
+        monkeypatch.setattr(enrich, "LONG_SECONDS", HURRY_SECONDS)
+    with serve_raw(FAULTS[fault]) as gateway:
+        app = connect(gateway)
+        add(app)
+        completing(app)()
+    nft = stored(app)
+    assert nft["name"] == f"Sandbox {TOKEN} #7"
+    assert nft["image"] is None
+    assert nft["missing"] and nft["retry_at"] > times.to_iso(times.now())
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_failing_image_leaves_the_metadata(connect):
+    def gateway(environ, start_response):
+        if environ["PATH_INFO"].endswith(".json"):
+            return connect.sandbox(environ, start_response)
+        start_response("404 Not Found", [])
+        return [b""]
+
+    with serve(gateway) as url:
+        app = connect(url)
+        add(app)
+        completing(app)()
+    nft = authorized_client(app, "read").get(f"/v1/nft/{TOKEN}/7").json
+    assert nft["stringifiedAttributes"]
+    assert nft["fileType"] == "image/png"
+    assert nft["originalImageUrl"].startswith(f"{url}/ipfs/")
+    assert nft["imageUrl"].endswith("/media/placeholder.webp")
+
+
+WEBP = Optimised(b"RIFF", "image/png")
+OLD = Description("Old", "image/png", '[{"trait_type":"a","value":"1"}]', "ipfs://old")
+NEW = Description("New", "image/gif", None, "ipfs://new")
+
+
+class Hosts:
+    """What hosts answer, pointer by pointer; another answer than a Found is raised or called."""
+
+    def __init__(self, app):
+        self.answers, self.asked = {}, []
+        self._app = app
+
+    def __call__(self, pointer, *, is_quick):
+        self.asked.append((pointer, is_quick))
+        answer = self.answers.get(pointer, Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP))
+        return answer(is_quick) if callable(answer) else answer
+
+    def complete(self):
+        with closing(Completer(self._app, self)) as completer:
+            return completer.run_out(threading.Event(), 60)
+
+
+@pytest.fixture
+def hosts(app):
+    return Hosts(app)
+
+
+def change_pointer(app, pointer):
+    """As it is stored once the ledger shows another pointer."""
+    sql = """
+        UPDATE nft SET metadata = :pointer, missing = 'changed', attempts = 0, retry_at = :now
+    """
+    with app.app_context(), write() as db:
+        db.execute(sql, {"pointer": pointer, "now": times.to_iso(times.now())})
+
+
+def test_a_fetch_that_fails_takes_no_good_data_away(app, hosts):
+    add(app)
+    hosts.complete()
+    before = stored(app)
+    assert (before["name"], before["attributes"]) == ("Old", OLD.attributes)
+    change_pointer(app, "ipfs://new")
+    hosts.answers["ipfs://new"] = Found(Outcome.UNREACHABLE, "status 404")
+    hosts.complete()
+    during = stored(app)
+    for column in ("name", "attributes", "image", "file_type", "original_image_url"):
+        assert during[column] == before[column]
+    assert during["missing"] == "status 404"
+
+
+def test_new_metadata_takes_the_place_of_the_old(app, hosts):
+    add(app)
+    hosts.complete()
+    image = stored(app)["image"]
+    change_pointer(app, "ipfs://new")
+    hosts.answers["ipfs://new"] = Found(Outcome.UNREACHABLE, "status 404", NEW, "http://new")
+    hosts.complete()
+    nft = stored(app)
+    assert (nft["name"], nft["attributes"], nft["file_type"]) == ("New", None, "image/gif")
+    assert nft["image"] == image  # until the new one is there
+
+
+def test_what_was_found_for_an_older_pointer_is_not_stored(app, hosts):
+    add(app)
+    pointer = stored(app)["metadata"]
+
+    def change_meanwhile(is_quick):
+        change_pointer(app, "ipfs://new")
+        hosts.answers[pointer] = None
+        return Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP)
+
+    hosts.answers[pointer] = change_meanwhile
+    hosts.answers["ipfs://new"] = Found(Outcome.COMPLETE, None, NEW, "http://new", WEBP)
+    hosts.complete()
+    assert stored(app)["name"] == "New"
+
+
+def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts):
+    add(app)
+    hosts.answers[stored(app)["metadata"]] = Found(Outcome.SLOW, "it took too long")
+    hosts.complete()
+    assert [is_quick for _, is_quick in hosts.asked] == [True, False]
+    nft = stored(app)
+    assert nft["attempts"] == 2
+    assert nft["retry_at"] > times.to_iso(times.now() + module.MINUTE)
+
+
+def test_what_is_final_is_tried_again_in_a_day(app, hosts):
+    add(app)
+    hosts.answers[stored(app)["metadata"]] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
+    hosts.complete()
+    assert len(hosts.asked) == 1
+    assert stored(app)["retry_at"] > times.to_iso(times.now() + module.DAY - module.MINUTE)
+
+
+def test_a_shortage_of_ours_is_no_attempt(app, hosts):
+    add(app)
+    hosts.answers[stored(app)["metadata"]] = Found(Outcome.BUSY, "no image can be decoded now")
+    hosts.complete()
+    nft = stored(app)
+    assert nft["attempts"] == 0
+    assert nft["retry_at"] < times.to_iso(times.now() + 2 * module.MINUTE)
+
+
+def test_no_image_is_kept_beyond_what_they_may_take(app, hosts, tmp_path):
+    app.extensions["media"].bytes = app.config["MEDIA_MAX_BYTES"]
+    add(app)
+    hosts.complete()
+    nft = stored(app)
+    assert nft["name"] == "Old"
+    assert nft["image"] is None
+    assert "MARKETPLACE_MEDIA_MAX_BYTES" in nft["missing"]
+    assert not list((tmp_path / "media").glob("*.webp"))
+
+
+def test_what_all_images_take_is_measured(app, hosts):
+    add(app)
+    hosts.complete()
+    media = app.extensions["media"]
+    assert media.bytes == len(WEBP.content)
+    media.bytes = 0
+    media.measure()
+    assert media.bytes == len(WEBP.content)
+
+
+@pytest.mark.once("threads are counted, not statements")
+def test_a_collection_whose_hosts_are_slow_keeps_no_other_waiting(app, hosts):
+    """More NFTs of one collection are due than are tried at once, and none of them ends."""
+    gate, running = threading.Event(), Counter()
+    for number in range(QUICK.at_once + 2):
+        add(app, "0.0.666", number + 1)
+
+    def hang(is_quick):
+        running["0.0.666"] += 1
+        assert gate.wait(60)
+        return Found(Outcome.UNUSABLE, "at last")
+
+    for number in range(QUICK.at_once + 2):
+        hosts.answers[stored(app, "0.0.666", number + 1)["metadata"]] = hang
+    completer = Completer(app, hosts)
+    try:
+        completer.step()
+        add(app)
+        until = time.monotonic() + 60
+        while stored(app)["missing"]:
+            completer.step()
+            assert time.monotonic() < until
+            time.sleep(0.01)
+        assert running["0.0.666"] == QUICK.of_collection
+    finally:
+        gate.set()
+        completer.close()
+
+
+@pytest.mark.once("threads are counted, not statements")
+def test_collections_that_took_long_leave_places_for_others(app, hosts):
+    gate, slow = threading.Event(), [f"0.0.{number}" for number in range(660, 672)]
+    for token in slow:
+        add(app, token)
+        hosts.answers[stored(app, token)["metadata"]] = lambda is_quick: (
+            gate.wait(60),
+            Found(Outcome.UNUSABLE, "at last"),
+        )[1]
+    completer = Completer(app, hosts)
+    completer._seconds.update(dict.fromkeys(slow, module.SLOW_SECONDS + 1))
+    try:
+        completer.step()
+        assert len(completer._tasks) == QUICK.at_once - module.LEFT_FREE
+        add(app)
+        completer.step()
+        assert (TOKEN, 7) in completer._tasks
+    finally:
+        gate.set()
+        completer.close()

@@ -1,0 +1,211 @@
+"""A stranger's address never reaches a private one, however it is spelt, resolved or redirected.
+
+What has to reach a public address runs in a network namespace of its own, where one lies on loopback.
+"""
+
+import json
+import shutil
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.http import FetchError
+from marketplace.watcher.strangers.fetch import Address, Fetcher, is_public
+from marketplace.watcher.strangers.locations import Gateways
+from marketplace.watcher.strangers.resolver import Resolver
+from tests.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
+from tests.serving import ROOT
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
+UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
+
+SPELLINGS = [
+    "http://127.0.0.1/",
+    "http://127.1/",
+    "http://2130706433/",
+    "http://0x7f000001/",
+    "http://0177.0.0.1/",
+    "http://0/",
+    "http://0.0.0.0/",
+    "http://localhost/",
+    "http://localhost./",
+    "http://LOCALHOST/",
+    "http://[::1]/",
+    "http://[::]/",
+    "http://[::ffff:127.0.0.1]/",
+    "http://[::ffff:7f00:1]/",
+    "http://[64:ff9b::7f00:1]/",
+    "http://[2002:7f00:1::]/",
+    "http://[fe80::1]/",
+    "http://[fec0::1]/",
+    "http://[feff::1]/",
+    "http://[::127.0.0.1]/",
+    "http://[::8.8.8.8]/",
+    "http://[::ffff:0:127.0.0.1]/",
+    "http://[::ffff:0:8.8.8.8]/",
+    "http://[2001:db8::1]/",
+    "http://[100::1]/",
+    "http://[fd00::1]/",
+    "http://user:pass@127.0.0.1/",
+    "http://nft.example@127.0.0.1/",
+    "http://10.0.0.1/",
+    "http://172.16.0.1/",
+    "http://192.168.0.1/",
+    "http://169.254.169.254/latest/meta-data/",
+    "http://100.64.0.1/",
+    "http://192.0.2.1/",
+    "http://224.0.0.1/",
+    "http://255.255.255.255/",
+    "https://127.0.0.1/",
+    "http://①②⑦.⓪.⓪.①/",
+]
+
+
+@pytest.fixture
+def fetcher():
+    return Fetcher({})
+
+
+def fetch(fetcher, url, seconds=3, max_bytes=1000):
+    return fetcher.get(Address(url, is_ours=False), max_bytes=max_bytes, deadline=Deadline(seconds))
+
+
+@pytest.mark.parametrize("url", SPELLINGS)
+def test_private_addresses_are_refused(fetcher, url):
+    with pytest.raises(
+        FetchError, match=r"InvalidIPAddress|InvalidURL|ConnectionError|ValueError|LocationParse"
+    ):
+        fetch(fetcher, url)
+
+
+@pytest.mark.parametrize("host", ["8.8.8.8", "[2606:4700::1111]", "2a00:1450::1"])
+def test_public_addresses_are_not(host):
+    assert is_public(host)
+
+
+def test_nothing_private_is_even_connected_to(fetcher):
+    reached = threading.Event()
+    with serve_raw(lambda connection: reached.set()) as url:
+        port = url.rpartition(":")[2]
+        for spelling in SPELLINGS:
+            host = spelling.split("/")[2].replace("user:pass@", "")
+            with pytest.raises(FetchError):
+                fetch(fetcher, f"http://{host}:{port}/")
+    assert not reached.is_set()
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "ftp://nft.example/",
+        "file:///etc/passwd",
+        "gopher://nft.example/",
+        "http://nft.example:8080/",
+        "https://nft.example:22/",
+        "http://nft.example:99999/",
+        "http://nft.example:x/",
+        "//nft.example/",
+        "http://",
+        "http:///x",
+        "http://[::1/",
+        "http://a b/",
+        "http://\0/",
+        "http://" + "a" * 300 + "/",
+    ],
+)
+def test_other_ports_schemes_and_nonsense_are_refused(fetcher, url):
+    with pytest.raises(FetchError):
+        fetch(fetcher, url)
+
+
+def test_our_own_addresses_may_be_private(fetcher):
+    with serve_raw(answering(b"ours")) as url:
+        answer = fetcher.get(Address(url, is_ours=True), max_bytes=10, deadline=Deadline(3))
+    assert answer.content == b"ours"
+
+
+@pytest.mark.parametrize("answer", [drip_body, drip_headers])
+def test_no_host_outlasts_the_deadline(fetcher, answer):
+    with serve_raw(answer) as url:
+        resolver = Resolver(fetcher, None, Gateways((f"{url}/",), ()))
+        started = time.monotonic()
+        with pytest.raises(FetchError, match="it took too long"):
+            resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(0.2))
+        assert time.monotonic() - started < 5
+
+
+def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(fetcher, monkeypatch):
+    monkeypatch.setattr(sys.modules[Resolver.__module__], "PATIENCE_SECONDS", 0.05)
+    with serve_raw(drip_headers) as silent, serve_raw(answering(b"whole")) as other:
+        resolver = Resolver(fetcher, None, Gateways((f"{silent}/", f"{other}/"), ()))
+        assert resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(PATIENCE_SECONDS)) == b"whole"
+
+
+def test_but_a_redirect_from_them_is_a_strangers(fetcher):
+    reached = threading.Event()
+    with (
+        serve_raw(lambda connection: reached.set()) as private_url,
+        serve_raw(answering(b"", "302 Found", Location=private_url)) as url,
+        pytest.raises(FetchError),
+    ):
+        fetcher.get(Address(url, is_ours=True), max_bytes=10, deadline=Deadline(3))
+    assert not reached.is_set()
+
+
+def test_no_proxy_of_the_environment_sees_a_strangers_address(fetcher, monkeypatch):
+    reached = threading.Event()
+    with serve_raw(lambda connection: reached.set()) as url:
+        for name in ("http_proxy", "HTTP_PROXY", "https_proxy", "all_proxy"):
+            monkeypatch.setenv(name, url)
+        with pytest.raises(FetchError):
+            fetch(fetcher, "http://nft.example/")  # a proxy would resolve the name itself
+    assert not reached.is_set()
+
+
+@pytest.mark.skipif(
+    not shutil.which("ip")
+    or not shutil.which("unshare")
+    or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
+)
+def test_public_addresses_in_a_namespace_of_their_own():
+    """The steps are in tests/public_internet.py; it prints what became of each."""
+    setup = (
+        "ip link set lo up && ip addr add 93.184.215.14/32 dev lo && exec "
+        f"{sys.executable} -m tests.public_internet"
+    )
+    run = subprocess.run(
+        [*UNSHARE, "sh", "-c", setup],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert run.returncode == 0, run.stderr
+    assert json.loads(run.stdout) == {
+        "a public address": "public",
+        "a name": "public",
+        "a second name that is first public, then private": "public",
+        "a redirect to a public name": "public",
+        "a redirect to a private address": "InvalidIPAddress",
+        "a redirect to a name that is private": "InvalidIPAddress",
+        "a redirect to a mapped private address": "InvalidIPAddress",
+        "a redirect to another port": "port 80 or 443",
+        "a redirect to a file": "port 80 or 443",
+        "a redirect loop": "redirects too often",
+        "a gzip bomb": "larger than 100000 bytes",
+        "a brotli bomb": "larger than 100000 bytes",
+        "a redirect with a bomb": "larger than 100000 bytes",
+        "a body that drips": "took too long",
+        "silence": "ReadTimeout",
+        "a cookie": "not sent back",
+        "private addresses reached": 0,
+        "memory": "little",
+    }

@@ -1,0 +1,275 @@
+"""What a watcher finds by following the ledger, though nobody reports anything and nothing is swept."""
+
+import threading
+
+import pytest
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid
+from marketplace.market.memos import listing_memo
+from marketplace.sandbox.ledger import consensus
+from marketplace.store import following, queries
+from marketplace.store.database import read, write
+from marketplace.watcher import follow as following_module
+from marketplace.watcher.work import Done
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+
+NFT, MARKET = (TOKEN, 7), "0.0.9001"
+
+
+def shown(client, nft=NFT):
+    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json
+
+
+def looks(app):
+    with app.app_context():
+        rows = read().execute("SELECT * FROM look ORDER BY kind, id").fetchall()
+        return [(row["kind"], row["id"], row["serial_no"]) for row in rows]
+
+
+def approve(ledger, nft, price=5, owner=ALICE):
+    ledger.approve(nft, owner, MARKET, memo=listing_memo(*nft, price, "Foo"))
+
+
+def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
+    approve(ledger, nft, price=250)
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client)["listingPrice"] == 250
+    assert watcher.follow() == {}
+
+
+def test_it_finds_a_listing_of_an_nft_that_is_not_stored(app, client, watcher, ledger):
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    approve(ledger, (TOKEN, 8), owner=CHARLIE)
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client, (TOKEN, 8))["owner"] == {"accountId": CHARLIE}
+
+
+def test_what_only_says_that_it_is_listed_is_not_stored(client, watcher, ledger):
+    ledger.mint((TOKEN, 8), CHARLIE, times.now())
+    ledger.approve((TOKEN, 8), CHARLIE, "0.0.6666", memo=listing_memo(TOKEN, 8, 5, "Foo"))
+    assert watcher.follow() == {}
+    assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
+
+
+@pytest.mark.parametrize(
+    "end",
+    [
+        lambda ledger: ledger.hand_over(NFT, BOB),
+        lambda ledger: ledger.withdraw(NFT, ALICE),
+        lambda ledger: ledger.approve(NFT, ALICE, "0.0.6666"),
+    ],
+)
+def test_it_finds_the_end_of_a_listing(client, watcher, lister, ledger, end):
+    lister(NFT)
+    watcher.follow()
+    end(ledger)
+    assert watcher.follow() == {Done.TAKEN_OFF: 1}
+    assert shown(client)["isForSale"] is False
+
+
+def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, lister, ledger):
+    lister(NFT)
+    watcher.follow()
+    ledger.approve(NFT, ALICE, "0.0.6666", memo=listing_memo(TOKEN, 9, 5, "Foo"))
+    assert watcher.follow() == {}
+    assert watcher.look(seconds=61) == {Done.TAKEN_OFF: 1}
+
+
+def test_it_finds_a_new_owner_of_what_is_not_listed(client, watcher, nft, ledger):
+    ledger.hand_over(nft, BOB)
+    watcher.follow()
+    assert shown(client)["owner"] == {"accountId": BOB}
+
+
+def test_it_finds_a_deleted_token(client, watcher, lister, ledger):
+    lister(NFT)
+    lister((TOKEN, 8))
+    watcher.follow()
+    with ledger.sandbox.app_context():
+        consensus.delete_token(TOKEN, times.now())
+    assert watcher.follow() == {Done.TAKEN_OFF: 2}
+    assert client.get("/v1/orderbook").json == []
+
+
+def update(ledger, metadata):
+    with ledger.sandbox.app_context():
+        consensus.update_metadata(*NFT, times.now(), metadata)
+
+
+@pytest.mark.parametrize("is_listed", [True, False])
+def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
+    app, client, watcher, nft, lister, ledger, is_listed
+):
+    if is_listed:
+        lister(nft, add=False)
+    watcher.follow()
+    before = shown(client)
+    update(ledger, "ipfs://bafkqaaa/other.json")
+    watcher.follow()
+    with app.app_context():
+        stored = queries.get_nft(read(), *nft)
+    assert stored["metadata"] == "ipfs://bafkqaaa/other.json"
+    assert stored["retry_at"] <= times.to_iso(times.now()) and stored["attempts"] == 0
+    assert shown(client) == before
+
+
+@pytest.mark.once("what is asked")
+def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, asked):
+    for number in range(10):
+        ledger.hand_over(nft, (ALICE, BOB)[number % 2])
+    watcher.read()
+    assert looks(app) == [("nft", *nft)]
+    asked.clear()
+    watcher.look()
+    assert asked == [f"/tokens/{TOKEN}/nfts/7"]
+    assert looks(app) == []
+
+
+def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
+    ledger.mint(("0.0.8001", 1), CHARLIE, times.now())
+    ledger.hand_over(("0.0.8001", 1), BOB)
+    ledger.approve(("0.0.8001", 1), BOB, "0.0.6666")
+    watcher.look(seconds=60)  # at the NFT that was added
+    watcher.read()
+    assert looks(app) == []
+
+
+def test_facts_that_are_older_than_the_row_do_not_end_a_look(
+    app, client, watcher, lister, alter, ledger, mirror
+):
+    """A replica that lags answers with the row that is stored already."""
+    lister(NFT)
+    watcher.follow()
+    watcher.look(seconds=120)
+    with app.app_context():
+        old = app.extensions["sandbox"].test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
+    ledger.hand_over(NFT, BOB)
+    alter("/nfts/7$", lambda nft: nft.update(old))
+    assert watcher.follow() == {}
+    assert looks(app) == [("nft", *NFT)]
+    mirror.heal()
+    assert watcher.look() == {}  # not due
+    assert watcher.look(seconds=1) == {Done.TAKEN_OFF: 1}
+    assert looks(app) == []
+
+
+def test_a_list_is_looked_at_once_more_a_minute_later(app, watcher, lister, ledger):
+    lister(NFT)
+    watcher.follow()
+    watcher.look(seconds=120)
+    ledger.mint(("0.0.8001", 1), ALICE, times.now())
+    ledger.approve(("0.0.8001", 1), ALICE, "0.0.6666")
+    watcher.follow()
+    assert looks(app) == [("account", ALICE, 0)]
+    watcher.look(seconds=50)
+    assert looks(app) == [("account", ALICE, 0)]
+    watcher.look(seconds=61)
+    assert looks(app) == []
+
+
+def test_a_kill_after_reading_loses_nothing(app, client, watcher, nft, ledger):
+    """Another watcher goes on where the first one was killed, whatever it still had to look at."""
+    approve(ledger, nft)
+    watcher.read()
+    other = type(watcher)(app)
+    assert other.follow() == {Done.LISTED: 1}
+    other.looker.close()
+
+
+def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alter, caplog):
+    ledger.hand_over(nft, CHARLIE)
+    approve(ledger, nft, owner=CHARLIE)
+
+    def break_first(page):
+        if len(page["transactions"]) > 1:  # a list, and not the transaction of one moment
+            page["transactions"][0]["transaction_id"] = 7
+
+    alter("/v1/transactions$", break_first)
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert "makes no sense: {'transaction_id': ['Not a valid string.']}" in caplog.text
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda page: page["transactions"][0].pop("consensus_timestamp"),
+        lambda page: page["transactions"][0].update(consensus_timestamp="now"),
+        lambda page: page["transactions"][0].update(consensus_timestamp="99999999999.000000000"),
+        lambda page: page["transactions"].append(page["transactions"][0]),
+        lambda page: page.update(transactions={}),
+        lambda page: page.update(transactions=[7]),
+    ],
+)
+def test_a_page_that_makes_no_sense_is_asked_for_again(
+    app, watcher, nft, ledger, alter, change, mirror
+):
+    approve(ledger, nft)
+    alter("/v1/transactions$", change)
+    with pytest.raises(LedgerAnswerInvalid):
+        watcher.read()
+    assert looks(app) == [("nft", *nft)]  # it was added
+    mirror.heal()
+    assert watcher.follow() == {Done.LISTED: 1}
+
+
+def test_pages_that_are_full_are_read_on(watcher, client, ledger, nft, monkeypatch):
+    monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 2)
+    for number in range(1, 6):
+        approve(ledger, nft, price=number)
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client)["listingPrice"] == 5
+
+
+def cursor(app):
+    with app.app_context():
+        return following.get_follow(read())["cursor_at"]
+
+
+def test_a_page_that_tells_nothing_of_ours_is_written_now_and_then(
+    app, watcher, ledger, monkeypatch
+):
+    watcher.read()
+    written = cursor(app)
+    ledger.mint(("0.0.8001", 1), CHARLIE, times.now())
+    ledger.hand_over(("0.0.8001", 1), BOB)
+    watcher.read()
+    assert cursor(app) == written
+    monkeypatch.setattr(following_module, "WRITING_SECONDS", 0)
+    watcher.read()
+    assert cursor(app) > written
+
+
+def test_a_mirror_node_that_lags_is_waited_for(app, client, watcher, nft, ledger):
+    """Its newest rows come later: the cursor goes no further than to what was seen."""
+    client.post("/sandbox/oddities/lag", json={"seconds": 600})
+    approve(ledger, nft)
+    assert watcher.follow() == {}
+    client.post("/sandbox/oddities/lag", json={"seconds": 0})
+    assert watcher.follow() == {Done.LISTED: 1}
+
+
+def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(app, client, watcher, nft, ledger):
+    approve(ledger, nft)
+    two_days_ago = times.to_iso(times.now() - 2 * following_module.HOPELESS)
+    with app.app_context(), write() as db:
+        following.mark_followed_from(db, two_days_ago, two_days_ago)
+    other = type(watcher)(app)
+    assert other.follow() == {}
+    assert client.get("/status").json["lastSync"] is None
+    with app.app_context():
+        other.sweeper.step(threading.Event())
+    assert other.look() == {Done.LISTED: 1}
+    assert client.get("/status").json["lastSync"] > "2026"
+    other.looker.close()
+
+
+def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
+    approve(ledger, nft)
+    with app.app_context(), write() as db:
+        db.execute("ALTER TABLE look RENAME TO elsewhere")
+    with pytest.raises(Exception, match="look"):
+        watcher.read()
+    with app.app_context(), write() as db:
+        db.execute("ALTER TABLE elsewhere RENAME TO look")
+    assert watcher.follow() == {Done.LISTED: 1}

@@ -1,0 +1,73 @@
+"""Files inscribed in a topic (HCS-1): joined, decompressed within a size, checked by hash."""
+
+import base64
+import hashlib
+import json
+import random
+
+import brotli
+import pytest
+import zstandard
+
+from marketplace.ledger.answers import Message
+from marketplace.ledger.http import FetchError
+from marketplace.watcher.strangers.inscriptions import join
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+CONTENT = json.dumps({"name": "Inscribed", "type": "image/png"}).encode()
+
+
+def inscribed(content=CONTENT, algorithm="zstd", chunk=40):
+    compress = {"zstd": zstandard.compress, "brotli": brotli.compress}[algorithm]
+    uri = "data:application/json;base64," + base64.b64encode(compress(content)).decode()
+    chunks = [uri[at : at + chunk] for at in range(0, len(uri), chunk)]
+    messages = [
+        Message(json.dumps({"o": order, "c": text}).encode()) for order, text in enumerate(chunks)
+    ]
+    return f"{hashlib.sha256(content).hexdigest()}:{algorithm}:base64", messages
+
+
+@pytest.mark.parametrize("algorithm", ["zstd", "brotli"])
+def test_it_joins_and_decompresses(algorithm):
+    assert join(*inscribed(algorithm=algorithm), 10_000) == CONTENT
+
+
+def test_the_order_of_messages_does_not_matter():
+    memo, messages = inscribed()
+    random.Random(5).shuffle(messages)
+    assert join(memo, messages, 10_000) == CONTENT
+
+
+def test_what_others_wrote_to_the_topic_is_passed_over():
+    memo, messages = inscribed()
+    noise = [b"", b"hello", b"[1]", b'{"o": "0", "c": "x"}', b'{"o": 0, "c": "late"}', b"null"]
+    assert join(memo, messages + [Message(content) for content in noise], 10_000) == CONTENT
+
+
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        (lambda memo, messages: ("nonsense", messages), "not an inscription"),
+        (lambda memo, messages: ("0" * 64 + memo[64:], messages), "hash is another"),
+        (lambda memo, messages: (memo.replace("zstd", "brotli"), messages), "damaged"),
+        (lambda memo, messages: (memo, messages[:-1]), "damaged|not complete|hash"),
+        (lambda memo, messages: (memo, []), "damaged|hash"),
+    ],
+)
+def test_what_is_not_whole_is_refused(change, reason):
+    with pytest.raises(FetchError, match=reason):
+        join(*change(*inscribed()), 10_000)
+
+
+@pytest.mark.parametrize("algorithm", ["zstd", "brotli"])
+def test_a_bomb_is_stopped(algorithm):
+    memo, messages = inscribed(b"\0" * 50_000_000, algorithm, chunk=1000)
+    with pytest.raises(FetchError, match="larger than 1000000 bytes"):
+        join(memo, messages, 1_000_000)
+
+
+def test_too_many_messages_are_stopped():
+    endless = (Message(json.dumps({"o": n, "c": "x" * 1000}).encode()) for n in range(10**9))
+    with pytest.raises(FetchError, match="larger than 10000 bytes"):
+        join(inscribed()[0], endless, 10_000)

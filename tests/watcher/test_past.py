@@ -1,0 +1,97 @@
+"""Listings of before following began, of NFTs that nobody has added and sellers never heard of."""
+
+import shutil
+import threading
+
+import pytest
+
+from marketplace import create_app, times
+from marketplace.store import following, queries
+from marketplace.store.database import read, write
+from marketplace.watcher import past
+from marketplace.watcher.past import read_past
+from marketplace.watcher.work import Done
+from tests.conftest import CHARLIE, TOKEN, Ledger, settings
+from tests.serving import ROOT
+from tests.watcher.conftest import Watcher
+from tests.watcher.test_follow import approve, looks, shown
+
+NFT = (TOKEN, 8)
+
+
+@pytest.fixture
+def listed(ledger):
+    ledger.mint(NFT, CHARLIE, times.now())
+    approve(ledger, NFT, owner=CHARLIE)
+
+
+@pytest.fixture
+def late(app, listed):
+    """A watcher that began after the listing."""
+    watcher = Watcher(app)
+    watcher.read()
+    yield watcher
+    watcher.looker.close()
+
+
+def read_all(app):
+    with app.app_context():
+        while following.get_follow(read())["past_at"]:
+            read_past(threading.Event())
+
+
+def test_it_finds_them(app, client, late):
+    assert late.follow() == {}
+    read_all(app)
+    assert late.look() == {Done.LISTED: 1}
+    assert shown(client, NFT)["isForSale"] is True
+    read_all(app)
+    assert looks(app) == []
+
+
+def test_what_ended_since_is_not_stored(app, client, late, ledger):
+    ledger.withdraw(NFT, CHARLIE)
+    read_all(app)
+    assert late.look() == {}
+    assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
+
+
+def test_it_goes_on_page_by_page(app, late, ledger, monkeypatch):
+    monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 1)
+    monkeypatch.setattr(past, "WRITING_SECONDS", 0)
+    with app.app_context():
+        before = following.get_follow(read())["past_at"]
+        read_past(threading.Event())
+        assert following.get_follow(read())["past_at"] == before  # nothing was asked
+    monkeypatch.setattr(past, "WRITING_SECONDS", 10)
+    read_all(app)
+    assert late.look() == {Done.LISTED: 1}
+
+
+def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
+    with app.app_context(), write() as db:
+        moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)
+        following.mark_followed_from(db, moment, moment)
+    other = Watcher(app)
+    other.read()
+    with app.app_context():
+        assert following.get_follow(read())["past_at"] == moment
+    read_all(app)
+    assert other.look() == {Done.LISTED: 1}
+    other.looker.close()
+
+
+@pytest.mark.once("of this version there is no other")
+def test_an_upgrade_finds_them(tmp_path):
+    shutil.copy(ROOT / "tests/store/databases/0.2.0/marketplace.db", tmp_path)
+    app = create_app(**settings(tmp_path))
+    ledger = Ledger(app)
+    ledger.mint(NFT, CHARLIE, times.now())
+    approve(ledger, NFT, owner=CHARLIE)
+    watcher = Watcher(app)
+    watcher.read()
+    read_all(app)
+    watcher.look()
+    with app.app_context():
+        assert queries.get_nft(read(), *NFT)["is_for_sale"]
+    watcher.looker.close()

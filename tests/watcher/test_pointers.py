@@ -1,0 +1,88 @@
+"""What stands in an NFT's metadata pointer on the ledger, and what is stored and shown of it."""
+
+import base64
+import io
+import json
+
+import pytest
+from PIL import Image
+
+from marketplace import create_app
+from marketplace.ledger import Deadline
+from marketplace.ledger.http import Unfetchable
+from marketplace.watcher.strangers.enrich import make_resolver
+from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, settings
+from tests.network import answering, serve, serve_raw
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
+DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attributes": {"a": 1}})
+
+
+def encode(pointer):
+    return base64.b64encode(pointer.encode()).decode()
+
+
+def page(metadata):
+    nft = {
+        "account_id": ALICE,
+        "deleted": False,
+        "metadata": metadata,
+        "modified_timestamp": "1700000000.000000001",
+        "serial_number": 7,
+        "token_id": TOKEN,
+    }
+    return json.dumps({"nfts": [nft], "links": {"next": None}}).encode()
+
+
+def gateway(environ, start_response):
+    """It has the document, and the image, of one folder."""
+    content = io.BytesIO()
+    Image.new("RGB", (8, 8)).save(content, "PNG")
+    files = {f"/ipfs/{CID}/7.json": DOCUMENT.encode(), f"/ipfs/{CID}/7.png": content.getvalue()}
+    file = files.get(environ["PATH_INFO"])
+    start_response("200 OK" if file else "404 Not Found", [])
+    return [file or b""]
+
+
+def connect(folder, mirror_url, gateway_url):
+    app = create_app(
+        NETWORK="testnet",
+        ACCOUNT_ID="0.0.9001",
+        MIRROR_NODE_URL=mirror_url,
+        IPFS_GATEWAYS=f"{gateway_url}/ipfs",
+        **settings(folder),
+    )
+    return authorized_client(app, "read", "write")
+
+
+POINTERS = {
+    "a document": DOCUMENT,
+    "a document, padded": f" \n{DOCUMENT}\0\0\0",
+    "an address": f"ipfs://{CID}/7.json",
+    "an address, padded with NULs": f"ipfs://{CID}/7.json".ljust(100, "\0"),
+    "an address, padded with spaces": f"ipfs://{CID}/7.json".center(100),
+    "an address, padded with both": f"\0 ipfs://{CID}/7.json \0 \0\n",
+}
+
+
+@pytest.mark.parametrize("is_encoded", [True, False])
+@pytest.mark.parametrize("pointer", POINTERS.values(), ids=POINTERS)
+def test_it_is_read(tmp_path, pointer, is_encoded):
+    answer = answering(page(encode(pointer) if is_encoded else pointer))
+    with serve_raw(answer) as mirror_url, serve(gateway) as gateway_url:
+        client = connect(tmp_path, mirror_url, gateway_url)
+        assert client.post("/v1/add", json=KEYS).status_code == 200
+        completing(client.application)()
+        nft = client.get(f"/v1/nft/{TOKEN}/7").json
+    assert nft["name"] == "Seven"
+    assert nft["stringifiedAttributes"] == '[{"trait_type":"a","value":"1"}]'
+    assert nft["originalImageUrl"] == f"{gateway_url}/ipfs/{CID}/7.png"
+    assert nft["imageUrl"].endswith(".webp") and "placeholder" not in nft["imageUrl"]
+
+
+@pytest.mark.parametrize("pointer", ["{", '{"name": }', "{" * 100_000])
+def test_what_only_begins_like_a_document_is_said(app, pointer):
+    with pytest.raises(Unfetchable, match="the metadata is not JSON"):
+        make_resolver(app.config, dict).describe(pointer, Deadline(5))
