@@ -1,9 +1,9 @@
 """What gunicorn reads by itself in this folder: the package's configuration, for wsgi.py."""
 
 from config import SETTINGS
-from marketplace.operator import requestlog
-from marketplace.operator.gunicorn import *  # noqa: F403
+from marketplace.cli import access_log
+from marketplace.cli.gunicorn_config import *  # noqa: F403
 
 wsgi_app = "wsgi:app"
 if "ACCESS_LOG" in SETTINGS:
-    accesslog = requestlog.destination(SETTINGS["ACCESS_LOG"])
+    accesslog = access_log.destination(SETTINGS["ACCESS_LOG"])

@@ -10,7 +10,7 @@ from benchmarks import records, service
 from benchmarks.client import Client
 from benchmarks.rows import Row
 from benchmarks.throughput import Bench
-from marketplace.api.answers import MAX_WHOLE_BYTES
+from marketplace.api.http_caching import MAX_WHOLE_BYTES
 
 SMALL = 1_000  # rows of a table that may be read whole
 # A plan that reads a table from end to end, without an index, or sorts what it found.

@@ -187,7 +187,7 @@ def through_door(url: str) -> Iterator[Mark]:
 
     def mark(new: dict) -> dict | None:
         with database.write() as db:
-            return queries.mark_in_line(db, new)
+            return queries.mark_reconciled(db, new)
 
     yield mark
     database.close()
@@ -208,7 +208,7 @@ def straight(url: str) -> Iterator[Mark]:
             return connection.execute(written(sql), parameters)
 
     with contextlib.closing(connection):
-        yield lambda new: queries.mark_in_line(Straight, new)
+        yield lambda new: queries.mark_reconciled(Straight, new)
 
 
 MARKS = {"door": through_door, "straight": straight}

@@ -58,14 +58,14 @@ class Writer:
         self._ended = self._dice.choice(self._listed)
         now = times.to_iso(times.now())
         with self._app.app_context(), write() as db:
-            row = queries.mark_in_line(db, state(self._ended, now, price=0, listed_at=None))
+            row = queries.mark_reconciled(db, state(self._ended, now, price=0, listed_at=None))
         assert row, "nothing was written"
 
     def _list(self, number: int) -> None:
         now = times.to_iso(times.now())
         price = self._dice.randrange(1, 50_000)
         with self._app.app_context(), write() as db:
-            row = queries.mark_in_line(db, state(number, now, price, listed_at=now))
+            row = queries.mark_reconciled(db, state(number, now, price, listed_at=now))
         assert row, "nothing was written"
 
     @property

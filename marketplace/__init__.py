@@ -8,29 +8,29 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 
 __version__ = "0.2.0"
 
+from marketplace import cli as operators
 from marketplace import counts, demo, ledger, sandbox, settings, store, watcher
-from marketplace import operator as operators
 from marketplace.api import (
     authentication,
-    collections,
+    concurrency_limit,
     cors,
-    counted,
-    kept,
-    limits,
     listings,
     media,
     metrics,
+    nft_collections,
     nfts,
     orderbook,
+    rate_limit,
     reference,
+    request_metrics,
+    response_cache,
+    row_json,
     status,
     users,
-    waiting,
-    wire,
 )
-from marketplace.api.document import Document
+from marketplace.api.openapi import Document
+from marketplace.cli import command
 from marketplace.market import signer
-from marketplace.operator import command
 from marketplace.sandbox import access, wallet
 
 MAX_BODY_BYTES = 64 * 1024
@@ -76,8 +76,8 @@ def create_app(
         if not command.is_looked_for():  # a command of an operator's buys nothing
             demo_wallet = wallet.signer(app.config["ACCOUNT_ID"]) if is_sandbox else None
             signer.init_app(app, sign, demo_wallet)
-        wire.init_app(app)
-        limits.init_app(app)
+        row_json.init_app(app)
+        rate_limit.init_app(app)
         authentication.init_app(app, authenticate)
         metrics.init_app(app)
 
@@ -85,7 +85,7 @@ def create_app(
         document = Document(
             app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True
         )
-        for module in (nfts, collections, users, orderbook, listings):
+        for module in (nfts, nft_collections, users, orderbook, listings):
             document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
         for module in (status, metrics):
             document.register_blueprint(module.blp)
@@ -97,11 +97,11 @@ def create_app(
         if is_sandbox:
             demo.init_app(app)
         cors.init_app(app)
-        waiting.init_app(app)
-        kept.init_app(app, may_keep=authenticate is authentication.authenticate)
+        concurrency_limit.init_app(app)
+        response_cache.init_app(app, may_keep=authenticate is authentication.authenticate)
         if proxies := app.config["TRUSTED_PROXIES"]:
             app.wsgi_app = ProxyFix(
                 app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
             )
-        counted.init_app(app)
+        request_metrics.init_app(app)
         return app

@@ -18,7 +18,7 @@ from typing import NamedTuple
 from flask import Flask
 
 from marketplace import create_app, times
-from marketplace.market.fees import find_fees
+from marketplace.market.purchase_fees import find_fees
 from marketplace.store import access_tokens
 from stress.audit import find_sales
 from tests.conftest import ALICE, TOKEN, Ledger, settings

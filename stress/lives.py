@@ -33,17 +33,17 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
+from marketplace.cli import collection_import
 from marketplace.errors import MarketplaceError
 from marketplace.ids import TransactionId
 from marketplace.ledger import mirror
 from marketplace.ledger.tokens import Token
-from marketplace.market import collections, listings
+from marketplace.market import listings, nft_collections
 from marketplace.market.memos import listing_memo
-from marketplace.operator import importer
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.store import access_tokens, following, preparations, queries
+from marketplace.store import access_tokens, following, prepared_transactions, queries
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
 from marketplace.watcher.follow import Follower
@@ -156,7 +156,7 @@ class Weather:
 
 def foo(token: str) -> dict:
     """The record of a collection, for an import."""
-    return collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+    return nft_collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
 
 
 def clear_sky() -> Weather:
@@ -562,7 +562,7 @@ class Story:
             with suppress(MarketplaceError):
                 while self.follower.step():
                     pass
-            return looker.run_out(times.now() + seconds * times.SECOND)
+            return looker.drain(times.now() + seconds * times.SECOND)
 
     def sync(self, step: Step) -> Counter:
         with self.world.app.app_context():
@@ -571,7 +571,11 @@ class Story:
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
             token, anew = step.choose(NFTS)[0], step.number % 2 == 0
-            list(importer.import_collection(foo(token), importer.Tally(), anew=anew))
+            list(
+                collection_import.import_collection(
+                    foo(token), collection_import.Tally(), anew=anew
+                )
+            )
 
     # At the end
 
@@ -594,7 +598,11 @@ class Story:
         if self.dice.random() < 0.25:
             with self.world.rebuilt.app_context():
                 for token in sorted({token for token, _ in NFTS}):
-                    list(importer.import_collection(foo(token), importer.Tally(), anew=True))
+                    list(
+                        collection_import.import_collection(
+                            foo(token), collection_import.Tally(), anew=True
+                        )
+                    )
             self.compare_index(self.world.rebuilt, ACCOUNTS)
 
     def compare_followed(self) -> None:
@@ -625,7 +633,7 @@ class Story:
     def watched(self) -> set[str]:
         """The accounts that a round asks about."""
         with self.world.app.app_context():
-            rows = [*queries.list_sellers(read()), *preparations.list_preparers(read())]
+            rows = [*queries.list_sellers(read()), *prepared_transactions.list_preparers(read())]
         return {row["account_id"] for row in rows}
 
     def compare_index(self, app, watched) -> None:
@@ -672,7 +680,7 @@ class Story:
 
     def newest_prepared(self, nft, account_id: str):
         with self.world.app.app_context():
-            row = preparations.get_newest_prepared(read(), *nft, account_id)
+            row = prepared_transactions.get_newest_prepared(read(), *nft, account_id)
         return row if row and not row["expires_at"] < times.to_iso(times.now()) else None
 
     def is_bought(self, row) -> bool:

@@ -18,7 +18,7 @@ from marketplace.market import nfts
 from marketplace.sandbox import catalogue, create_sandbox
 from marketplace.store import queries
 from marketplace.store.database import read
-from marketplace.watcher.complete import make_completer
+from marketplace.watcher.enrichment import make_enricher
 from stress.bombs import CORPUS
 from tests import network
 
@@ -99,8 +99,8 @@ def main() -> None:
                 DATABASE_URL=f"sqlite:///{folder}/m.db",
                 MEDIA_URL=f"file:{folder}/media",
             )
-            completer = make_completer(app)
-            pool.submit(completer.run, stop, leads)
+            enricher = make_enricher(app)
+            pool.submit(enricher.run, stop, leads)
             if not arguments.alone:
                 pool.submit(add_hostile, app, stop)
                 time.sleep(5)
@@ -108,7 +108,7 @@ def main() -> None:
                 seconds = measure(app, arguments.count)
             finally:
                 stop.set()
-                completer.close()
+                enricher.close()
             report(app, seconds)
 
 

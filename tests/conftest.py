@@ -29,8 +29,8 @@ from marketplace import create_app, times
 from marketplace.market import nfts, reconciler
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
-from marketplace.store import access_tokens, uses
-from marketplace.watcher.complete import Completer
+from marketplace.store import access_tokens, token_usage
+from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich, images
 from tests.engines import ENGINES, copy_template, database_url, databases, running_on
 from tests.mirror import Mirror
@@ -115,7 +115,9 @@ def patience(monkeypatch):
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(enrich, "QUICK_SECONDS", 60)
     monkeypatch.setattr(enrich, "LONG_SECONDS", 60)
-    monkeypatch.setattr(uses, "PAUSE_SECONDS", 3600)  # nothing is written behind a test's back
+    monkeypatch.setattr(
+        token_usage, "PAUSE_SECONDS", 3600
+    )  # nothing is written behind a test's back
 
 
 @pytest.fixture
@@ -172,8 +174,8 @@ def completing(app):
     """A function that completes what is due, as the watcher does, but in this process."""
 
     def complete():
-        with closing(Completer(app, enriching(app))) as completer:
-            return completer.run_out(threading.Event(), 60)
+        with closing(Enricher(app, enriching(app))) as enricher:
+            return enricher.run_out(threading.Event(), 60)
 
     return complete
 

@@ -11,10 +11,10 @@ import zlib
 
 import brotli
 
-from marketplace.ledger import http
+from marketplace.ledger import http_client
 from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http import FetchError
-from marketplace.watcher.strangers.fetch import Address, Fetcher
+from marketplace.ledger.http_client import FetchError
+from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from tests import network
 from tests.network import answering, serve_raw
 
@@ -147,9 +147,9 @@ def main():
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
         outcomes |= {step: outcome(fetcher, url, 1.5) for step, url in ENDLESS_STEPS.items()}
         # Long before the deadline: at the same moment, either of the two would end it.
-        http.SILENCE_SECONDS = 0.5
+        http_client.SILENCE_SECONDS = 0.5
         outcomes["silence"] = outcome(fetcher, SILENCE)
-        http.SILENCE_SECONDS = 5.0
+        http_client.SILENCE_SECONDS = 5.0
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")
         outcomes["a cookie"] = "sent back" if b"spy" in received[-1] else "not sent back"

@@ -12,15 +12,15 @@ from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.kept import BEARER, Bearer, Look
-from marketplace.api.limits import RATE, find_address
-from marketplace.api.waiting import one_write
-from marketplace.environ import END_USER, TOKEN
+from marketplace.api.concurrency_limit import one_write
+from marketplace.api.rate_limit import RATE, find_address
+from marketplace.api.response_cache import CACHED_TOKEN, CachedQuery, CachedToken
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
-from marketplace.market.prepared import Caller
+from marketplace.market.prepare import Caller
 from marketplace.store import queries
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
+from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 # The end user that a trusted caller asks for; as SWORD 2.0 names the header of mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
@@ -32,7 +32,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
 
     Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
     """
-    if scope == "read" and BEARER in request.environ:
+    if scope == "read" and CACHED_TOKEN in request.environ:
         return True  # found valid since the request began
     header = request.headers.get("Authorization")
     if header is None:
@@ -48,14 +48,14 @@ def authenticate(request: Request, scope: str) -> bool | str:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
-    request.environ[TOKEN], request.environ[RATE] = row["name"], row["rate"]
+    request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
     current_app.extensions["uses"].note(token_hash, time.time())
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":
         expires_at = row["expires_at"]
-        look = Look(queries.get_access_token, (token_hash,), row)
-        request.environ[BEARER] = Bearer(
+        look = CachedQuery(queries.get_access_token, (token_hash,), row)
+        request.environ[CACHED_TOKEN] = CachedToken(
             times.from_iso(expires_at) if expires_at else math.inf, look
         )
         return True
@@ -77,7 +77,7 @@ def _find_end_user(request: Request, scopes: list[str]) -> str | None:
 def caller() -> Caller:
     """Who asks: the access token's end user. The client's address stands for one who is not named."""
     end_user = request.environ.get(END_USER) or find_address()
-    return Caller(request.environ.get(TOKEN, ""), end_user)
+    return Caller(request.environ.get(TOKEN_NAME, ""), end_user)
 
 
 def _fit(end_user: str) -> str:
@@ -88,7 +88,7 @@ def _fit(end_user: str) -> str:
 def require_scope(scope: str) -> Callable:
     """Let a view be called only by who may, and who writes not too often.
 
-    The app's authenticate(request, scope) decides who may, api/limits.py what is too often.
+    The app's authenticate(request, scope) decides who may, api/rate_limit.py what is too often.
     """
     document = Blueprint.doc(
         security=[{"bearerToken": []}],

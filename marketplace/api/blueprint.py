@@ -10,8 +10,8 @@ from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 
 from marketplace import errors
-from marketplace.api import refusals, wire
-from marketplace.api.schemas import ApiErrorSchema
+from marketplace.api import error_handlers, row_json
+from marketplace.api.response_schemas import ApiErrorSchema
 
 
 class Parser(FlaskParser):
@@ -176,7 +176,7 @@ class Blueprint(flask_smorest.Blueprint):
         """
         document = _only_documenting(self.response(200, schema, **documentation))
         others = self.doc(responses={304: "NotModified", 503: "Unavailable"})
-        answer = wire.answer_many if schema.many else wire.answer_one
+        answer = row_json.answer_many if schema.many else row_json.answer_one
 
         def decorator(view):
             @wraps(view)
@@ -197,5 +197,5 @@ class Blueprint(flask_smorest.Blueprint):
             status,
             schema=ApiErrorSchema,
             description=description,
-            example=refusals.body(status, description),
+            example=error_handlers.body(status, description),
         )

@@ -6,17 +6,17 @@ from flask import current_app
 
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.requests import (
+from marketplace.api.request_schemas import (
     PrepareListingSchema,
     PreparePurchaseSchema,
     PrepareWithdrawalSchema,
     ReportTransactionSchema,
     WalletPathSchema,
 )
-from marketplace.api.schemas import PreparedTransactionSchema, ResultSchema
+from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
 from marketplace.market import listings, purchases, reports, withdrawals
-from marketplace.market.prepared import PreparedTransaction
+from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
 
 RETRY_AFTER_SECONDS = 3  # about what mirror nodes lag behind

@@ -29,10 +29,10 @@ from marketplace.errors import (
     StartRefused,
 )
 from marketplace.market import freshness
-from marketplace.market.fees import find_fees, find_noted_balance
-from marketplace.store import following, preparations, queries
+from marketplace.market.purchase_fees import find_fees, find_noted_balance
+from marketplace.store import following, prepared_transactions, queries
 from marketplace.store.database import read
-from marketplace.store.faults import explained
+from marketplace.store.database_errors import explained
 
 PREFIX = "marketplace_"
 ASKED_SECONDS = 15  # for so long what the database said is said again
@@ -102,9 +102,9 @@ class Facts:
                 "watcher_up": int(freshness.is_watched()),
                 "looks_waiting": following.count_looks(db),
                 "nfts_incomplete": queries.count_incomplete(db),
-                "preparations_open": preparations.count_open_preparations(db, now),
+                "preparations_open": prepared_transactions.count_open_preparations(db, now),
                 **_find_media_bytes(db),
-                "purchases_open": preparations.count_open_purchases(db, now),
+                "purchases_open": prepared_transactions.count_open_purchases(db, now),
                 "sale_fees_charged_tinybars": charged,
                 "sale_fees_reserved_tinybars": reserved,
                 "database_bytes": current_app.extensions["database"].size(),

@@ -4,9 +4,9 @@ from collections.abc import Iterator
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.kept import look
-from marketplace.api.requests import AddNftSchema, CollectionPathSchema, NftPathSchema
-from marketplace.api.schemas import NftSchema, ResultSchema
+from marketplace.api.request_schemas import AddNftSchema, CollectionPathSchema, NftPathSchema
+from marketplace.api.response_cache import cached_query
+from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotStored
 from marketplace.market import nfts
 from marketplace.store import queries
@@ -28,7 +28,7 @@ def get_nft(token, serial_no):
     As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
     The ledger is not asked. One that is not stored is a 404: add it first.
     """
-    nft = look(queries.get_nft, token, serial_no)
+    nft = cached_query(queries.get_nft, token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
     return nft

@@ -3,10 +3,10 @@
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
+from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import CHEAPEST, DEAREST, LINK_HEADER, NEWEST, Position
-from marketplace.api.requests import OrderbookQuerySchema
-from marketplace.api.schemas import NftSchema
-from marketplace.api.selection import Selection
+from marketplace.api.request_schemas import OrderbookQuerySchema
+from marketplace.api.response_schemas import NftSchema
 from marketplace.store import orderbook, queries
 from marketplace.store.database import read
 

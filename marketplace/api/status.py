@@ -7,8 +7,8 @@ from flask import current_app
 
 from marketplace import __version__, times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.requests import StatusQuery
-from marketplace.api.schemas import ServiceStatusSchema
+from marketplace.api.request_schemas import StatusQuery
+from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
 from marketplace.market import freshness
 

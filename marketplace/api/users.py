@@ -4,8 +4,8 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import LINK_HEADER, Position
-from marketplace.api.requests import AccountPathSchema, UserQuerySchema
-from marketplace.api.schemas import NftSchema
+from marketplace.api.request_schemas import AccountPathSchema, UserQuerySchema
+from marketplace.api.response_schemas import NftSchema
 from marketplace.store import queries
 from marketplace.store.database import read
 

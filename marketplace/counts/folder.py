@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from marketplace.counts.table import METRICS
-from marketplace.locks import lock
+from marketplace.file_lock import lock
 
 SIZE = 256 * 1024  # of a file: room for two thousand requests' routes and statuses
 PATIENCE_SECONDS = 1  # for another process that looks into the folder, which takes milliseconds

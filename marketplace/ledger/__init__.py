@@ -9,7 +9,7 @@ from requests.adapters import BaseAdapter
 
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.pace import Pace
+from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 
 __all__ = ["UNHURRIED_SECONDS", "Deadline", "init_app", "mirror_node"]
 
@@ -21,7 +21,9 @@ NAME_SERVERS = "timeout:2 attempts:1"
 def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
     os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
-    pace = Pace(Path(app.config["MIRROR_NODE_PACE_FILE"]), app.config["MIRROR_NODE_RATE"])
+    pace = MirrorRateLimit(
+        Path(app.config["MIRROR_NODE_PACE_FILE"]), app.config["MIRROR_NODE_RATE"]
+    )
     app.extensions["mirror_node"] = MirrorNode(adapters, pace, app.config["MIRROR_NODE_URL"])
 
 

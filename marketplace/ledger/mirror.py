@@ -22,8 +22,11 @@ from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
-from marketplace.ledger import answers, feed
-from marketplace.ledger.answers import (
+from marketplace.ledger import mirror_schemas, transaction_feed
+from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
+from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
+from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
+from marketplace.ledger.mirror_schemas import (
     Account,
     History,
     Message,
@@ -32,9 +35,6 @@ from marketplace.ledger.answers import (
     Token,
     Transaction,
 )
-from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
-from marketplace.ledger.http import Fetched, FetchError, Session, Unfetchable, fetch
-from marketplace.ledger.pace import Pace
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -52,7 +52,9 @@ IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|F
 class MirrorNode:
     """Reads the ledger."""
 
-    def __init__(self, adapters: Mapping[str, BaseAdapter], pace: Pace, base_url: str) -> None:
+    def __init__(
+        self, adapters: Mapping[str, BaseAdapter], pace: MirrorRateLimit, base_url: str
+    ) -> None:
         """Adapters carry the requests to some address prefixes; the network carries all others."""
         network = HTTPAdapter(pool_maxsize=CONNECTIONS)
         self._session = Session({"http://": network, "https://": network, **adapters})
@@ -74,7 +76,7 @@ class MirrorNode:
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
-        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", answers.NFT, deadline)
+        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", mirror_schemas.NFT, deadline)
         return nft and _require_same(nft, token, serial_no)
 
     def find_nft_of(
@@ -82,10 +84,10 @@ class MirrorNode:
     ) -> Nft | None:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        answer = self._get(path, answers.NFTS, deadline)
+        answer = self._get(path, mirror_schemas.NFTS, deadline)
         if not answer or not answer["items"]:
             return None
-        return _require_same(_load(answers.NFT, answer["items"][0], path), token, serial_no)
+        return _require_same(_load(mirror_schemas.NFT, answer["items"][0], path), token, serial_no)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
@@ -101,9 +103,9 @@ class MirrorNode:
         )
 
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        for item in self._pages(path, answers.NFTS):
+        for item in self._pages(path, mirror_schemas.NFTS):
             try:
-                yield _load(answers.NFT, item, path)
+                yield _load(mirror_schemas.NFT, item, path)
             except LedgerAnswerInvalid as error:
                 yield error
 
@@ -111,7 +113,7 @@ class MirrorNode:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
         newest_at = previous = None
-        events = self._pages(path, answers.NFT_EVENTS, deadline)
+        events = self._pages(path, mirror_schemas.NFT_EVENTS, deadline)
         for event in islice(events, MAX_HISTORY):
             newest_at = newest_at or event.consensus_at
             if previous is not None and event.consensus_at > previous:
@@ -122,17 +124,19 @@ class MirrorNode:
         return History(newest_at, None, is_cut=next(events, None) is not None)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
-        return self._get(f"/tokens/{token}", answers.TOKEN, deadline)
+        return self._get(f"/tokens/{token}", mirror_schemas.TOKEN, deadline)
 
     def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
-        return self._get(f"/accounts/{account_id}?transactions=false", answers.ACCOUNT, deadline)
+        return self._get(
+            f"/accounts/{account_id}?transactions=false", mirror_schemas.ACCOUNT, deadline
+        )
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """What an account has to do with a token; None where it is not associated with it."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        answer = self._get(path, answers.RELATIONSHIPS, deadline)
+        answer = self._get(path, mirror_schemas.RELATIONSHIPS, deadline)
         if not answer or not answer["items"]:
             return None
         relationship = answer["items"][0]
@@ -143,7 +147,7 @@ class MirrorNode:
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """What an account has to do with each token that it is associated with."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
-        return self._pages(path, answers.RELATIONSHIPS, deadline)
+        return self._pages(path, mirror_schemas.RELATIONSHIPS, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -153,35 +157,39 @@ class MirrorNode:
         Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        answer = self._get(path, answers.TRANSACTIONS, deadline)
+        answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
         return answer["items"] if answer else []
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        answer = self._get(path, answers.TRANSACTIONS, deadline)
+        answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
         rows = answer["items"] if answer else []
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def list_transactions_after(
-        self, moment: int, payer: str, deadline: Deadline, types: Iterable[str] = feed.TYPES
-    ) -> feed.Page:
+        self,
+        moment: int,
+        payer: str,
+        deadline: Deadline,
+        types: Iterable[str] = transaction_feed.TYPES,
+    ) -> transaction_feed.Page:
         """The next page of what happened after a moment of consensus, oldest first: feed.Page says more."""
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
-        answer = self._get(path, answers.TRANSACTION_LIST, deadline)
+        answer = self._get(path, mirror_schemas.TRANSACTION_LIST, deadline)
         if not answer:
             raise _nonsense(path, "it has no such list")
         try:
-            return feed.read_page(answer["items"], moment, payer, PAGE)
+            return transaction_feed.read_page(answer["items"], moment, payer, PAGE)
         except LedgerAnswerInvalid:
             count("mirror_node_nonsense")
             raise
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
-        answer = self._get("/blocks?limit=1&order=desc", answers.BLOCKS, deadline)
+        answer = self._get("/blocks?limit=1&order=desc", mirror_schemas.BLOCKS, deadline)
         if not answer or not answer["blocks"]:
             raise _nonsense("/blocks", "it has no blocks")
         return answer["blocks"][0]["timestamp"]["to"]
@@ -189,23 +197,23 @@ class MirrorNode:
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
         path = "/network/exchangerate"
-        answer = self._get(path, answers.EXCHANGE_RATES, deadline)
+        answer = self._get(path, mirror_schemas.EXCHANGE_RATES, deadline)
         if not answer:
             raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
         return max(ceil(cents * rate.tinybars_per_cent) for rate in answer.values())
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        answer = self._get(f"/topics/{topic}", answers.TOPIC, deadline)
+        answer = self._get(f"/topics/{topic}", mirror_schemas.TOPIC, deadline)
         return answer and answer["memo"]
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         path = f"/topics/messages/{consensus_timestamp}"
-        return self._get(path, answers.MESSAGE, deadline)
+        return self._get(path, mirror_schemas.MESSAGE, deadline)
 
     def list_messages(self, topic: str, deadline: Deadline) -> Iterator[Message]:
         """All messages of a topic, the first one first."""
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
-        return self._pages(path, answers.MESSAGES, deadline)
+        return self._pages(path, mirror_schemas.MESSAGES, deadline)
 
     def _pages(self, path: str, schema: Schema, deadline: Deadline | None = None) -> Iterator:
         """Follow links.next to the end: of it only the query is taken, and never twice the same."""
@@ -247,7 +255,7 @@ class MirrorNode:
         """Try a few times, pausing longer each time or as long as is asked, while there is time."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
-            self._pace.wait(deadline)
+            self._pace.acquire(deadline)
             try:
                 answer = fetch(self._session, url, MAX_ANSWER_BYTES, deadline)
                 count("mirror_node_requests", outcome=_outcome(answer.status))

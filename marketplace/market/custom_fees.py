@@ -20,7 +20,7 @@ from marketplace.errors import (
     TooManyFees,
 )
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Account, Relationship
+from marketplace.ledger.mirror_schemas import Account, Relationship
 from marketplace.ledger.tokens import FixedFee, Royalty, Token
 from marketplace.market.transactions import TINYBARS
 

@@ -7,7 +7,7 @@ from flask import current_app
 from marketplace.errors import OwnerIsMarketplace
 from marketplace.market.memos import listing_memo
 from marketplace.market.nfts import require_owned
-from marketplace.market.prepared import (
+from marketplace.market.prepare import (
     OPERATOR,
     Caller,
     Kind,

@@ -48,5 +48,5 @@ def add(account_id: str, token: str, serial_no: int) -> None:
     on_ledger = on_ledger or mirror.find_nft(token, serial_no, deadline)
     if on_ledger is None:
         raise NftNotOnLedger(token, serial_no)
-    if reconciler.bring_in_line(on_ledger, deadline).nft is None:
+    if reconciler.reconcile(on_ledger, deadline).nft is None:
         raise NftGone(token, serial_no)

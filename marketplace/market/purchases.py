@@ -24,10 +24,10 @@ from marketplace.errors import (
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.market import budget, buyers, custom_fees, fees, reconciler
+from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nfts import require_nft
-from marketplace.market.prepared import (
+from marketplace.market.prepare import (
     START_BEFORE_NOW_SECONDS,
     Caller,
     Kind,
@@ -37,9 +37,9 @@ from marketplace.market.prepared import (
     next_node,
 )
 from marketplace.market.signer import Signer
+from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.market.transactions import build_purchase, find_credit, write_signed
-from marketplace.market.warnings import warn_once_a_minute
-from marketplace.store import preparations
+from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
 VALID_SECONDS = 60
@@ -85,16 +85,16 @@ def prepare(ask: Ask) -> PreparedTransaction:
 def _prepare(ask: Ask) -> PreparedTransaction:
     signer = _signer()
     require_nft(ask.token, ask.serial_no)
-    known, overdue = _find_open(read(), ask), fees.list_unsettled(SETTLED_AT_ONCE)
+    known, overdue = _find_open(read(), ask), purchase_fees.list_unsettled(SETTLED_AT_ONCE)
     if not known and not overdue:  # a refusal need not ask the ledger, unless that may make room
-        budget.require_room(read(), ask.caller, current_app.config["SALE_MAX_FEE"])
+        fee_budget.require_room(read(), ask.caller, current_app.config["SALE_MAX_FEE"])
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(ask, deadline)
     fee, balance = _look_up(ask, nft, deadline)
     # Also of the one that is handed out again: it may have been submitted, and have failed.
-    fees.settle([*overdue, *([known] if known else [])], present, deadline)
+    purchase_fees.settle([*overdue, *([known] if known else [])], present, deadline)
     row = _reserve(ask, nft, fee, balance, present)
     if not row["signed"]:
         row = _sign(signer, ask, row, balance)
@@ -122,7 +122,7 @@ def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None =
     """What the same ask was handed out, and can still be signed in time; at any price where none is given."""
     purchase = ask._asdict() | {"caller": ask.caller.token, "end_user": ask.caller.end_user}
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
-    row = preparations.get_open_purchase(db, purchase, until)
+    row = prepared_transactions.get_open_purchase(db, purchase, until)
     is_same = row and (price is None or (row["price"], row["seller"]) == (price, seller))
     return row if is_same else None
 
@@ -162,18 +162,18 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
     """
     fee, balance, *found = mirror_node().ask(
-        partial(fees.find_most, deadline),
-        partial(fees.find_balance, deadline),
-        *buyers.look_up(ask.account_id, nft["owner"], ask.token, deadline),
+        partial(purchase_fees.find_most, deadline),
+        partial(purchase_fees.find_balance, deadline),
+        *buyer_checks.look_up(ask.account_id, nft["owner"], ask.token, deadline),
     )
-    standing = buyers.Standing(*found)
+    standing = buyer_checks.Standing(*found)
     parties = ask.account_id, nft["owner"]
-    buyers.require_able(*parties, ask.token, nft["listing_price"], standing, deadline)
+    buyer_checks.require_able(*parties, ask.token, nft["listing_price"], standing, deadline)
     credit = find_credit(nft["listing_price"], current_app.config["SALE_FEE_BASIS_POINTS"])
     sale = custom_fees.Sale(ask.token, nft["owner"], credit, nft["last_listed_at"])
     custom_fees.require_payable(sale, standing.token, deadline)
     if balance < fee:
-        fees.note_balance(balance)
+        purchase_fees.note_balance(balance)
         raise BalanceTooLow(balance)
     return fee, balance
 
@@ -196,13 +196,13 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
     # Valid since the mirror node's present at the latest, and for a node whose clock is a little behind.
     valid_start = min(present, now - START_BEFORE_NOW_SECONDS * times.SECOND)
     with write() as db:
-        preparations.lock_purchases(db, balance)
+        prepared_transactions.lock_purchases(db, balance)
         if known := _find_open(db, ask, price, seller):
             return known
-        budget.require_room(db, ask.caller, fee, balance)
+        fee_budget.require_room(db, ask.caller, fee, balance)
         for transaction_id in free_ids(settings["ACCOUNT_ID"], valid_start):
             row = describe(transaction_id, ask.account_id, ask.caller, VALID_SECONDS, now) | columns
-            if inserted := preparations.insert_prepared_transaction(db, row):
+            if inserted := prepared_transactions.insert_prepared_transaction(db, row):
                 return inserted
     raise AssertionError("there is always another id")
 
@@ -212,14 +212,14 @@ def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
     try:
         signed = _have_signed(signer, row)
         with write() as db:
-            preparations.lock_purchases(db, balance)
+            prepared_transactions.lock_purchases(db, balance)
             if known := _find_open(db, ask, row["price"], row["seller"]):
-                preparations.delete_purchase(db, row["transaction_id"])
+                prepared_transactions.delete_purchase(db, row["transaction_id"])
                 return known
-            return preparations.mark_signed(db, row["transaction_id"], signed)
+            return prepared_transactions.mark_signed(db, row["transaction_id"], signed)
     except BaseException:
         with write() as db:
-            preparations.delete_purchase(db, row["transaction_id"])
+            prepared_transactions.delete_purchase(db, row["transaction_id"])
         raise
 
 

@@ -11,10 +11,10 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Nft
-from marketplace.ledger.text import text
-from marketplace.market import collections, records, rule
-from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, Verdict
+from marketplace.ledger.clean_text import clean_text
+from marketplace.ledger.mirror_schemas import Nft
+from marketplace.market import listing_rule, nft_collections, records
+from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.store import following, queries
 from marketplace.store.database import read, write
 
@@ -26,7 +26,7 @@ NOTHING_DECIDED = times.to_iso(0)
 GONE = "9999-12-31T23:59:59.999999999Z"  # it was burned, or its token deleted: nothing can follow
 
 
-class InLine(NamedTuple):
+class Reconciliation(NamedTuple):
     """What a look at the ledger made of one NFT."""
 
     before: Any  # the NFT as it was stored; None where it was not
@@ -40,24 +40,26 @@ class InLine(NamedTuple):
 
 def refresh(
     token: str, serial_no: int, deadline: Deadline | None = None, *, anew: bool = False
-) -> InLine:
+) -> Reconciliation:
     """Ask the ledger about a stored NFT, and bring it in line. Raises the ledger's own errors.
 
-    ``anew``: as bring_in_line() takes it.
+    ``anew``: as reconcile() takes it.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
         nft = queries.get_nft(read(), token, serial_no)
-        return InLine(nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish"))
-    return bring_in_line(on_ledger, deadline, anew=anew)
+        return Reconciliation(
+            nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish")
+        )
+    return reconcile(on_ledger, deadline, anew=anew)
 
 
 def is_news(on_ledger: Nft, stored: Any) -> bool:
     """Tell whether the ledger's row of an NFT may say what is not in what is stored."""
     may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
-        return may_spend and not rule.is_gone(on_ledger)
+        return may_spend and not listing_rule.is_gone(on_ledger)
     if on_ledger.is_deleted:
         return stored["ledger_at"] != GONE
     if _pointer(on_ledger) != stored["metadata"]:
@@ -68,15 +70,15 @@ def is_news(on_ledger: Nft, stored: Any) -> bool:
 
 
 def _pointer(on_ledger: Nft) -> str | None:
-    return text(on_ledger.pointer, limit=records.MAX_POINTER)
+    return clean_text(on_ledger.pointer, limit=records.MAX_POINTER)
 
 
-def bring_in_line(
+def reconcile(
     on_ledger: Nft,
     deadline: Deadline | None = None,
     *,
     anew: bool = False,
-) -> InLine:
+) -> Reconciliation:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
     ``anew`` looks at all facts even of one that is listed and has not changed. Raises the ledger's own
@@ -85,19 +87,19 @@ def bring_in_line(
     deadline = deadline or Deadline(LEDGER_SECONDS)
     before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     verdict = _judge(on_ledger, before, anew, deadline)
-    if before is None and rule.is_gone(on_ledger):
-        return InLine(None, None, verdict)
+    if before is None and listing_rule.is_gone(on_ledger):
+        return Reconciliation(None, None, verdict)
     state = _state(on_ledger, before, verdict)
     if before and all(before[name] == state[name] for name in state):
-        return InLine(before, before, verdict)
+        return Reconciliation(before, before, verdict)
     record = collection = None
     if before is None:
-        name, collection = collections.look_up(on_ledger.token, deadline)
+        name, collection = nft_collections.look_up(on_ledger.token, deadline)
         record = records.build(on_ledger, token_name=name) | {"ledger_at": NOTHING_DECIDED}
     nft = _write(on_ledger, record, collection, state)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
-    return InLine(before, nft, verdict)
+    return Reconciliation(before, nft, verdict)
 
 
 def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdict | None:
@@ -108,18 +110,18 @@ def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdi
     if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
         return Undecided("the mirror node shows an older state of it")
     if _is_row_enough(on_ledger):
-        return rule.decide(Facts(on_ledger), market)
+        return listing_rule.decide(Facts(on_ledger), market)
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not anew:
         return None
     mirror, transaction = mirror_node(), None
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
     if history.last_event:
         transaction = mirror.find_transaction(history.last_event.consensus_at, deadline)
-    return rule.decide(Facts(on_ledger, history, transaction), market)
+    return listing_rule.decide(Facts(on_ledger, history, transaction), market)
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:
-    return rule.decides_alone(on_ledger, current_app.config["ACCOUNT_ID"])
+    return listing_rule.is_decided_by_row(on_ledger, current_app.config["ACCOUNT_ID"])
 
 
 def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
@@ -148,19 +150,19 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
     with write() as db:
         if record:
             queries.insert_nft(db, record)
-            collections.store(db, on_ledger.token, collection)
+            nft_collections.store(db, on_ledger.token, collection)
             _look_again(db, on_ledger)
         if state:
             seen_at = state["ledger_at"]
             if seen_at == NOTHING_DECIDED:
                 seen_at = times.to_iso(on_ledger.modified_at)
             columns = {"last_listed_at": None, "seen_at": seen_at} | keys | state
-            nft = queries.mark_in_line(db, columns)
+            nft = queries.mark_reconciled(db, columns)
             if nft and nft["metadata"] != state["metadata"]:
                 now = times.to_iso(times.now())
                 queries.mark_pointer(db, **keys, metadata=state["metadata"], now=now)
             if state["is_for_sale"]:
-                collections.note_listed(db, on_ledger.token)
+                nft_collections.note_listed(db, on_ledger.token)
         return queries.get_nft(db, **keys)
 
 

@@ -1,8 +1,8 @@
 """The record of an NFT that is to be stored, by what the ledger says of it."""
 
 from marketplace import times
-from marketplace.ledger.answers import Nft
-from marketplace.ledger.text import text
+from marketplace.ledger.clean_text import clean_text
+from marketplace.ledger.mirror_schemas import Nft
 
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
@@ -15,8 +15,8 @@ def build(on_ledger: Nft, *, token_name: str | None = None) -> dict:
         "serial_no": on_ledger.serial_no,
         "owner": on_ledger.owner,
         "ledger_at": times.just_before(times.to_iso(on_ledger.modified_at)),
-        "metadata": text(on_ledger.pointer, limit=MAX_POINTER),
-        "name": f"{text(token_name) or on_ledger.token} #{on_ledger.serial_no}",
+        "metadata": clean_text(on_ledger.pointer, limit=MAX_POINTER),
+        "name": f"{clean_text(token_name) or on_ledger.token} #{on_ledger.serial_no}",
         "file_type": UNKNOWN_FILE_TYPE,
         "attributes": None,
         "image": None,

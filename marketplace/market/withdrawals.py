@@ -15,14 +15,14 @@ from marketplace.errors import (
 from marketplace.market import reconciler
 from marketplace.market.memos import withdrawal_memo
 from marketplace.market.nfts import require_nft
-from marketplace.market.prepared import (
+from marketplace.market.prepare import (
     OPERATOR,
     Caller,
     Kind,
     PreparedTransaction,
     prepare_as_owner,
 )
-from marketplace.market.reconciler import InLine
+from marketplace.market.reconciler import Reconciliation
 from marketplace.market.transactions import build_withdrawal
 
 
@@ -62,7 +62,7 @@ def prepare(
     )
 
 
-def _require_listed(account_id: str, line: InLine) -> None:
+def _require_listed(account_id: str, line: Reconciliation) -> None:
     nft, keys = line.nft, (line.nft["token"], line.nft["serial_no"])
     if nft["ledger_at"] == reconciler.GONE:
         raise NftGone(*keys)

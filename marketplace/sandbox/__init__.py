@@ -14,11 +14,11 @@ from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace.api import cors
-from marketplace.api.counted import name_routes
-from marketplace.api.document import Document
-from marketplace.operator import log
-from marketplace.operator.upgrade import upgrade_at_once
-from marketplace.sandbox import commands, desk, gateway, mirror
+from marketplace.api.openapi import Document
+from marketplace.api.request_metrics import name_routes
+from marketplace.cli import log
+from marketplace.cli.upgrade import upgrade_at_once
+from marketplace.sandbox import api, commands, gateway, mirror
 from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
@@ -73,7 +73,7 @@ def create_sandbox(
     log.init_app(sandbox)
     sandbox.extensions["database"] = database = Database(path, SCHEMA)
     upgrade_at_once(database)
-    Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(desk.blp)
+    Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(api.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
     cors.open_to_all(sandbox)

@@ -7,9 +7,9 @@ import click
 from flask import Flask, current_app
 
 from marketplace import times
+from marketplace.cli.command import Group, say, say_or_drop
 from marketplace.ids import is_entity_id
 from marketplace.market import listings, nfts, reports
-from marketplace.operator.command import Group, say, say_or_drop
 from marketplace.sandbox import access, catalogue, wallet
 from marketplace.sandbox.hapi import server
 from marketplace.sandbox.hapi.address import HOST, find_port

@@ -6,7 +6,12 @@ import binascii
 from marshmallow import Schema, fields
 
 from marketplace.api.fields import Strict
-from marketplace.api.requests import RequestSchema, account_id_field, serial_no_field, token_field
+from marketplace.api.request_schemas import (
+    RequestSchema,
+    account_id_field,
+    serial_no_field,
+    token_field,
+)
 from marketplace.sandbox import examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 

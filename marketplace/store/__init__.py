@@ -2,10 +2,10 @@
 
 from flask import Flask
 
-from marketplace.store import database, media, uses
+from marketplace.store import database, media, token_usage
 
 
 def init_app(app: Flask) -> None:
     database.init_app(app)
-    uses.init_app(app)
+    token_usage.init_app(app)
     media.init_app(app)

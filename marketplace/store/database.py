@@ -7,8 +7,8 @@ from flask import Flask, current_app
 
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite
+from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.engine import Engine
-from marketplace.store.faults import DatabaseUnreadable
 from marketplace.store.schema import Schema
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from marketplace.errors import command
-from marketplace.store.faults import DatabaseOutdated, DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.schema import Schema
 
 

@@ -182,7 +182,7 @@ def insert_nft(db, nft):
     return db.execute(sql, nft).fetchone()
 
 
-def mark_described(db, nft, stored):
+def mark_enriched(db, nft, stored):
     # An attempt that began before another one ended, or before the pointer changed, knows less.
     sql = """
         UPDATE nft
@@ -203,7 +203,7 @@ def mark_described(db, nft, stored):
     return db.execute(sql, nft | parameters).fetchone()
 
 
-def mark_in_line(db, state):
+def mark_reconciled(db, state):
     # What was seen of an older state of the ledger never wins.
     sql = """
         UPDATE nft

@@ -13,10 +13,11 @@ from tempfile import TemporaryDirectory
 from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
-from marketplace.store import faults
+from marketplace.store import database_errors
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import Engine, Found
-from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.files import (
+from marketplace.store.schema import Schema
+from marketplace.store.sqlite_files import (
     Contents,
     check,
     is_empty,
@@ -27,7 +28,6 @@ from marketplace.store.files import (
     upgrade,
     writing,
 )
-from marketplace.store.schema import Schema
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
@@ -72,7 +72,7 @@ class Database(Engine):
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
-            if isinstance(faults.explain(error), DatabaseBusy):
+            if isinstance(database_errors.explain(error), DatabaseBusy):
                 raise DatabaseUnreadable(
                     f"{self.path} is locked by another process: try again"
                 ) from error
@@ -155,7 +155,7 @@ class Database(Engine):
         """See of which version the file is, and whose. Raises DatabaseUnreadable."""
         self._found = look(self.path, self.schema, self._owners, timeout)
 
-    def stamp(self) -> tuple[int, int] | None:
+    def data_version(self) -> tuple[int, int] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read.
 
         SQLite counts for a connection the commits of all others; so one that never writes sees them all.

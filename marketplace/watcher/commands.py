@@ -8,9 +8,9 @@ import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
 
-from marketplace.operator.command import Command, say, say_or_drop
-from marketplace.operator.notify import tell
-from marketplace.watcher.complete import COMPLETING_SECONDS, make_completer
+from marketplace.cli.command import Command, say, say_or_drop
+from marketplace.cli.systemd import notify
+from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import summary
@@ -25,8 +25,8 @@ def sync_command():
     book, and completes NFTs whose metadata or image was missing.
     """
     counts = sync()
-    with closing(make_completer(current_app._get_current_object())) as completer:
-        counts += completer.run_out(threading.Event(), COMPLETING_SECONDS)
+    with closing(make_enricher(current_app._get_current_object())) as enricher:
+        counts += enricher.run_out(threading.Event(), COMPLETING_SECONDS)
     say(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")
@@ -45,7 +45,7 @@ def watch_command():
         # Not in this thread: a signal comes between any two steps of it, and stop.wait() may hold the lock
         # that set() asks for.
         threading.Thread(target=stop.set).start()
-        tell("STOPPING=1")
+        notify("STOPPING=1")
 
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)

@@ -6,7 +6,7 @@ from flask import current_app
 
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Nft
+from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
 from marketplace.store import following, queries
 from marketplace.store.database import read

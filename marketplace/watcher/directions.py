@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from marketplace import times
-from marketplace.ledger.answers import Transaction
+from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market.memos import read_named_nft
 
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")

@@ -14,10 +14,10 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
-from marketplace.ledger.answers import Transaction
-from marketplace.ledger.feed import Page
-from marketplace.market import fees
-from marketplace.store import collections, following, queries
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.transaction_feed import Page
+from marketplace.market import purchase_fees
+from marketplace.store import following, nft_collections, queries
 from marketplace.store.database import read, write
 from marketplace.watcher.directions import OF_TOKENS, Look, find_looks
 
@@ -133,7 +133,7 @@ def _settle(rows: list[Transaction]) -> None:
         if row.name == "CRYPTOTRANSFER" and row.payer == current_app.config["ACCOUNT_ID"]:
             by_id[str(row.transaction_id)].append(row)
     for transaction_id, charged in by_id.items():
-        fees.note_charged(transaction_id, charged)
+        purchase_fees.note_charged(transaction_id, charged)
 
 
 def _is_ours(db: Any, look: Look) -> bool:
@@ -157,4 +157,4 @@ def _mark_collections_due(db: Any, rows: list[Transaction]) -> None:
     """Have collections read again whose tokens were changed."""
     now = times.to_iso(times.now())
     for token in {row.entity_id for row in rows if row.name in OF_TOKENS and row.entity_id}:
-        collections.mark_collection_due(db, token, now, now)
+        nft_collections.mark_collection_due(db, token, now, now)

@@ -7,7 +7,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
-from marketplace.market.reconciler import InLine
+from marketplace.market.reconciler import Reconciliation
 from marketplace.store import queries
 from marketplace.store.database import read
 from marketplace.watcher.compare import compare_account, compare_token
@@ -42,14 +42,14 @@ def _look_at_nft(token: str, serial_no: int) -> Seen:
     seen_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
     if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
         return Seen(Done.UNCHANGED, seen_at)
-    line = reconciler.bring_in_line(on_ledger, deadline)
+    line = reconciler.reconcile(on_ledger, deadline)
     if not line.is_decided:
         name, reason = f"{token} #{serial_no}", line.verdict.reason
         current_app.logger.info("%s is not decided yet: %s", name, reason)
     return Seen(_describe(line), seen_at)
 
 
-def _describe(line: InLine) -> Done:
+def _describe(line: Reconciliation) -> Done:
     if not line.is_decided:
         return Done.UNDECIDED
     was_listed = line.before and line.before["is_for_sale"]

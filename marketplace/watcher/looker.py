@@ -11,7 +11,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.store import following
 from marketplace.store.database import read, write
-from marketplace.store.faults import explained
+from marketplace.store.database_errors import explained
 from marketplace.watcher.directions import Look
 from marketplace.watcher.look import Seen, is_enough, look_at
 from marketplace.watcher.work import Done
@@ -53,7 +53,7 @@ class Looker:
             del self._under_way[key]
         return Counter(look.result() for look in ended.values())
 
-    def run_out(self, now: int | None = None) -> Counter[Done]:
+    def drain(self, now: int | None = None) -> Counter[Done]:
         """Look at all that is due at a moment, and wait for it. Returns how often what was done."""
         counts: Counter[Done] = Counter()
         with self._app.app_context(), explained():

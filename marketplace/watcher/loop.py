@@ -8,16 +8,16 @@ from contextlib import closing, suppress
 from flask import Flask, current_app
 
 from marketplace import times
+from marketplace.cli.command import say_or_drop
+from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
-from marketplace.operator.command import say_or_drop
-from marketplace.operator.notify import tell, tell_alive
 from marketplace.store import following
 from marketplace.store.database import write
-from marketplace.store.faults import explained
-from marketplace.watcher.collections import COLLECTIONS_SECONDS, next_collections, refresh
-from marketplace.watcher.complete import make_completer
+from marketplace.store.database_errors import explained
+from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.looker import Looker
+from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
 from marketplace.watcher.past import read_past
 from marketplace.watcher.settle import forget_preparations, settle_purchases
 from marketplace.watcher.sweep import Sweeper
@@ -39,7 +39,7 @@ class Watch:
         self._app, self._stop = app, stop
         self._leads = threading.Event()
         self._looker, self._sweeper = Looker(app), Sweeper(app)
-        self._follower, self._completer = Follower(self._looker.ended), make_completer(app)
+        self._follower, self._completer = Follower(self._looker.ended), make_enricher(app)
         self._alive_at = float("-inf")
         jobs = (self._look, self._sweep, self._read_past, self._do_chores)
         self._threads = [
@@ -145,9 +145,9 @@ def watch(stop: threading.Event) -> None:
             except (MarketplaceError, OSError) as error:
                 if str(error) != failure:
                     say_or_drop(f"The ledger was not followed: {error}", err=True)
-                    tell(f"STATUS=The ledger was not followed: {error}")
+                    notify(f"STATUS=The ledger was not followed: {error}")
                 failure, pause = str(error), FAILED_SECONDS
-            tell_alive()
+            notify_alive()
             stop.wait(pause)
 
 
@@ -156,4 +156,4 @@ def _say_so(is_leading: bool) -> None:
     if is_leading:
         described = f"Following {current_app.config['NETWORK']}"
     say_or_drop(described)
-    tell("READY=1", f"STATUS={described}")
+    notify("READY=1", f"STATUS={described}")

@@ -7,7 +7,7 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
-from marketplace.ledger.feed import Page
+from marketplace.ledger.transaction_feed import Page
 from marketplace.store import following, queries
 from marketplace.store.database import read, write
 from marketplace.watcher.directions import Look, find_looks

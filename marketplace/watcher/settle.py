@@ -5,8 +5,8 @@ from flask import current_app
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
-from marketplace.market import fees, freshness
-from marketplace.store import preparations
+from marketplace.market import freshness, purchase_fees
+from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
 SETTLED_AT_ONCE = 200  # purchases asked about
@@ -21,8 +21,8 @@ def settle_purchases() -> None:
     While the mirror node does not say, they are asked about again in the next round.
     """
     before = times.to_iso(times.now() - KEPT_SECONDS * times.SECOND)
-    purchases = fees.list_unsettled(SETTLED_AT_ONCE)
-    if not purchases and not preparations.get_expired_purchase(read(), before):
+    purchases = purchase_fees.list_unsettled(SETTLED_AT_ONCE)
+    if not purchases and not prepared_transactions.get_expired_purchase(read(), before):
         return
     try:
         deadline = Deadline(UNHURRIED_SECONDS)
@@ -30,12 +30,12 @@ def settle_purchases() -> None:
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("No purchase was settled: %s", error)
         return
-    fees.settle(purchases, present, deadline)
+    purchase_fees.settle(purchases, present, deadline)
     # What this hour has cost is not forgotten by a clock that is hours ahead.
     before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
-    if preparations.get_expired_purchase(read(), before):
+    if prepared_transactions.get_expired_purchase(read(), before):
         with write() as db:
-            preparations.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
+            prepared_transactions.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
 
 
 def forget_preparations() -> None:
@@ -48,6 +48,6 @@ def forget_preparations() -> None:
         return
     over = times.to_nanoseconds(last_sync) - KEPT_SECONDS * times.SECOND
     before = times.to_iso(min(over, times.now() - KEPT_SECONDS * times.SECOND))
-    while preparations.get_expired_preparation(read(), before):
+    while prepared_transactions.get_expired_preparation(read(), before):
         with write() as db:
-            preparations.delete_expired_preparations(db, before, FORGOTTEN_AT_ONCE)
+            prepared_transactions.delete_expired_preparations(db, before, FORGOTTEN_AT_ONCE)

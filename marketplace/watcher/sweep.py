@@ -9,12 +9,12 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.counts import count
 from marketplace.market import freshness
-from marketplace.store import collections, following, preparations, queries
+from marketplace.store import following, nft_collections, prepared_transactions, queries
 from marketplace.store.database import read, write
-from marketplace.watcher.collections import COLLECTIONS_SECONDS, next_collections, refresh
 from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.directions import Look
 from marketplace.watcher.looker import Looker, note
+from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
 from marketplace.watcher.settle import forget_preparations, settle_purchases
 from marketplace.watcher.work import Done, for_each, shuffled
 
@@ -29,7 +29,7 @@ def sync(stop: threading.Event | None = None) -> Counter[Done]:
     counts = compare_everything(stop)
     looker = Looker(app)
     try:
-        counts += looker.run_out()
+        counts += looker.drain()
     finally:
         looker.close()
     settle_purchases()
@@ -46,9 +46,9 @@ def compare_everything(stop: threading.Event) -> Counter[Done]:
     began_at = times.to_iso(times.now())
     accounts = [
         row["account_id"]
-        for row in (*queries.list_sellers(read()), *preparations.list_preparers(read()))
+        for row in (*queries.list_sellers(read()), *prepared_transactions.list_preparers(read()))
     ]
-    tokens = [row["token"] for row in collections.list_collections(read())]
+    tokens = [row["token"] for row in nft_collections.list_collections(read())]
     counts = Counter(for_each(_sweep_account, shuffled(dict.fromkeys(accounts)), stop))
     counts += Counter(for_each(_sweep_token, shuffled(tokens), stop))
     if not stop.is_set() and not counts[Done.NOT_CHECKED]:
@@ -113,7 +113,7 @@ def _a_day_ago() -> str:
 def _sweep_next(state) -> None:
     """Compare the next token; after the last one, everything was compared."""
     began_at = state["sweep_began_at"] or times.to_iso(times.now())
-    row = collections.get_collection_after(read(), state["swept_to"])
+    row = nft_collections.get_collection_after(read(), state["swept_to"])
     if row:
         _sweep_token(row["token"])
     with write() as db:

@@ -11,6 +11,7 @@ from typing import Any
 
 from flask import current_app
 
+from marketplace.cli.systemd import notify_alive
 from marketplace.errors import (
     DatabaseBusy,
     DatabaseUnreachable,
@@ -18,8 +19,7 @@ from marketplace.errors import (
     LedgerAnswerInvalid,
     LedgerUnreachable,
 )
-from marketplace.operator.notify import tell_alive
-from marketplace.store.faults import explained
+from marketplace.store.database_errors import explained
 
 AT_ONCE = 8  # requests under way
 
@@ -74,7 +74,7 @@ def for_each(
             except Exception:
                 app.logger.exception("%s was not checked", name_of(item))
             finally:
-                tell_alive()
+                notify_alive()
             return Done.NOT_CHECKED
 
     with ThreadPoolExecutor(AT_ONCE) as pool:

@@ -3,11 +3,11 @@
 import pytest
 
 from marketplace import times
-from marketplace.market import collections as collecting
-from marketplace.operator import importer
-from marketplace.store import collections, queries
+from marketplace.cli import collection_import
+from marketplace.market import nft_collections as collecting
+from marketplace.store import nft_collections, queries
 from marketplace.store.database import read, write
-from marketplace.watcher import collections as watched
+from marketplace.watcher import nft_collections as watched
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
@@ -48,7 +48,7 @@ def hurry(app, token=TOKEN):
 
 def stored(app, token=TOKEN):
     with app.app_context():
-        return dict(collections.get_collection(read(), token))
+        return dict(nft_collections.get_collection(read(), token))
 
 
 def seconds_until_read(app, token=TOKEN):
@@ -451,10 +451,10 @@ def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirro
 
 def test_an_older_answer_never_wins(app, client, nft):
     with app.app_context():
-        row = dict(collections.get_collection(read(), TOKEN))
+        row = dict(nft_collections.get_collection(read(), TOKEN))
         late = row | {"name": "Old", "read_at": "2026-01-01T00:00:00.000000000Z"}
         with write() as db:
-            assert collections.mark_collection_read(db, late) is None
+            assert nft_collections.mark_collection_read(db, late) is None
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
@@ -475,7 +475,11 @@ def test_an_import_stores_it(app, client, ledger, mirror):
     for serial_no in (1, 2, 3):
         ledger.mint((TOKEN, serial_no), ALICE, 1_700_000_000 * times.SECOND)
     with app.app_context():
-        list(importer.import_collection(importer.require_collection(TOKEN), importer.Tally()))
+        list(
+            collection_import.import_collection(
+                collection_import.require_collection(TOKEN), collection_import.Tally()
+            )
+        )
     assert collection(client)["totalSupply"] == 3
     assert mirror.count(TOKENS) == 1
 
@@ -495,7 +499,7 @@ def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, li
 
 def test_two_first_adds_at_once_make_one_record(app, client, nft):
     with app.app_context():
-        row = dict(collections.get_collection(read(), TOKEN))
+        row = dict(nft_collections.get_collection(read(), TOKEN))
         later = row | {"name": "Later", "read_at": times.to_iso(times.now())}
         with write() as db:
             collecting.store(db, TOKEN, later)

@@ -7,7 +7,7 @@ import logging
 import pytest
 
 from marketplace import errors
-from marketplace.store import faults as engine
+from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
 

@@ -15,7 +15,7 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app, times
-from marketplace.api import authentication, kept
+from marketplace.api import authentication, response_cache
 from marketplace.store import access_tokens, queries
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
@@ -128,7 +128,7 @@ def test_a_list_is_made_again_after_any_commit(answered, app, client, lister, en
             assert [nft["name"] for nft in client.get(url).json] == [name]
     if engine == "sqlite":
         assert answered == urls * 2
-    else:  # where the server has others' databases, too: their commits move its stamp
+    else:  # where the server has others' databases, too: their commits move its data version
         assert len(answered) >= len(urls * 2)
 
 
@@ -401,7 +401,7 @@ def test_errors_are_not_kept(client, ledger):
 
 
 def test_what_is_kept_is_bounded(app, client, nft, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
+    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
     for offset in range(200):
         client.get(f"/v1/orderbook?offset={offset}")
     assert 0 < len(kept_by(app)) < 10
@@ -420,7 +420,7 @@ def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
 
 
 def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
+    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
     token = client.environ_base["HTTP_AUTHORIZATION"]
     for spaces in range(1, 50):
         header = {"Authorization": token.replace(" ", " " * spaces)}
@@ -430,7 +430,7 @@ def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
 
 def test_rows_count_towards_the_bound(app, client, nft, monkeypatch):
     """What the answer does not show of its row is remembered, too."""
-    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 100_000)
+    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 100_000)
     commit(app, f"UPDATE nft SET metadata = '{'x' * 40_000}'")
     for number in range(20):
         assert client.get(f"/v1/nft/{TOKEN}/7?x={number}").status_code == 200
@@ -459,7 +459,7 @@ def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
 
 
 def test_an_answer_made_again_counts_once(app, client, nft, monkeypatch):
-    monkeypatch.setattr(kept, "MAX_KEPT_BYTES", 20_000)
+    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
     for number in range(100):
         commit(app, f"UPDATE nft SET attempts = {number}")
         assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
@@ -493,7 +493,7 @@ def test_a_server_may_leave_out_an_empty_query(app, client, nft):
 def kept_by(app):
     """All that the layer holds just now: answers, and who may read."""
     layer = app.wsgi_app._application
-    assert isinstance(layer, kept.KeptAnswers)
+    assert isinstance(layer, response_cache.ResponseCache)
     return layer._memory._kept
 
 

@@ -14,7 +14,7 @@ from werkzeug.exceptions import Unauthorized
 
 from marketplace import create_app
 from marketplace.errors import StartRefused
-from marketplace.store import access_tokens, counters
+from marketplace.store import access_tokens, rate_limit_store
 from tests.conftest import assert_error, settings
 from tests.network import PATIENCE_SECONDS, reserved_port
 from tests.serving import serve
@@ -189,12 +189,12 @@ def test_the_memory_of_a_process_may_do(make_app):
 
 
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.limits.REST_SECONDS", 0)
+    monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
-    monkeypatch.setattr(counters, "PATIENCE_SECONDS", 0.01)
-    storage = counters.CounterFile(f"file:{tmp_path}/limits")
+    monkeypatch.setattr(rate_limit_store, "PATIENCE_SECONDS", 0.01)
+    storage = rate_limit_store.RateLimitFile(f"file:{tmp_path}/limits")
     with storage._locked():
         assert {write(app, token).status_code for _ in range(3)} == {422}
     assert write(app, token).status_code == 429
@@ -268,7 +268,7 @@ def redis_server(folder, port):
 
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server: make redis")
 def test_machines_count_together_in_redis(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.limits.REST_SECONDS", 0)
+    monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
     with reserved_port() as port:
         url = f"redis://127.0.0.1:{port}/3"
         one, other = (make_app(WRITE_LIMIT="4/h", LIMITS_URL=url) for _ in range(2))

@@ -10,11 +10,11 @@ from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app
-from marketplace.ledger import answers
+from marketplace.ledger import mirror_schemas
 from marketplace.market import records
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from marketplace.watcher.complete import complete
+from marketplace.watcher.enrichment import enrich
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, enriching, settings
 from tests.network import serve_raw
 from tests.serving import run_flask
@@ -57,15 +57,15 @@ def store(app, pointer, token_name):
         "modified_timestamp": "1.000000000",
     }
     with app.app_context():
-        nft = answers.NFT.load(answer)
+        nft = mirror_schemas.NFT.load(answer)
         record = records.build(nft, token_name=token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
             assert queries.insert_nft(db, record)["name"] == record["name"]
         before = queries.get_nft(read(), TOKEN, 7)
-        completed = complete(before, enriching(app), is_quick=True)
+        completed = enrich(before, enriching(app), is_quick=True)
         with write() as db:
-            assert queries.mark_described(db, completed, before)["name"] == completed["name"]
+            assert queries.mark_enriched(db, completed, before)["name"] == completed["name"]
         return queries.get_nft(read(), TOKEN, 7)
 
 

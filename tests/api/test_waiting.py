@@ -9,7 +9,7 @@ import pytest
 from werkzeug.test import Client
 
 from marketplace import create_app
-from marketplace.api import waiting
+from marketplace.api import concurrency_limit
 from marketplace.sandbox import create_sandbox
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
@@ -135,7 +135,7 @@ def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
 
 def test_a_bucket_that_answers_serves_a_page_of_images(tmp_path, monkeypatch):
     """A browser asks for six at once, and for none again."""
-    monkeypatch.setattr(waiting, "PAUSE_SECONDS", PATIENCE_SECONDS)
+    monkeypatch.setattr(concurrency_limit, "PAUSE_SECONDS", PATIENCE_SECONDS)
 
     def answer(connection):
         time.sleep(0.02)

@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.api.schemas import NftSchema
-from marketplace.api.wire import compile_schema
+from marketplace.api.response_schemas import NftSchema
+from marketplace.api.row_json import compile_schema
 
 pytestmark = pytest.mark.once("no statement is asked")
 

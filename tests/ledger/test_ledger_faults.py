@@ -14,7 +14,7 @@ import pytest
 from marketplace import create_app
 from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.pace import Pace
+from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
@@ -213,23 +213,23 @@ def test_an_id_that_no_network_can_have_is_not_there(connect, message):
 
 
 def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
-    pace = Pace(tmp_path / "pace", 40)
+    pace = MirrorRateLimit(tmp_path / "pace", 40)
     granted = 0
     for _ in range(400):
         with contextlib.suppress(TimeIsUp):
-            pace.wait(Deadline(0.001))
+            pace.acquire(Deadline(0.001))
             granted += 1
     assert granted < 400
-    pace.wait(Deadline(5))  # all 400 together would take ten seconds
+    pace.acquire(Deadline(5))  # all 400 together would take ten seconds
 
 
 def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_past_a_deadline(tmp_path):
-    pace = Pace(tmp_path / "pace", 40)
+    pace = MirrorRateLimit(tmp_path / "pace", 40)
     with open(tmp_path / "pace") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(TimeIsUp):
-            pace.wait(Deadline(0.05))
-    pace.wait(Deadline(5))
+            pace.acquire(Deadline(0.05))
+    pace.acquire(Deadline(5))
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):

@@ -6,7 +6,7 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
 from marketplace import create_app, times
-from marketplace.market import fees
+from marketplace.market import purchase_fees
 from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
@@ -94,4 +94,4 @@ class Market:
 
     def fees(self):
         with self.app.app_context():
-            return fees.find_fees(times.now())
+            return purchase_fees.find_fees(times.now())

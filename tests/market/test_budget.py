@@ -9,7 +9,7 @@ import pytest
 
 from marketplace import times
 from marketplace.market import purchases
-from marketplace.market.prepared import Caller
+from marketplace.market.prepare import Caller
 from marketplace.market.purchases import Ask
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
@@ -254,7 +254,7 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(ma
     with market.app.app_context(), monkeypatch.context() as patched:
         # As SIGKILL leaves it: what is reserved stays, and nobody takes it back.
         patched.setattr(purchases, "_sign", die)
-        patched.setattr(purchases.preparations, "delete_purchase", die)
+        patched.setattr(purchases.prepared_transactions, "delete_purchase", die)
         with pytest.raises(Killed):
             purchases.prepare(Ask(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y")))
     assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")

@@ -9,7 +9,7 @@ from marketplace.ids import TransactionId
 from marketplace.market.transactions import build_purchase, write_signed
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import envelopes
-from marketplace.sandbox.ledger import fees as ledger_fees
+from marketplace.sandbox.ledger import network_fees as ledger_fees
 from marketplace.settings import load
 from marketplace.watcher import settle
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN

@@ -5,8 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from marketplace.ids import TransactionId
-from marketplace.ledger.answers import History, Nft, NftEvent, Transaction
-from marketplace.market.rule import Facts, ForSale, NotForSale, Undecided, decide
+from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
+from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
 from tests.conftest import ALICE, BOB, TOKEN
 
 pytestmark = pytest.mark.once("no statement is asked")

@@ -23,7 +23,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.hapi.services import METHODS, Malformed
-from marketplace.store import faults
+from marketplace.store import database_errors
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox import hapi
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, RECEIPTS
@@ -212,7 +212,7 @@ def test_a_kind_that_the_sandbox_has_not(submit):
 
 
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
-    monkeypatch.setattr(faults, "BUSY_TIMEOUT_SECONDS", 0.05)
+    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
     path = app.config["SANDBOX_DATABASE_URL"]
     with app.extensions["sandbox"].app_context():
         app.extensions["sandbox"].extensions["database"].close()

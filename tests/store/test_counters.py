@@ -8,15 +8,15 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace.store import counters
-from marketplace.store.counters import FILE_BYTES, CounterFile
+from marketplace.store import rate_limit_store
+from marketplace.store.rate_limit_store import FILE_BYTES, RateLimitFile
 
 pytestmark = pytest.mark.once("its own file")
 
 
 @pytest.fixture
 def counted(tmp_path):
-    return CounterFile(f"file:{tmp_path}/limits")
+    return RateLimitFile(f"file:{tmp_path}/limits")
 
 
 def test_it_counts(counted):
@@ -53,7 +53,7 @@ def test_a_clock_that_was_set_back_begins_anew(counted):
 def test_it_is_of_one_size_and_forgets_nobody_who_comes_often(counted, tmp_path):
     for _ in range(50):
         counted.incr("often", 3600)
-    for number in range(counters.BUCKETS * counters.PLACES + 20_000):
+    for number in range(rate_limit_store.BUCKETS * rate_limit_store.PLACES + 20_000):
         counted.incr(f"stranger {number}", 3600)
     assert counted.get("often") == 50
     assert os.stat(tmp_path / "limits").st_size == FILE_BYTES
@@ -86,8 +86,8 @@ def test_those_who_come_first_at_once_share_a_window(counted):
 
 PROGRAM = """
 import sys
-from marketplace.store.counters import CounterFile
-counted = CounterFile(sys.argv[1])
+from marketplace.store.rate_limit_store import RateLimitFile
+counted = RateLimitFile(sys.argv[1])
 for _ in range(500):
     counted.incr("a", 3600)
 """

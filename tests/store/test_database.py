@@ -83,7 +83,7 @@ from tests.store.test_database import READ_ALL, WRITE_ONE, insert_token, names
 database = Database(sys.argv[1], SCHEMA)
 with database.write() as connection:
     insert_token(connection, "parent")
-database.stamp()
+database.data_version()
 parent = os.getpid()
 if os.fork():
     os._exit(0)

@@ -5,7 +5,7 @@ import re
 
 import pytest
 
-from marketplace.store import collections, following, orderbook, preparations, queries
+from marketplace.store import following, nft_collections, orderbook, prepared_transactions, queries
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -55,7 +55,7 @@ WHOLE = {
 }  # fmt: skip
 STATEMENTS = {
     name: statement
-    for module in (queries, orderbook, collections, preparations, following)
+    for module in (queries, orderbook, nft_collections, prepared_transactions, following)
     for name, statement in inspect.getmembers(module, inspect.isfunction)
 }
 SCANS = {
@@ -98,7 +98,7 @@ def explainer(app, engine):
             date = f"2026-11-20T12:{number // 60:02}:{number % 60:02}.000000000Z"
             queries.insert_nft(db, NFT | keys)
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
-            queries.mark_in_line(db, STATE | keys | listing)
+            queries.mark_reconciled(db, STATE | keys | listing)
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace.store import preparations, queries
+from marketplace.store import prepared_transactions, queries
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB
 
@@ -23,7 +23,7 @@ def mark(db, nft, is_for_sale, owner, price, ledger_at, listed_at=None):
         "token": nft[0], "serial_no": nft[1], "is_for_sale": is_for_sale, "listing_price": price,
         "owner": owner, "last_listed_at": listed_at, "ledger_at": ledger_at, "seen_at": ledger_at,
     }  # fmt: skip
-    return queries.mark_in_line(db, state)
+    return queries.mark_reconciled(db, state)
 
 
 def listed(db, nft, price, listed_at, ledger_at):
@@ -79,7 +79,7 @@ def prepared(db, nft, number, caller="shop", end_user="eve"):
         "expires_at": at(number + 9), "caller": caller, "end_user": end_user, "seller": None,
         "fee_tinybars": None, "is_settled": None,
     }  # fmt: skip
-    return preparations.insert_prepared_transaction(db, row)
+    return prepared_transactions.insert_prepared_transaction(db, row)
 
 
 def kept(db):
@@ -92,7 +92,7 @@ def test_only_the_newest_that_a_caller_prepared_are_kept(db, nft):
     prepared(db, nft, 2, caller="another shop")
     for number in range(3, 8):
         newest = prepared(db, nft, number)
-    preparations.delete_prepared_transactions_beyond(db, newest, 3)
+    prepared_transactions.delete_prepared_transactions_beyond(db, newest, 3)
     assert kept(db) == ["7", "6", "5", "2", "1"]
 
 
@@ -102,24 +102,24 @@ def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
     prepared(db, nft, 3, end_user="alice")
     prepared(db, nft, 4, caller="another shop")
     keys = *nft, ALICE
-    assert preparations.get_newest_prepared(db, *keys)["transaction_id"] == "4"
-    own = preparations.get_newest_prepared_by(db, *keys, "shop", "eve")
+    assert prepared_transactions.get_newest_prepared(db, *keys)["transaction_id"] == "4"
+    own = prepared_transactions.get_newest_prepared_by(db, *keys, "shop", "eve")
     assert own["transaction_id"] == "2"
-    assert preparations.get_newest_prepared_by(db, *keys, "another shop", "alice") is None
+    assert prepared_transactions.get_newest_prepared_by(db, *keys, "another shop", "alice") is None
 
 
 def test_expired_ones_go_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    assert preparations.delete_expired_preparations(db, at(14), 3) == 3
-    assert preparations.delete_expired_preparations(db, at(14), 3) == 1
-    assert preparations.get_expired_preparation(db, at(14)) is None
+    assert prepared_transactions.delete_expired_preparations(db, at(14), 3) == 3
+    assert prepared_transactions.delete_expired_preparations(db, at(14), 3) == 1
+    assert prepared_transactions.get_expired_preparation(db, at(14)) is None
     assert kept(db) == ["7", "6", "5"]
 
 
 def test_an_attempt_that_failed_does_not_take_away_what_another_completed(db, nft):
     db.execute("UPDATE nft SET missing = 'its image', attempts = 1, image = NULL")
     seen = dict(queries.get_nft(db, *nft))
-    queries.mark_described(db, seen | {"image": "key", "missing": None, "attempts": 2}, seen)
-    assert queries.mark_described(db, seen | {"attempts": 2}, seen) is None
+    queries.mark_enriched(db, seen | {"image": "key", "missing": None, "attempts": 2}, seen)
+    assert queries.mark_enriched(db, seen | {"attempts": 2}, seen) is None
     assert queries.get_nft(db, *nft)["image"] == "key"

@@ -14,9 +14,9 @@ from marketplace import create_app, sandbox
 from marketplace.errors import StartRefused
 from marketplace.store import queries
 from marketplace.store.database import SCHEMA, write
-from marketplace.store.faults import DatabaseUnreadable
-from marketplace.store.files import find_version
+from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
+from marketplace.store.sqlite_files import find_version
 from marketplace.watcher.sweep import sync
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import make_version_3

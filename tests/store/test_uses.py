@@ -5,7 +5,7 @@ import time
 import pytest
 
 from marketplace import times
-from marketplace.store import access_tokens, queries, uses
+from marketplace.store import access_tokens, queries, token_usage
 from marketplace.store.database import read
 from tests.conftest import authorized_client
 from tests.network import PATIENCE_SECONDS
@@ -27,8 +27,8 @@ def listed(app):
 
 
 def test_it_is_written_after_a_while(app, monkeypatch):
-    monkeypatch.setattr(uses, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(uses, "_waiting", None)  # for longer, on behalf of other tests
+    monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 0.05)
+    monkeypatch.setattr(token_usage, "_waiting", None)  # for longer, on behalf of other tests
     client = authorized_client(app, "read")
     assert "  never used  expires" in listed(app)
     before = this_hour()
@@ -41,14 +41,14 @@ def test_it_is_written_after_a_while(app, monkeypatch):
     assert f"  last used {last_used(app)[:13]}Z  expires" in listed(app)
 
 
-@pytest.mark.once("where a server is shared, others' commits move its stamp")
+@pytest.mark.once("where a server is shared, others' commits move its data version")
 def test_no_request_writes(app):
     client = authorized_client(app, "read", "write")
-    stamp = app.extensions["database"].stamp()
+    version = app.extensions["database"].data_version()
     for _ in range(3):
         assert client.get("/v1/orderbook").status_code == 200
         assert client.post("/v1/add", json={}).status_code == 422
-    assert app.extensions["database"].stamp() == stamp
+    assert app.extensions["database"].data_version() == version
     assert last_used(app) is None
     assert app.extensions["uses"].write()
     assert last_used(app) is not None

@@ -9,7 +9,7 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
-from marketplace.store import faults
+from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import make_version_3
 from tests.serving import BIN, ROOT, environment, run_flask
@@ -94,7 +94,7 @@ def test_a_full_disk(own, database):
 
 @pytest.mark.parametrize("command", WRITERS.values(), ids=WRITERS)
 def test_a_locked_database(own, database, tmp_path, monkeypatch, command):
-    monkeypatch.setattr(faults, "BUSY_TIMEOUT_SECONDS", 0.1)
+    monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.1)
     database.execute("BEGIN IMMEDIATE")
     ended = run_flask(tmp_path, *command)
     assert ended.exit_code == 1

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from marketplace.watcher import complete, processes
-from marketplace.watcher.processes import Processes
+from marketplace.watcher import enrichment, enrichment_processes
+from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.strangers import decoding, enrich
 from marketplace.watcher.strangers.enrich import Outcome
 from tests.conftest import settings
@@ -28,14 +28,14 @@ from marketplace import create_app
 from marketplace.market import nfts
 from marketplace.store import queries
 from marketplace.store.database import read
-from marketplace.watcher.complete import make_completer
+from marketplace.watcher.enrichment import make_enricher
 if __name__ == "__main__":
     import threading, time
     app = create_app(**json.loads(sys.argv[1]))
-    completer = make_completer(app)
+    enricher = make_enricher(app)
     with app.app_context():
         nfts.add("0.0.1001", "0.0.7001", 7)
-        completer.run_out(threading.Event(), 60)
+        enricher.run_out(threading.Event(), 60)
         print(queries.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
         time.sleep(120)
 """
@@ -64,7 +64,7 @@ def watcher(tmp_path):
 
 def test_they_have_nothing_of_our_environment(watcher):
     _, pids = watcher
-    assert len(pids) > complete.AT_ONCE
+    assert len(pids) > enrichment.AT_ONCE
     for pid in pids:
         environ = Path(f"/proc/{pid}/environ").read_bytes()
         if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -86,10 +86,10 @@ def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(app, mo
     """Its own time is up long after: whatever it does, it ends."""
     monkeypatch.setattr(enrich, "QUICK_SECONDS", 0)
     monkeypatch.setattr(decoding, "QUICK_SECONDS", 0)
-    monkeypatch.setattr(processes, "SPARE_SECONDS", 0.3)
+    monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 0.3)
     with serve_raw(drip_headers) as url:
         config = app.config | {"IPFS_GATEWAYS": (f"{url}/ipfs/",)}
-        pool = Processes(config, dict, 1)
+        pool = EnrichmentProcesses(config, dict, 1)
         try:
             pointer = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
             assert pool.enrich(pointer, is_quick=True).outcome is Outcome.SLOW

@@ -9,7 +9,7 @@ from contextlib import closing, contextmanager
 
 import pytest
 
-from marketplace.operator import notify
+from marketplace.cli.systemd import notify
 from tests.conftest import settings
 from tests.network import PATIENCE_SECONDS, serve
 from tests.serving import ROOT, environment
@@ -95,13 +95,13 @@ def test_a_sign_of_life_is_given_once_something_was_done_and_not_before(
 @pytest.mark.once("a sentence")
 def test_what_a_stranger_wrote_is_no_message_of_its_own(systemd, monkeypatch):
     monkeypatch.setenv("NOTIFY_SOCKET", systemd.getsockname())
-    notify.tell("STATUS=The ledger was not followed: a\nMAINPID=1\x1b")
+    notify("STATUS=The ledger was not followed: a\nMAINPID=1\x1b")
     assert told(systemd) == r"STATUS=The ledger was not followed: a MAINPID=1\x1b"
 
 
 @pytest.mark.once("a sentence")
 def test_it_tells_nobody_where_nobody_listens(monkeypatch, tmp_path):
     monkeypatch.delenv("NOTIFY_SOCKET", raising=False)
-    notify.tell("READY=1")
+    notify("READY=1")
     monkeypatch.setenv("NOTIFY_SOCKET", str(tmp_path / "gone"))
-    notify.tell("READY=1")
+    notify("READY=1")

@@ -241,7 +241,7 @@ print(app.__file__, config.DEBUG, market.test_client().get("/v1/orderbook").json
 
 @pytest.mark.parametrize(
     "arguments",
-    [("marketplace:create_app()",), ("-c", "python:marketplace.operator.gunicorn")],
+    [("marketplace:create_app()",), ("-c", "python:marketplace.cli.gunicorn_config")],
     ids=["plain", "configured"],
 )
 def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):
@@ -261,7 +261,7 @@ def test_a_refused_start_is_one_sentence_there_too(programs, host):
     environ = environment(programs, MARKETPLACE_NETWORK="moon")
     for command in (
         ["flask", "--app", "marketplace", "token", "list"],
-        ["gunicorn", "-c", "python:marketplace.operator.gunicorn"],
+        ["gunicorn", "-c", "python:marketplace.cli.gunicorn_config"],
     ):
         ended = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
         assert ended.returncode == 1

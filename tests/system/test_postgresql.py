@@ -18,7 +18,7 @@ import pytest
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database import SCHEMA
-from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import Database
 from marketplace.store.postgresql.leadership import BEAT_SECONDS, LEADER_SECONDS
 from marketplace.store.postgresql.servers import (
@@ -49,7 +49,7 @@ THREADS = 6
 
 @pytest.fixture(scope="module")
 def own_server():
-    with new_server(autovacuum="off") as server:  # its transactions are seen in a stamp, too
+    with new_server(autovacuum="off") as server:  # its transactions are seen in a data version, too
         yield server
 
 
@@ -260,7 +260,7 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
         reader = app.test_client()
         while not stop.is_set():
             at_least = committed[0]
-            stamps.add(app.extensions["database"].stamp())
+            stamps.add(app.extensions["database"].data_version())
             name = reader.get(f"/v1/nft/{TOKEN}/7", headers=header).json["name"]
             seen = int(name.removeprefix("version ")) if name.startswith("version") else 0
             answers[0] += 1
@@ -290,30 +290,30 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
 
 def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, database):
     other = Database(url, SCHEMA, OWNERS)
-    seen = [database.stamp()]
-    assert database.stamp() == seen[0]
+    seen = [database.data_version()]
+    assert database.data_version() == seen[0]
     for writer in (database, other, database):
         with writer.write() as db:
             insert_token(db, f"token {len(seen)}")
-        seen.append(database.stamp())
-        assert database.stamp() == seen[-1]
+        seen.append(database.data_version())
+        assert database.data_version() == seen[-1]
     with ThreadPoolExecutor(1) as pool:
-        in_another = pool.submit(database.stamp).result()
+        in_another = pool.submit(database.data_version).result()
         assert in_another[1:] == seen[-1][1:]
-        assert database.stamp() == in_another
+        assert database.data_version() == in_another
         pool.submit(database.close).result()
     server.stop()
-    assert database.stamp() is None
+    assert database.data_version() is None
     server.start()
     time.sleep(AGAIN_SECONDS)
-    seen.append(database.stamp())
+    seen.append(database.data_version())
     assert None not in seen
     assert len(set(seen)) == 5
 
 
 def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(server, database):
     """It begins to count its transactions anew, and says that it started when it did."""
-    before = database.stamp()
+    before = database.data_version()
     [[victim]] = server.execute(
         "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
     )
@@ -321,14 +321,14 @@ def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(serve
 
     def goes_on():
         time.sleep(0.1)
-        return database.stamp() is not None
+        return database.data_version() is not None
 
-    until(lambda: database.stamp() != before, "nobody notices")
+    until(lambda: database.data_version() != before, "nobody notices")
     until(goes_on, "it does not come back")
-    after = database.stamp()
+    after = database.data_version()
     assert after != before
     assert after[1] == before[1]
-    assert database.stamp() == after
+    assert database.data_version() == after
 
 
 def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
@@ -341,7 +341,7 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
             second = pool.submit(Database, url, SCHEMA, OWNERS)
             time.sleep(0.5)
             assert not second.done()
-        assert second.result().stamp()
+        assert second.result().data_version()
     for number in range(3):
         time.sleep(0.1)  # its session has ended since
         with first.write() as db:

@@ -13,7 +13,7 @@ import pytest
 
 from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
-from marketplace.operator import startup
+from marketplace.cli import startup
 from marketplace.settings import load
 from tests.serving import CONFIGURATION, serve
 
@@ -25,7 +25,7 @@ SOON = 30
 IMPATIENT = f"""
 exec(open({str(CONFIGURATION)!r}).read())
 from gunicorn.workers import gthread
-from marketplace.operator import gunicorn
+from marketplace.cli import gunicorn
 
 workers, threads = 1, {THREADS}
 gunicorn.SILENT_CLIENT_SECONDS = {PATIENCE}

@@ -7,9 +7,9 @@ import time
 
 import pytest
 
+from tests.cli.test_sync import prepare
 from tests.conftest import ALICE, BOB, settings
 from tests.network import PATIENCE_SECONDS
-from tests.operator.test_sync import prepare
 from tests.serving import ROOT, environment
 
 

@@ -13,8 +13,8 @@ from marketplace.market import nfts
 from marketplace.sandbox import create_sandbox
 from marketplace.store import queries
 from marketplace.store.database import read, write
-from marketplace.watcher import complete as module
-from marketplace.watcher.complete import QUICK, Completer
+from marketplace.watcher import enrichment as module
+from marketplace.watcher.enrichment import QUICK, Enricher
 from marketplace.watcher.strangers import enrich
 from marketplace.watcher.strangers.enrich import Found, Outcome
 from marketplace.watcher.strangers.images import Optimised
@@ -147,8 +147,8 @@ class Hosts:
         return answer(is_quick) if callable(answer) else answer
 
     def complete(self):
-        with closing(Completer(self._app, self)) as completer:
-            return completer.run_out(threading.Event(), 60)
+        with closing(Enricher(self._app, self)) as enricher:
+            return enricher.run_out(threading.Event(), 60)
 
 
 @pytest.fixture
@@ -268,19 +268,19 @@ def test_a_collection_whose_hosts_are_slow_keeps_no_other_waiting(app, hosts):
 
     for number in range(QUICK.at_once + 2):
         hosts.answers[stored(app, "0.0.666", number + 1)["metadata"]] = hang
-    completer = Completer(app, hosts)
+    enricher = Enricher(app, hosts)
     try:
-        completer.step()
+        enricher.step()
         add(app)
         until = time.monotonic() + 60
         while stored(app)["missing"]:
-            completer.step()
+            enricher.step()
             assert time.monotonic() < until
             time.sleep(0.01)
         assert running["0.0.666"] == QUICK.of_collection
     finally:
         gate.set()
-        completer.close()
+        enricher.close()
 
 
 @pytest.mark.once("threads are counted, not statements")
@@ -292,14 +292,14 @@ def test_collections_that_took_long_leave_places_for_others(app, hosts):
             gate.wait(60),
             Found(Outcome.UNUSABLE, "at last"),
         )[1]
-    completer = Completer(app, hosts)
-    completer._seconds.update(dict.fromkeys(slow, module.SLOW_SECONDS + 1))
+    enricher = Enricher(app, hosts)
+    enricher._seconds.update(dict.fromkeys(slow, module.SLOW_SECONDS + 1))
     try:
-        completer.step()
-        assert len(completer._tasks) == QUICK.at_once - module.LEFT_FREE
+        enricher.step()
+        assert len(enricher._tasks) == QUICK.at_once - module.LEFT_FREE
         add(app)
-        completer.step()
-        assert (TOKEN, 7) in completer._tasks
+        enricher.step()
+        assert (TOKEN, 7) in enricher._tasks
     finally:
         gate.set()
-        completer.close()
+        enricher.close()

@@ -13,10 +13,10 @@ import time
 import pytest
 
 from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http import FetchError
-from marketplace.watcher.strangers.fetch import Address, Fetcher, is_public
-from marketplace.watcher.strangers.locations import Gateways
+from marketplace.ledger.http_client import FetchError
+from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher, is_public
 from marketplace.watcher.strangers.resolver import Resolver
+from marketplace.watcher.strangers.uri import Gateways
 from tests.network import PATIENCE_SECONDS, answering, drip_body, drip_headers, serve_raw
 from tests.serving import ROOT
 

@@ -9,8 +9,8 @@ import brotli
 import pytest
 import zstandard
 
-from marketplace.ledger.answers import Message
-from marketplace.ledger.http import FetchError
+from marketplace.ledger.http_client import FetchError
+from marketplace.ledger.mirror_schemas import Message
 from marketplace.watcher.strangers.inscriptions import join
 
 pytestmark = pytest.mark.once("no statement is asked")

@@ -4,7 +4,7 @@ import base64
 
 import pytest
 
-from marketplace.watcher.strangers.locations import Gateways, Inline, Inscription, TopicMessage, Web
+from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 pytestmark = pytest.mark.once("no statement is asked")
 

@@ -9,7 +9,7 @@ from PIL import Image
 
 from marketplace import create_app
 from marketplace.ledger import Deadline
-from marketplace.ledger.http import Unfetchable
+from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
 from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, settings
 from tests.network import answering, serve, serve_raw

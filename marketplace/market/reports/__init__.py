@@ -11,15 +11,15 @@ from marketplace import times
 from marketplace.errors import NotPrepared
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.answers import Transaction
-from marketplace.market import fees, reconciler
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market import purchase_fees, reconciler
 from marketplace.market.nfts import require_nft
-from marketplace.market.prepared import MIRROR_LAG, OPERATOR, Caller, Kind
+from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.reports.listing import ListingReport
 from marketplace.market.reports.purchase import PurchaseReport
 from marketplace.market.reports.report import Report
 from marketplace.market.reports.withdrawal import WithdrawalReport
-from marketplace.store import preparations
+from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
@@ -61,7 +61,7 @@ def _is_listed_by_the_newest(report: Report, keys: tuple) -> bool:
 
     Only the account itself can sign: it may have come by another access token or address.
     """
-    newest = preparations.get_newest_prepared(read(), *keys)
+    newest = prepared_transactions.get_newest_prepared(read(), *keys)
     if newest is None or newest["kind"] != Kind.LISTING:
         return False
     found = vars(report) | {"transaction_id": newest["transaction_id"], "row": newest}
@@ -70,7 +70,7 @@ def _is_listed_by_the_newest(report: Report, keys: tuple) -> bool:
 
 def _find_named(keys: tuple, transaction_id: str) -> Any:
     """What was prepared under an id; None where nothing was. Raises NotPrepared."""
-    row = preparations.get_prepared_transaction(read(), transaction_id)
+    row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     token, serial_no, account_id = keys
     is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
     if is_another or not TransactionId.parse(transaction_id).is_possible:
@@ -80,8 +80,8 @@ def _find_named(keys: tuple, transaction_id: str) -> Any:
 
 def _find_newest(keys: tuple, caller: Caller) -> Any:
     """What a caller prepared last; or anybody, where that caller prepared nothing."""
-    own = preparations.get_newest_prepared_by(read(), *keys, *caller)
-    return own or preparations.get_newest_prepared(read(), *keys)
+    own = prepared_transactions.get_newest_prepared_by(read(), *keys, *caller)
+    return own or prepared_transactions.get_newest_prepared(read(), *keys)
 
 
 def _find_overdue(row: Any, deadline: Deadline) -> int:
@@ -98,7 +98,7 @@ def _answer_unprepared(report: Report, keys: tuple, deadline: Deadline) -> bool:
     if signed:
         make = REPORTS[KINDS.get(signed.name, Kind.LISTING)]
         return make(**vars(report)).judge(signed)
-    if not report.is_frozen_anew() or not preparations.get_newest_prepared(read(), *keys):
+    if not report.is_frozen_anew() or not prepared_transactions.get_newest_prepared(read(), *keys):
         raise report.not_prepared()
     return False
 
@@ -121,7 +121,7 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
     """Find what was signed under an id: the success, if there is one. Notes what a purchase was charged."""
     rows = mirror_node().list_transactions(TransactionId.parse(transaction_id), deadline)
-    fees.note_charged(transaction_id, rows)
+    purchase_fees.note_charged(transaction_id, rows)
     originals = [row for row in rows if row.is_original]
     successes = [row for row in originals if row.result == "SUCCESS"]
     return next(iter(successes or originals), None)

@@ -2,16 +2,16 @@
 
 from marketplace import times
 from marketplace.errors import TransactionAltered
-from marketplace.ledger.answers import Transaction
-from marketplace.market import rule
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market import listing_rule
 from marketplace.market.memos import read_listing_memo
-from marketplace.market.prepared import Kind
+from marketplace.market.prepare import Kind
 from marketplace.market.reports.report import Report
 
 
 class ListingReport(Report):
     kind = Kind.LISTING
-    name = rule.APPROVAL
+    name = listing_rule.APPROVAL
 
     def is_fulfilled(self) -> bool:
         """Tell whether it is for sale as the report wants it, under whichever id the wallet submitted it.

@@ -3,8 +3,8 @@
 from flask import current_app
 
 from marketplace.errors import TransactionAltered
-from marketplace.ledger.answers import Transaction
-from marketplace.market.prepared import Kind
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market.prepare import Kind
 from marketplace.market.reports.report import Report
 
 

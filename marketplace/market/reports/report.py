@@ -6,10 +6,10 @@ from typing import Any, ClassVar
 from marketplace import times
 from marketplace.errors import ListingEnded, NotPrepared, TransactionRefused
 from marketplace.ids import TransactionId
-from marketplace.ledger.answers import Transaction
-from marketplace.market import reconciler, rule
-from marketplace.market.prepared import Kind
-from marketplace.market.reconciler import InLine
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market import listing_rule, reconciler
+from marketplace.market.prepare import Kind
+from marketplace.market.reconciler import Reconciliation
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
@@ -24,7 +24,7 @@ class Report:
     account_id: str
     transaction_id: str | None  # as the report names it
     row: Any  # what was prepared; None where nothing was, or a wallet gave it an id of its own
-    line: InLine
+    line: Reconciliation
     overdue: int
 
     def is_fulfilled(self) -> bool:
@@ -94,7 +94,7 @@ class Report:
     def ended(self) -> ListingEnded:
         """Why the account that reports has it no more in the order book."""
         if self.nft["ledger_at"] == reconciler.GONE:
-            reason = rule.GONE
+            reason = listing_rule.GONE
         elif not self.is_theirs:
             reason = f"it belongs to {self.nft['owner']} now"
         else:

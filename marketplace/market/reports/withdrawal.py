@@ -2,9 +2,9 @@
 
 from marketplace import times
 from marketplace.errors import TransactionAltered, WithdrawalEnded
-from marketplace.ledger.answers import Transaction
+from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market.memos import is_withdrawal_memo
-from marketplace.market.prepared import Kind
+from marketplace.market.prepare import Kind
 from marketplace.market.reports.report import Report
 
 

@@ -6,7 +6,7 @@ from flask import current_app
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
-from marketplace.store.faults import DatabaseUnreadable, explained
+from marketplace.store.database_errors import DatabaseUnreadable, explained
 
 
 def code(name: str) -> int:

@@ -16,7 +16,7 @@ from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
 from marketplace import __version__, times
 from marketplace.sandbox.hapi.address import find_port
 from marketplace.sandbox.hapi.messages import account
-from marketplace.sandbox.ledger import fees
+from marketplace.sandbox.ledger import network_fees
 from marketplace.sandbox.ledger.accounts import Refused
 
 NODE = "0.0.3"  # what it calls itself; it takes what was signed for any other, too
@@ -71,7 +71,9 @@ def exchange_rate(moment: int) -> ExchangeRateSet:
     ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
     rates = (
         ExchangeRate(
-            hbarEquiv=1, centEquiv=fees.CENTS_PER_HBAR, expirationTime=TimestampSeconds(seconds=end)
+            hbarEquiv=1,
+            centEquiv=network_fees.CENTS_PER_HBAR,
+            expirationTime=TimestampSeconds(seconds=end),
         )
         for end in (ends_at, ends_at + RATE_SECONDS)
     )

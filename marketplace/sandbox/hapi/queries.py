@@ -18,7 +18,7 @@ from marketplace.sandbox.hapi.codes import code, of_faults
 from marketplace.sandbox.ledger import consensus
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction
-from marketplace.sandbox.ledger.fees import TINYBARS_PER_DOLLAR
+from marketplace.sandbox.ledger.network_fees import TINYBARS_PER_DOLLAR
 
 # $0.0001, and what a version costs: https://docs.hedera.com/networks/fees
 FEE = TINYBARS_PER_DOLLAR // 10_000

@@ -3,7 +3,7 @@
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
 from marketplace.sandbox.hapi.codes import code, of_faults
-from marketplace.sandbox.ledger import consensus, fees
+from marketplace.sandbox.ledger import consensus, network_fees
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
 
@@ -25,4 +25,4 @@ def _submit(content: bytes, now: int) -> str:
 
 def _price(content: bytes) -> int:
     """What a transaction would have cost, in tinybars."""
-    return fees.price(open_transaction(read_list(content)[0]))
+    return network_fees.price(open_transaction(read_list(content)[0]))

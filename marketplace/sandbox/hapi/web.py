@@ -13,8 +13,8 @@ from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wsgi import get_input_stream
 
 from marketplace import times
-from marketplace.environ import ROUTE
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed
+from marketplace.wsgi_environ import ROUTE
 
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")

@@ -17,8 +17,8 @@ from marketplace.sandbox.ledger import (
     accounts,
     allowances,
     custom_fees,
-    fees,
     history,
+    network_fees,
     queries,
     schedules,
     signatures,
@@ -107,7 +107,7 @@ def _precheck(signed: Signed, now: int) -> None:
     _require_valid(signed, now)
     if KINDS[kind].check:
         KINDS[kind].check(getattr(body, kind))
-    if body.transactionFee < fees.price(signed):
+    if body.transactionFee < network_fees.price(signed):
         raise Refused("INSUFFICIENT_TX_FEE")
 
 
@@ -131,14 +131,14 @@ def _require_solvency(db, signed: Signed) -> None:
     """The payer must have the fee, and what the transaction takes from him besides."""
     payer = signed.id.account_id
     spent = max(0, -transfers.hbar_of(signed.body.cryptoTransfer)[payer])
-    if accounts.balance(db, payer) < fees.price(signed) + spent:
+    if accounts.balance(db, payer) < network_fees.price(signed) + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
 def _reach_consensus(db, signed: Signed, now: int, is_duplicate: bool) -> str:
     """Charge a transaction, handle it, and write it down; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1)
-    price = fees.price_unhandled(signed) if is_duplicate else fees.price(signed)
+    price = network_fees.price_unhandled(signed) if is_duplicate else network_fees.price(signed)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge()
     result = "DUPLICATE_TRANSACTION" if is_duplicate else _handle(execution)

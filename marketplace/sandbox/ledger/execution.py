@@ -8,7 +8,7 @@ from typing import NamedTuple
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, fees, queries, signatures
+from marketplace.sandbox.ledger import accounts, network_fees, queries, signatures
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
 
@@ -107,7 +107,7 @@ class Execution:
             if amount < 0 and not accounts.is_associated(self.db, account_id, token):
                 raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
             if accounts.associate_receiver(self.db, account_id, token, self.now):
-                self.charge_further(fees.association())
+                self.charge_further(network_fees.association())
             accounts.add_units(self.db, account_id, token, amount, FEE_UNPAID)
         self.effects.units.update(units)
 

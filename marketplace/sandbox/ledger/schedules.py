@@ -3,7 +3,7 @@
 Only approvals, and no schedule stays open: the network would wait for signatures.
 """
 
-from marketplace.sandbox.ledger import allowances, fees
+from marketplace.sandbox.ledger import allowances, network_fees
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import Execution
 
@@ -14,7 +14,7 @@ def create(execution: Execution, schedule) -> None:
         raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
     if schedule.HasField("payerAccountID") or schedule.wait_for_expiry:
         raise Refused("NOT_SUPPORTED")
-    price = fees.price_scheduled(scheduled)
+    price = network_fees.price_scheduled(scheduled)
     child = Execution(execution.db, execution.signed, execution.now + 1, price)
     child.charge()
     allowances.approve(child, scheduled.cryptoApproveAllowance)

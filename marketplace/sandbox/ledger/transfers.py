@@ -7,7 +7,14 @@ TransferExecutor of https://github.com/hiero-ledger/hiero-consensus-node.
 from collections import Counter
 from typing import NamedTuple
 
-from marketplace.sandbox.ledger import accounts, allowances, custom_fees, fees, history, queries
+from marketplace.sandbox.ledger import (
+    accounts,
+    allowances,
+    custom_fees,
+    history,
+    network_fees,
+    queries,
+)
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 
@@ -81,7 +88,7 @@ def transfer(execution: Execution, content) -> None:
         if queries.get_deleted_token(execution.db, nft.token):
             raise Refused("TOKEN_WAS_DELETED")
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
-            execution.charge_further(fees.association())
+            execution.charge_further(network_fees.association())
     execution.move(charges.first, charges.payers)
     execution.move(charges.then, charges.payers)
     execution.move_units(charges.units)

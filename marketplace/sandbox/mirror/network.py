@@ -6,7 +6,7 @@ from flask import Blueprint, request
 
 from marketplace import times
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import fees
+from marketplace.sandbox.ledger import network_fees
 from marketplace.sandbox.mirror import parameters
 
 BLOCK = 2 * times.SECOND  # how long one lasts
@@ -56,7 +56,7 @@ def show_exchange_rate():
     hour = now // times.SECOND // RATE_SECONDS
     current, following = (
         {
-            "cent_equivalent": HBAR_EQUIVALENT * fees.CENTS_PER_HBAR,
+            "cent_equivalent": HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR,
             "expiration_time": (hour + hours) * RATE_SECONDS,
             "hbar_equivalent": HBAR_EQUIVALENT,
         }

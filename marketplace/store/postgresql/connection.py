@@ -196,15 +196,15 @@ class Connection:
             except psycopg.Error:
                 self.close()  # the server undoes it by itself
 
-    def stamp(self) -> tuple[int, str, bytes]:
+    def data_version(self) -> tuple[int, str, bytes]:
         """Which server it is, since when, and what it shows. Raises DatabaseUnreachable.
 
         A server that has lost a process counts its transactions anew, from the last that it knows to be done,
         and ends all sessions: so those that were begun are counted, too.
         """
-        return self._ask_twice(self._read_stamp)
+        return self._ask_twice(self._read_data_version)
 
-    def _read_stamp(self) -> tuple[int, str, bytes]:
+    def _read_data_version(self) -> tuple[int, str, bytes]:
         self._ready()
         # Before it is asked: what is begun after the answer says nothing of it.
         connected = self._servers.connected

@@ -12,8 +12,8 @@ from psycopg import errors
 
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import queries
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine, Found, require_ours
-from marketplace.store.faults import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import Connection
 from marketplace.store.postgresql.leadership import Leadership
@@ -234,10 +234,10 @@ class Database(Engine):
         finally:
             connection.rollback()
 
-    def stamp(self) -> tuple[int, str, bytes] | None:
+    def data_version(self) -> tuple[int, str, bytes] | None:
         """Another value after each commit, by whatever machine; None while the database is out of reach."""
         try:
-            return self.connection.stamp()
+            return self.connection.data_version()
         except (MarketplaceError, DatabaseUnreadable):
             return None
 

@@ -6,7 +6,7 @@ from typing import NamedTuple, Protocol
 
 from psycopg.rows import tuple_row
 
-from marketplace.store.faults import DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseUnreadable
 
 AT_ONCE = 5_000  # rows of the other side that are held in memory
 

@@ -19,7 +19,7 @@ from marketplace.errors import (
     DatabaseUnusable,
     MarketplaceError,
 )
-from marketplace.store.faults import DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseUnreadable
 
 # Seconds. Whoever asks us for something is answered within five, whatever the servers do.
 ANSWER_SECONDS = 3  # for each answer of the server

@@ -8,16 +8,16 @@ from typing import NamedTuple
 from requests.adapters import BaseAdapter
 
 from marketplace.ledger.deadline import Deadline
-from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.pace import Pace
+from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.watcher.strangers import decoding
 from marketplace.watcher.strangers.decoding import ImagesBusy, ImageSlow
-from marketplace.watcher.strangers.fetch import Fetcher
+from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES, ImageUnusable, Optimised
-from marketplace.watcher.strangers.locations import Gateways
 from marketplace.watcher.strangers.metadata import Description
 from marketplace.watcher.strangers.resolver import Resolver
+from marketplace.watcher.strangers.uri import Gateways
 
 # For the hosts to answer, metadata and image together: at the first try, and where there is time.
 QUICK_SECONDS = 2
@@ -60,7 +60,7 @@ def make_resolver(
 ) -> Resolver:
     """``make_adapters`` makes what carries the requests to some address prefixes."""
     adapters = make_adapters()
-    pace = Pace(Path(settings["MIRROR_NODE_PACE_FILE"]), settings["MIRROR_NODE_RATE"])
+    pace = MirrorRateLimit(Path(settings["MIRROR_NODE_PACE_FILE"]), settings["MIRROR_NODE_RATE"])
     mirror = MirrorNode(adapters, pace, settings["MIRROR_NODE_URL"])
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
     return Resolver(Fetcher(adapters), mirror, gateways)

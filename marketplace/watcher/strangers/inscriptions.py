@@ -9,8 +9,8 @@ from collections.abc import Iterable
 import brotli
 import zstandard
 
-from marketplace.ledger.answers import Message
-from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.ledger.mirror_schemas import Message
 
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
 CHUNK = 64 * 1024

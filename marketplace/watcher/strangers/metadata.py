@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from marketplace.ledger.text import text
+from marketplace.ledger.clean_text import clean_text
 
 MAX_ATTRIBUTES = 200
 MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
@@ -26,7 +26,7 @@ def describe(document: dict) -> Description:
     fields = {key.lower(): value for key, value in document.items()}
     image = fields.get("image") or fields.get("picture")
     return Description(
-        name=text(fields.get("name")),
+        name=clean_text(fields.get("name")),
         file_type=_mime(fields.get("type")),
         attributes=stringify_attributes(_attributes(fields)),
         image=_uri(image),
@@ -48,7 +48,8 @@ def stringify_attributes(attributes: object) -> str | None:
     pairs = [
         {"trait_type": trait_type, "value": value}
         for name, content in _pairs(attributes)
-        if (trait_type := text(name)) is not None and (value := text(content)) is not None
+        if (trait_type := clean_text(name)) is not None
+        and (value := clean_text(content)) is not None
     ][:MAX_ATTRIBUTES]
     while len(json.dumps(pairs)) > MAX_ATTRIBUTES_TEXT:
         pairs = pairs[: len(pairs) // 2]
@@ -68,7 +69,7 @@ def _uri(value: object) -> str | None:
     """An address, which is whole or none; one that holds the content itself may be long."""
     if not isinstance(value, str):
         return None
-    uri = text(value, limit=len(value))
+    uri = clean_text(value, limit=len(value))
     is_short = uri is not None and (len(uri) <= MAX_ADDRESS or uri.startswith("data:"))
     return uri if is_short else None
 

@@ -5,12 +5,12 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline, TimeIsUp
-from marketplace.ledger.http import FetchError, Unfetchable
+from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.watcher.strangers import inscriptions
-from marketplace.watcher.strangers.fetch import Address, Fetcher
-from marketplace.watcher.strangers.locations import Gateways, Inline, Inscription, TopicMessage, Web
+from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
 from marketplace.watcher.strangers.metadata import Description, describe
+from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
 PATIENCE_SECONDS = 1.5  # with one gateway, before the next one is asked too

@@ -1,0 +1,91 @@
+"""How an error is answered: the one body that every error is told in."""
+
+from http import HTTPStatus
+
+from flask import Flask, current_app, request
+from werkzeug.exceptions import BadHost, HTTPException
+from werkzeug.http import HTTP_STATUS_CODES
+
+from marketplace.errors import (
+    DatabaseUnreachable,
+    DatabaseUnusable,
+    MarketplaceError,
+    StartRefused,
+    shown,
+)
+from marketplace.store.database_errors import DatabaseError, explain
+
+LOCATIONS = {"json": "body"}
+
+
+def body(status: int, message: str, errors: dict | None = None) -> dict:
+    """Build the body of every error: {"code", "status", "message", "errors"?}."""
+    payload = {"code": int(status), "status": HTTP_STATUS_CODES[status], "message": message}
+    return payload if errors is None else payload | {"errors": errors}
+
+
+def answer_marketplace_error(error: MarketplaceError):
+    return body(error.status, error.message, error.errors), error.status, error.headers
+
+
+def answer_http_error(error: HTTPException):
+    """Tell werkzeug's and flask-smorest's own errors in our words, keeping their headers."""
+    invalid = getattr(error, "data", {}).get("messages")
+    headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
+    message = _describe_invalid(invalid) if invalid else _describe(error)
+    return body(error.code, message, invalid), error.code, headers
+
+
+def _describe_invalid(invalid: dict) -> str:
+    """One sentence from marshmallow's messages by location and field: "serialNo is required"."""
+    sentences = []
+    for location, messages in invalid.items():
+        for field, reasons in messages.items():
+            name = LOCATIONS.get(location, location) if field == "_schema" else field
+            sentences.append(f"{name} {reasons[0]}")
+    return "; ".join(sentences)
+
+
+def _describe(error: HTTPException) -> str:
+    if isinstance(error, BadHost):
+        return f"The header Host is no host: {shown(request.environ.get('HTTP_HOST'))}"
+    if error.code == HTTPStatus.NOT_FOUND:
+        return f"There is nothing at {shown(request.path)}: the API reference lists every address"
+    if error.code == HTTPStatus.METHOD_NOT_ALLOWED:
+        allowed = ", ".join(sorted(error.valid_methods))
+        return f"{request.method} is not allowed here, only {allowed}"
+    if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
+        return f"The body is larger than {request.max_content_length} bytes"
+    if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
+        return "Something went wrong here, and has been logged. Nothing you sent should cause this"
+    return error.description
+
+
+def answer_database_error(error: DatabaseError):
+    """Tell a caller that the database can not be used just now; any other error is a fault of ours."""
+    reason = explain(error)
+    if reason is None:
+        raise error
+    is_unusable = isinstance(reason, DatabaseUnusable)
+    return answer_unusable(reason) if is_unusable else answer_marketplace_error(reason)
+
+
+def answer_unusable(error: DatabaseUnusable | DatabaseUnreachable):
+    """Tell the log, too, wherever it was found: the operator must mend it."""
+    current_app.logger.error("%s", error)
+    return answer_marketplace_error(error)
+
+
+def answer_refused_start(error: StartRefused):
+    """Tell a caller that the database could not be served if it were begun now; the log says why."""
+    current_app.logger.error("%s", error)
+    return answer_marketplace_error(DatabaseUnusable("it is not what it was at the start"))
+
+
+def init_app(app: Flask) -> None:
+    app.register_error_handler(MarketplaceError, answer_marketplace_error)
+    app.register_error_handler(DatabaseUnusable, answer_unusable)
+    app.register_error_handler(DatabaseUnreachable, answer_unusable)
+    app.register_error_handler(HTTPException, answer_http_error)
+    app.register_error_handler(DatabaseError, answer_database_error)
+    app.register_error_handler(StartRefused, answer_refused_start)

@@ -1,0 +1,134 @@
+"""An answer as it goes over the wire: here alone it gets its ETag, or becomes a 304, empty, or compressed."""
+
+import gzip
+import hashlib
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain
+from typing import NamedTuple
+
+from werkzeug.http import parse_accept_header, parse_etags, quote_etag
+
+from marketplace.wsgi_environ import ROUTE
+
+MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: it has no ETag
+MIN_GZIP_BYTES = 1000
+GZIP_LEVEL = 5
+CACHING = (
+    ("Cache-Control", "private, no-cache"),
+    ("Vary", "Authorization, Accept-Encoding, Origin"),
+)
+
+
+class EncodedBody(NamedTuple):
+    """An answer as it goes over the wire: plain, or compressed."""
+
+    tag: str  # as it stands between the quotes of an ETag
+    headers: tuple[tuple[str, str], ...]
+    body: bytes
+
+
+class WholeResponse:
+    """A whole 200, the route that it was found by, and its compressed form once somebody asked for it."""
+
+    __slots__ = ("_gzipped", "_plain", "_route")
+
+    def __init__(self, headers: list[tuple[str, str]], body: bytes, route: str) -> None:
+        self._route = route
+        own = [(name, value) for name, value in headers if name != "Content-Length"]
+        tag = hashlib.blake2b(body, digest_size=16)
+        tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
+        self._plain = EncodedBody(tag.hexdigest(), tuple(own), body)
+        self._gzipped = None
+
+    @property
+    def size(self) -> int:
+        """Bytes, with those of the compressed body."""
+        return 2 * len(self._plain.body)
+
+    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        environ[ROUTE] = self._route
+        tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
+        # A list of its own each time: a layer in front may add to it.
+        headers = [*headers, ("ETag", quote_etag(tag))]
+        if parse_etags(environ.get("HTTP_IF_NONE_MATCH")).contains_weak(tag):
+            start_response("304 NOT MODIFIED", headers)
+            return []
+        start_response("200 OK", [*headers, ("Content-Length", str(len(body)))])
+        return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
+
+    def _choose(self, accepted: str | None) -> EncodedBody:
+        plain = self._plain
+        if len(plain.body) < MIN_GZIP_BYTES or not parse_accept_header(accepted).quality("gzip"):
+            return plain
+        if self._gzipped is None:
+            body = gzip.compress(plain.body, GZIP_LEVEL, mtime=0)
+            headers = (*plain.headers, ("Content-Encoding", "gzip"))
+            self._gzipped = EncodedBody(f"{plain.tag}-gzip", headers, body)
+        return self._gzipped
+
+
+class _Chunks:
+    """A body that is still being made: iterated once, and closed as WSGI asks."""
+
+    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
+        self._chunks, self.close = chunks, close
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
+
+
+class StreamedResponse(NamedTuple):
+    """What is passed on as the application made it: an error, or a list that is too long to hold."""
+
+    status: str
+    headers: list[tuple[str, str]]
+    chunks: _Chunks
+
+    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+        start_response(self.status, self.headers)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            self.chunks.close()
+            return []
+        return self.chunks
+
+
+def call_application(application, environ: dict) -> WholeResponse | StreamedResponse:
+    """Let a WSGI application answer a GET or a HEAD."""
+    method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
+    try:
+        status, headers, chunks = _run(application, environ)
+    finally:
+        environ["REQUEST_METHOD"] = method
+    headers = [(name, value) for name, value in headers if name != "Vary"] + [*CACHING]
+    if status.startswith("200 "):
+        body, chunks = _read_up_to(chunks, MAX_WHOLE_BYTES)
+        if chunks is None:
+            return WholeResponse(headers, body, environ.get(ROUTE, "none"))
+    return StreamedResponse(status, headers, chunks)
+
+
+def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunks]:
+    """Call a WSGI application, up to its first byte if its status is not known before."""
+    started: list = []
+
+    def start_response(status, headers, exc_info=None):
+        started[:] = (status, headers)
+
+    body = application(environ, start_response)
+    chunks = iter(body)
+    if not started:
+        chunks = chain([next(chunks, b"")], chunks)
+    status, headers = started
+    return status, headers, _Chunks(chunks, getattr(body, "close", lambda: None))
+
+
+def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:
+    """Read a body whole; or, where it is longer, return what follows with what was read put back."""
+    read, length = [], 0
+    for chunk in chunks:
+        read.append(chunk)
+        length += len(chunk)
+        if length > size:
+            return b"", _Chunks(chain(read, chunks), chunks.close)
+    chunks.close()
+    return b"".join(read), None

@@ -1,0 +1,30 @@
+"""A collection: what the ledger says of it, and what of it is for sale."""
+
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.request_schemas import CollectionPathSchema
+from marketplace.api.response_cache import cached_query
+from marketplace.api.response_schemas import CollectionRecordSchema
+from marketplace.errors import CollectionNotStored
+from marketplace.store import nft_collections
+
+blp = Blueprint("Collections", __name__, description="Collections of which an NFT is stored")
+
+
+@blp.get("/collection/<tokenId>")
+@require_scope("read")
+@blp.path(CollectionPathSchema)
+@blp.response(200, CollectionRecordSchema, description="The collection")
+@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+@blp.refuses(404, "No NFT of 0.0.5999 is stored: POST /v1/add one first")
+def get_collection(token):
+    """Get a collection
+
+    Its name, supply, treasury and royalties, as the ledger had them when it was asked last: within the last
+    hour where something is listed, otherwise the last day. How many of its NFTs are listed, and the lowest
+    price, are those of the order book now. The ledger is not asked; what it has not told yet is null.
+    """
+    collection = cached_query(nft_collections.get_collection_on_sale, token)
+    if collection is None:
+        raise CollectionNotStored(token)
+    return collection

@@ -1,0 +1,162 @@
+"""The OpenAPI document: what is said of all operations at once, and of where they are served."""
+
+from functools import cached_property
+from urllib.parse import urlsplit
+
+import flask_smorest
+from apispec.ext.marshmallow import MarshmallowPlugin, resolver
+from flask import Flask, current_app, request
+
+from marketplace import __version__
+from marketplace.api import error_handlers
+from marketplace.api.request_schemas import RequestSchema
+from marketplace.api.response_schemas import ApiErrorSchema
+
+# 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
+OPENAPI_VERSION = "3.1.0"
+LICENSE = {"name": "MIT", "identifier": "MIT"}
+BEARER_TOKEN = {
+    "type": "http",
+    "scheme": "bearer",
+    "description": "An access token, which the operator makes: `flask token create`. In the sandbox it is"
+    " in the file `sandbox-token`, and the API reference fills it in.",
+}
+# What any request with a token, or with a body, may be answered with, by the response's name.
+SHARED_RESPONSES = {
+    "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
+    "ScopeMissing": (
+        403,
+        "The access token lacks the scope: read for GET, write for POST, metrics for /metrics",
+    ),
+    "LimitExceeded": (
+        429,
+        "Too many writes of the access token or the address, or failures to authenticate: try again later",
+    ),
+    "RequestNotJson": (400, "The body is not JSON"),
+    "RequestTooLarge": (413, "The body is too large"),
+    "ContentTypeNotJson": (415, "The body is not declared as application/json"),
+    "FieldInvalid": (422, "A field is wrong: the message names it, its value and what it must be"),
+    "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
+    "Unavailable": (503, "The ledger or the database did not answer: try again"),
+}
+NOT_MODIFIED = {
+    "description": "If-None-Match holds the ETag of this answer: nothing has changed",
+}
+HEADERS = {
+    401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
+    403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
+    429: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
+    503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
+}
+
+
+def _name_schema(schema):
+    """Name a schema in the document: Nft, ApiError; AddNftRequest, as clients make a class of it."""
+    name = resolver(schema)
+    is_request = issubclass(schema if isinstance(schema, type) else type(schema), RequestSchema)
+    return f"{name}Request" if is_request else name
+
+
+def server_url(public_url: str, root: str) -> str:
+    """The address that the document's paths follow: PUBLIC_URL, which should name the mount, too.
+
+    Where it does not, the WSGI prefix that the service is mounted under follows it. The request's own
+    Host is a stranger's word, and is not believed.
+    """
+    return public_url if urlsplit(public_url).path.endswith(root) else public_url + root
+
+
+class Api(flask_smorest.Api):
+    ERROR_SCHEMA = ApiErrorSchema
+    DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
+
+
+class Document:
+    """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
+
+    ``mount`` is where the application itself mounts this one: the sandbox is below ``/sandbox``.
+    The document is built when it is first asked for: few processes ever are, and each would start later.
+    """
+
+    def __init__(
+        self,
+        app: Flask,
+        title: str,
+        description: str,
+        *,
+        prefix: str = "",
+        mount: str = "",
+        asks_for_tokens: bool = False,
+    ) -> None:
+        self.app, self.title, self.description = app, title, description
+        self.mount, self.asks_for_tokens = mount, asks_for_tokens
+        self.public_url = app.config["PUBLIC_URL"]
+        self.blueprints = []
+        error_handlers.init_app(app)
+        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
+
+    def register_blueprint(self, blp: flask_smorest.Blueprint, **options) -> None:
+        """Register a blueprint with the application, and have its operations in the document."""
+        self.app.register_blueprint(blp, **options)
+        self.blueprints.append((blp, options))
+
+    def show(self):
+        """The OpenAPI document, for where the service is mounted."""
+        root = request.script_root.removesuffix(self.mount)
+        url = server_url(self.public_url, root) + self.mount
+        return current_app.json.response(self.content | {"servers": [{"url": url}]})
+
+    @cached_property
+    def content(self) -> dict:
+        """The document without its servers. An application of its own lends flask-smorest its routes."""
+        documented = Flask(__name__, static_folder=None)
+        documented.config.update(
+            API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
+        )
+        plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
+        api = Api(documented, spec_kwargs=self._options(plugin))
+        plugin.converter.add_attribute_function(
+            lambda converter, field, **_: _read_settings(field, self.app)
+        )
+        self._add_components(api.spec.components)
+        for blp, options in self.blueprints:
+            api.register_blueprint(blp, **options)
+        return _without_noise(api.spec.to_dict())
+
+    def _options(self, plugin: MarshmallowPlugin) -> dict:
+        info = {
+            "description": self.description,
+            "contact": {"name": self.title, "url": self.public_url},
+            "license": LICENSE,
+        }
+        # Whoever asks for a token says so: no other operation does.
+        return {"marshmallow_plugin": plugin, "info": info, "security": []}
+
+    def _add_components(self, components) -> None:
+        if self.asks_for_tokens:
+            components.security_scheme("bearerToken", BEARER_TOKEN)
+        components.response("NotModified", NOT_MODIFIED, lazy=True)
+        for name, (status, description) in SHARED_RESPONSES.items():
+            content = {
+                "schema": ApiErrorSchema,
+                "example": error_handlers.body(status, description),
+            }
+            response = {
+                "description": description,
+                "headers": HEADERS.get(status, {}),
+                "content": {"application/json": content},
+            }
+            components.response(name, response, lazy=True)
+
+
+def _without_noise(document: dict) -> dict:
+    for path in document["paths"].values():
+        path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
+    document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
+    return document
+
+
+def _read_settings(field, app: Flask) -> dict:
+    """What a field is by the settings: the names of wallets, the highest limit."""
+    by_settings = getattr(field, "by_settings", None)
+    return by_settings(app.config) if by_settings else {}

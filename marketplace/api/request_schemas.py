@@ -1,0 +1,222 @@
+"""What requests hold: their fields' names on the wire, and the bounds of each.
+
+Inside names are the database's columns; wire names stand in data_key, in the contract's order.
+"""
+
+from marshmallow import (
+    EXCLUDE,
+    Schema,
+    ValidationError,
+    fields,
+    post_load,
+    validates_schema,
+)
+
+from marketplace.api.fields import (
+    Choice,
+    Digits,
+    EntityId,
+    PagePosition,
+    TransactionIdField,
+    UserLimit,
+    WalletName,
+    WholeNumber,
+)
+from marketplace.api.orderbook_filter import Selection
+from marketplace.api.paging import NEWEST, ORDERS
+from marketplace.ids import MAX_HBAR, MAX_INT64
+
+ORDERBOOK_LIMIT = 20
+USER_LIMIT = 10
+
+
+def token_field(example="0.0.5001"):
+    return EntityId("Token id of the collection", example, data_key="tokenId")
+
+
+def serial_no_field(kind=WholeNumber, example=7):
+    return kind(
+        "Serial number of the NFT within the token",
+        example,
+        low=1,
+        high=MAX_INT64,
+        required=True,
+        data_key="serialNo",
+    )
+
+
+def account_id_field(description, example="0.0.1001"):
+    return EntityId(description, example, data_key="accountId")
+
+
+class RequestSchema(Schema):
+    error_messages = {"type": "must be a JSON object"}
+
+    class Meta:
+        unknown = EXCLUDE
+
+
+class NftPathSchema(RequestSchema):
+    token = token_field()
+    serial_no = serial_no_field(Digits)
+
+
+class CollectionPathSchema(RequestSchema):
+    token = token_field()
+
+
+class AccountPathSchema(RequestSchema):
+    account_id = account_id_field("Account whose listings are asked for")
+
+
+class WalletPathSchema(RequestSchema):
+    wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
+
+
+def offset_field():
+    return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
+
+
+def page_field(orders=(NEWEST,)):
+    return PagePosition(
+        orders=orders,
+        load_default=None,
+        metadata={
+            "description": "Where a page begins, from the Link header of the page before; beats offset",
+        },
+    )
+
+
+def price_bound_field(description, data_key, example):
+    return Digits(
+        description,
+        example,
+        low=0,
+        high=MAX_HBAR,
+        data_key=data_key,
+        load_default=None,
+    )
+
+
+class OrderbookQuerySchema(RequestSchema):
+    limit = Digits(
+        "Number of NFTs wanted at most",
+        ORDERBOOK_LIMIT,
+        low=1,
+        high=ORDERBOOK_LIMIT,
+        load_default=ORDERBOOK_LIMIT,
+    )
+    offset = offset_field()
+    page = page_field(ORDERS)
+    sort = Choice(
+        "In which order: newest listing first, lowest price first, or highest price first; ties by token and"
+        " serial number",
+        ORDERS,
+        load_default=NEWEST,
+    )
+    token = EntityId(
+        "Token id of a collection: only its NFTs",
+        "0.0.5001",
+        data_key="tokenId",
+        required=False,
+        load_default=None,
+    )
+    min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
+    max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+
+    @validates_schema
+    def require_agreement(self, query, **kwargs):
+        """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
+        low, high, page = query["min_price"], query["max_price"], query["page"]
+        if None not in (low, high) and low > high:
+            raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+        if page and not Selection.of(query).leads_to(page):
+            expected = self.fields["page"].expected
+            raise ValidationError(
+                f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
+                "page",
+            )
+
+    @post_load
+    def gather(self, query, **kwargs):
+        """Put together what says which listings are wanted, in which order."""
+        others = {name: query[name] for name in query if name not in Selection._fields}
+        return others | {"selection": Selection.of(query)}
+
+
+class UserQuerySchema(RequestSchema):
+    limit = UserLimit(
+        "Number of NFTs wanted at most; the operator sets the maximum",
+        USER_LIMIT,
+        low=1,
+        high=MAX_INT64,
+        load_default=USER_LIMIT,
+    )
+    offset = offset_field()
+    page = page_field()
+
+
+class AddNftSchema(RequestSchema):
+    account_id = account_id_field("Account that wants to list the NFT")
+    token = token_field()
+    serial_no = serial_no_field()
+
+
+class PrepareListingSchema(RequestSchema):
+    account_id = account_id_field("Account that lists the NFT, and signs")
+    token = token_field()
+    serial_no = serial_no_field()
+    listing_price = WholeNumber(
+        "Price in HBAR", 250, low=1, high=MAX_HBAR, required=True, data_key="listingPrice"
+    )
+
+
+class PrepareWithdrawalSchema(RequestSchema):
+    account_id = account_id_field("Account that has listed the NFT, and signs")
+    token = token_field()
+    # Another one than that whose listing is reported: the newest preparation counts.
+    serial_no = serial_no_field(example=19)
+
+
+class PreparePurchaseSchema(RequestSchema):
+    account_id = account_id_field("Account that buys the NFT, and signs", "0.0.1002")
+    token = token_field()
+    serial_no = serial_no_field()
+    expected_price = WholeNumber(
+        "The price in HBAR that the buyer was shown: a purchase for another one is refused",
+        60,
+        low=1,
+        high=MAX_HBAR,
+        data_key="expectedPrice",
+    )
+
+
+class ReportTransactionSchema(RequestSchema):
+    account_id = account_id_field("Account that signed the transaction: the owner, or the buyer")
+    token = token_field()
+    serial_no = serial_no_field()
+    transaction_id = TransactionIdField(
+        "The transaction that was signed; without it, the newest one prepared for this account and NFT",
+        "0.0.1001@1763640000.123456789",
+        data_key="transactionId",
+        load_default=None,
+    )
+
+
+class StatusQuery(Schema):
+    """What of the status is asked for; each is there or not, whatever its value."""
+
+    alive = fields.String(
+        load_default=None,
+        allow_none=True,
+        metadata={
+            "description": "Only whether the service answers: the database is not asked",
+        },
+    )
+    ready = fields.String(
+        load_default=None,
+        allow_none=True,
+        metadata={
+            "description": "A 503 also where the last round of the watcher is too long ago",
+        },
+    )

@@ -1,0 +1,13 @@
+"""What an operator runs: commands, the server's configuration, and what is said at the start."""
+
+from flask import Flask
+
+from marketplace.cli import access_tokens, backup, collection_import, log, move, status, upgrade
+
+
+def init_app(app: Flask) -> None:
+    log.init_app(app)
+    upgrade.init_app(app)
+    for module in (backup, collection_import, move, status):
+        module.init_app(app)
+    app.cli.add_command(access_tokens.cli)

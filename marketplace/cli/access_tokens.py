@@ -1,0 +1,125 @@
+"""The operator's commands for access tokens: who may call the service."""
+
+import re
+
+import click
+
+from marketplace import times
+from marketplace.cli.command import Group, say
+from marketplace.errors import command, shown
+from marketplace.settings import parse_rate
+from marketplace.store import queries
+from marketplace.store.access_tokens import ON_BEHALF, SCOPES, create
+from marketplace.store.database import read, write
+
+UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
+
+cli = Group("token", help="Make, list and revoke access tokens.")
+
+
+class Duration(click.ParamType):
+    """A length of time such as 12h or 90d, in seconds; or never."""
+
+    name = "duration"
+
+    def convert(self, value, param, ctx):
+        if value == "never":
+            return None
+        match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
+        if match is None:
+            self.fail(f"{value!r} is not like 12h, 90d or never")
+        return int(match[1]) * UNITS[match[2]]
+
+
+class Rate(click.ParamType):
+    """How often: 600/m or off, as the settings write it."""
+
+    name = "rate"
+
+    def convert(self, value, param, ctx):
+        try:
+            return parse_rate(value)
+        except ValueError as error:
+            self.fail(f"{value!r} {error}")
+
+
+@cli.command("create")
+@click.argument("name")
+@click.option(
+    "--scope",
+    "scopes",
+    type=click.Choice(SCOPES),
+    multiple=True,
+    default=("read",),
+    show_default=True,
+    help="What the token may do: read for GET, write for POST, metrics for /metrics. May be repeated.",
+)
+@click.option(
+    "--expires-in",
+    "seconds",
+    type=Duration(),
+    default="90d",
+    show_default=True,
+    help="How long the token works: 30m, 12h, 90d, 52w or never.",
+)
+@click.option(
+    "--rate",
+    type=Rate(),
+    help="How often the token may write, instead of MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
+)
+@click.option(
+    "--on-behalf",
+    is_flag=True,
+    help="The token may name the end user of each request, in the header On-Behalf-Of.",
+)
+def create_command(name, scopes, seconds, rate, on_behalf):
+    """Make an access token and print it, this once."""
+    if not name.isprintable() or not 1 <= len(name) <= 64:
+        raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
+    if on_behalf:
+        scopes = (*scopes, ON_BEHALF)
+    token = create(name, scopes, seconds, rate)
+    if token is None:
+        raise click.ClickException(f"A token named {name} exists: revoke it, or take another name")
+    click.echo(token)
+
+
+@cli.command("list")
+def list_command():
+    """List access tokens by name.
+
+    The tokens themselves are not kept, and can not be shown again.
+    """
+    rows = queries.list_access_tokens(read())
+    if not rows:
+        click.echo(f"There is no access token yet: {command('token create NAME')}")
+    for row in rows:
+        rate = f"  rate {row['rate']}" if row["rate"] else ""
+        say(
+            f"{row['name']}  [{row['scopes']}]{rate}  created {row['created_at']}"
+            f"  {_describe_use(row)}  {_describe_end(row)}"
+        )
+
+
+def _describe_use(row) -> str:
+    """When it was last used, to the hour: 2026-11-21T14Z."""
+    return f"last used {row['last_used_at'][:13]}Z" if row["last_used_at"] else "never used"
+
+
+def _describe_end(row) -> str:
+    if row["revoked_at"]:
+        return f"revoked {row['revoked_at']}"
+    return f"expires {row['expires_at']}" if row["expires_at"] else "never expires"
+
+
+@cli.command("revoke")
+@click.argument("name")
+def revoke_command(name):
+    """Revoke an access token: it stops working at once."""
+    row = None
+    if name.isprintable():  # as all are: not bytes that are no text, which no database takes
+        with write() as db:
+            row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+    if row is None:
+        raise click.ClickException(f"There is no living token named {name}")
+    say(f"Revoked {name}")

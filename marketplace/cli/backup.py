@@ -1,0 +1,105 @@
+"""The operator's commands to keep a copy of the database, and to go back to one."""
+
+import os
+import tempfile
+import time
+from pathlib import Path
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace.cli.command import Command, say
+from marketplace.errors import reason
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.sqlite import Database
+
+FILE = click.Path(path_type=Path, dir_okay=False)
+
+
+@click.command("backup", cls=Command)
+@click.argument("file", type=FILE)
+@click.option("--force", is_flag=True, help="Replace FILE where it exists.")
+@with_appcontext
+def backup_command(file, force):
+    """Copy the database to FILE, while the service goes on.
+
+    FILE holds the database as it was at one moment: all that was answered before. It appears whole, or
+    not at all, and only its owner may read it. The images are files: copy their folder as it is.
+    """
+    database = _database()
+    if file.exists() and not force:
+        raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
+    if file.exists() and file.samefile(database.path):
+        raise click.ClickException(f"{file} is the database itself: take another name")
+    if not file.parent.is_dir():
+        raise click.ClickException(f"There is no folder {file.parent}: make it first")
+    started = time.monotonic()
+    try:
+        size = _copy(database, file)
+    except (OSError, DatabaseUnreadable) as error:
+        raise click.ClickException(f"Nothing was backed up: {reason(error)}") from error
+    seconds = time.monotonic() - started
+    say(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
+
+
+def _copy(database: Database, file: Path) -> int:
+    """Copy to a file that appears whole or not at all, and survives a power cut. Returns its size."""
+    handle, name = tempfile.mkstemp(dir=file.parent, prefix=f".{file.name}.")
+    try:
+        database.copy(Path(name))
+        database.check(Path(name))
+        os.fsync(handle)
+        os.replace(name, file)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    finally:
+        os.close(handle)
+    _keep_names(file.parent)
+    return file.stat().st_size
+
+
+def _keep_names(folder: Path) -> None:
+    """Make the names in a folder survive a power cut."""
+    handle = os.open(folder, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+@click.command("restore", cls=Command)
+@click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
+@with_appcontext
+def restore_command(file):
+    """Go back to the backup FILE. Stop the service first.
+
+    FILE is checked first. Nothing is changed while another process has the database open, or where FILE
+    is damaged. What the database held is kept in a file beside it. Access tokens that were revoked since
+    the backup work again: revoke them again.
+    """
+    database = _database()
+    if file.samefile(database.path):
+        raise click.ClickException(f"{file} is the database itself: name a backup of it")
+    try:
+        aside = database.replace(file)
+    except DatabaseInUse as error:
+        raise click.ClickException(
+            f"{error}. Nothing was changed: stop the service and the watcher, and try again"
+        ) from error
+    except (OSError, DatabaseUnreadable) as error:
+        raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
+    say(f"Restored {database.path} from {file}; what it held before is in {aside}")
+
+
+def _database() -> Database:
+    """Raises NoFile for one of another kind."""
+    database = current_app.extensions["database"]
+    _ = database.path
+    return database
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(backup_command)
+    app.cli.add_command(restore_command)

@@ -1,0 +1,132 @@
+"""How gunicorn serves it; every line can be overridden on gunicorn's own command line.
+
+``gunicorn -c python:marketplace.cli.gunicorn_config`` serves the package in any folder.
+"""
+
+import gc
+import logging
+import os
+import signal
+import socket
+import struct
+import sys
+from functools import partial
+
+from marketplace.cli import access_log, startup
+from marketplace.cli.command import say_or_drop
+from marketplace.errors import StartRefused
+from marketplace.market import signer
+
+wsgi_app = "marketplace.wsgi:app"
+
+# Only this machine: a proxy in front ends TLS, and keeps slow clients away.
+bind = "127.0.0.1:8000"
+
+# One process for each core that we may use; threads for requests that wait for the ledger.
+worker_class = "gthread"
+workers = len(os.sched_getaffinity(0))
+threads = 8
+
+# The application and the Hedera SDK are imported once, before the fork: workers share their memory.
+preload_app = True
+
+# A worker that has not moved for so long is replaced. Threads that wait for the ledger do not count.
+timeout = 30
+# After SIGTERM, running requests get so long to finish; the longest waits for the ledger.
+graceful_timeout = 30
+# A connection may idle so long between two requests: longer than a page needs for its next call.
+keepalive = 5
+
+# No address here is longer than about 200 bytes, and no client sends more than some twenty headers.
+limit_request_line = 2048
+limit_request_fields = 64
+limit_request_field_size = 8190
+
+# Proxies are believed as MARKETPLACE_TRUSTED_PROXIES says, and by the application alone. The last two are for
+# Unix sockets, over which gunicorn would believe everybody.
+forwarded_allow_ips = ""
+secure_scheme_headers = {}
+forwarder_headers = ""
+
+# Nothing but signals and systemd controls the server.
+control_socket_disable = True
+
+# Files go through write(), which SILENT_CLIENT_SECONDS interrupts; sendfile() would wait for ever.
+sendfile = False
+
+# Standard output, one line a request, where MARKETPLACE_ACCESS_LOG asks for it.
+accesslog = access_log.destination(os.environ.get("MARKETPLACE_ACCESS_LOG", "off"))
+
+# A client may fall silent for so long in the middle of a request, or of our answer.
+SILENT_CLIENT_SECONDS = 5
+
+
+def when_ready(server):
+    """Before the fork: what is set here holds in every worker."""
+    for listener in server.LISTENERS:
+        drop_silent_clients(listener)
+    logging.getLogger("gunicorn.error").addFilter(tell_briefly)
+    app = server.app.wsgi()
+    require_account(app)
+    write_access_log(app)
+    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    # What lives as long as the processes is looked through once, and never again by a collection of theirs.
+    gc.collect()
+    gc.freeze()
+    say_or_drop(startup.describe(app, addresses))  # here, or each worker would print it, too
+
+
+def require_account(app):
+    """Ask the ledger, once for all workers, whether purchases can be signed; or end with the reason."""
+    if app.config["NETWORK"] == "sandbox":
+        return
+    try:
+        signer.require_account(app)
+    except StartRefused as error:
+        sys.exit(f"Error: {error}")
+
+
+def post_worker_init(worker):
+    """Leave the terminal's Ctrl-C to the first process: a worker that gets both signals may hang."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def on_reload(server):
+    """After SIGHUP, which made the access log's handlers anew."""
+    write_access_log(server.app.wsgi())
+
+
+def write_access_log(app):
+    counts = app.extensions["counts"]
+    access_log.init_server(app.config["ACCESS_LOG"], lambda: counts.add(("log_lines_lost",)))
+
+
+def drop_silent_clients(listener):
+    """A client that stops in the middle must not keep a thread."""
+    if listener.sock.family == socket.AF_UNIX:
+        listener.accept = partial(accept_impatiently, listener.sock)
+        return
+    be_impatient(listener.sock)  # Linux hands this down to each accepted connection
+    # A connection is ours once something was sent on it; until then the kernel keeps it.
+    listener.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_CLIENT_SECONDS)
+
+
+def accept_impatiently(listening):
+    """Accept a connection of a Unix socket, which inherits no timeouts."""
+    connection, address = listening.accept()
+    be_impatient(connection)
+    return connection, address
+
+
+def be_impatient(sock):
+    patience = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
+
+
+def tell_briefly(record):
+    """One line, not a traceback, for a client that fell silent."""
+    if record.exc_info and isinstance(record.exc_info[1], BlockingIOError):
+        logging.getLogger(record.name).info("Dropped a client that fell silent")
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""The operator's command that moves the service from SQLite to PostgreSQL."""
+
+import time
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace.cli.command import Command, say
+from marketplace.cli.upgrade import Progress
+from marketplace.errors import DatabaseUnreachable
+from marketplace.store.database import open_target
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
+
+SHOWN = 20  # of the rows that were altered
+AGAIN = (
+    "Nothing was moved, unless it was being committed: run this again, and it says that the target is"
+    " not empty if all was"
+)
+
+
+@click.command("move", cls=Command)
+# As many as there are, or click would repeat one too many, with its password.
+@click.argument("addresses", metavar="postgresql://USER@HOST/DATABASE", nargs=-1)
+@with_appcontext
+def move_command(addresses):
+    """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
+
+    All of it is copied, read again and compared, and committed at once: where that is interrupted, run it
+    again. The SQLite file stays as it is. Leave the password to PGPASSWORD or ~/.pgpass: others may read the
+    command.
+    """
+    if len(addresses) != 1:
+        raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")
+    source = current_app.extensions["database"]
+    started = time.monotonic()
+    try:
+        with source.contents() as contents:
+            target = open_target(addresses[0])
+            with Progress() as progress:
+                altered = target.fill(contents, progress)
+    except DatabaseInUse as error:
+        raise click.ClickException(
+            f"{error}. Nothing was moved: stop the service and the watcher, and try again"
+        ) from error
+    except (DatabaseUnreadable, NoFile) as error:
+        raise click.ClickException(f"Nothing was moved: {error}") from error
+    except DatabaseUnreachable as error:
+        raise click.ClickException(f"{error}. {AGAIN}") from error
+    except KeyboardInterrupt:
+        raise click.ClickException(f"Interrupted. {AGAIN}") from None
+    _tell_altered(altered)
+    say(
+        f"Moved {source.name} to {target.name} in {time.monotonic() - started:.1f} s. Set"
+        f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what is"
+        " written there from now on is not here"
+    )
+
+
+def _tell_altered(altered: list[str]) -> None:
+    for row in altered[:SHOWN]:
+        say(f"{row}: moved without its NUL characters, which PostgreSQL can not hold")
+    if altered[SHOWN:]:
+        say(f"... and {len(altered) - SHOWN:,} more")
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(move_command)

@@ -1,0 +1,55 @@
+"""The operator's command that shows how the service stands: what it runs with, and whether it can."""
+
+from collections.abc import Iterator
+from decimal import Decimal
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace import __version__
+from marketplace.cli.command import Command, say
+from marketplace.errors import MarketplaceError, command
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.market.transactions import TINYBARS
+from marketplace.settings import PREFIX, SETTINGS, written
+from marketplace.times import to_iso
+
+
+@click.command("status", cls=Command)
+@with_appcontext
+def status_command():
+    """Show version, database, account, mirror node, and the settings in force, without secrets."""
+    config, database = current_app.config, current_app.extensions["database"]
+    say(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
+    old = f", to be upgraded: {command('upgrade')}" if database.is_outdated else ""
+    say(f"Database       {database.name}, schema {database.version}{old}")
+    for line in _describe_ledger():
+        say(line)
+    say("Settings")
+    for name in SETTINGS:
+        value = database.name if name == "DATABASE_URL" else written(name, config[name])
+        say(f"  {PREFIX}{name}={value}")
+
+
+def _describe_ledger() -> Iterator[str]:
+    account_id, url = current_app.config["ACCOUNT_ID"], current_app.config["MIRROR_NODE_URL"]
+    deadline = Deadline(UNHURRIED_SECONDS)
+    try:
+        present = mirror_node().find_present(deadline)
+        account = mirror_node().find_account(account_id, deadline)
+    except MarketplaceError as error:
+        yield f"Account        {account_id}"
+        yield f"Mirror node    {url}: {error}"
+        return
+    if account is None or account.is_deleted:
+        yield f"Account        {account_id}, which is not an account on the ledger"
+    elif account.balance is None:
+        yield f"Account        {account_id}, whose balance the mirror node does not tell"
+    else:
+        yield f"Account        {account_id}, {Decimal(account.balance) / TINYBARS:,f} HBAR"
+    yield f"Mirror node    {url}, at {to_iso(present)[:19]}Z"
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(status_command)

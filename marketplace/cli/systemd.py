@@ -1,0 +1,31 @@
+"""What systemd is told, where it started this process: that it is ready, what it does, that it is alive."""
+
+import logging
+import time
+
+from gunicorn.systemd import sd_notify
+
+from marketplace.errors import printable
+
+SECONDS = 1  # between two signs of life, however quick the work is
+
+_logger = logging.getLogger(__name__)
+_last_sign = 0.0
+
+
+def notify(*states: str) -> None:
+    """Tell states as sd_notify(3) writes them, such as READY=1. Does nothing where nobody listens."""
+    # A state is a line: what a stranger wrote, and a status repeats, adds none.
+    sd_notify("\n".join(printable(state).replace("\n", " ") for state in states), _logger)
+
+
+def notify_alive() -> None:
+    """Give a sign of life, WATCHDOG=1. Call it where work has got on, and never from a timer.
+
+    Whoever gives none for WatchdogSec= is taken to hang, and started anew.
+    """
+    global _last_sign
+    now = time.monotonic()
+    if now - _last_sign >= SECONDS:
+        _last_sign = now
+        notify("WATCHDOG=1")

@@ -1,0 +1,67 @@
+"""One page of the ledger's transactions, oldest first: what of it tells of NFTs, and how far it goes."""
+
+from typing import Any, NamedTuple
+
+from flask import current_app
+from marshmallow import ValidationError
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, shown
+from marketplace.ledger import mirror_schemas
+from marketplace.ledger.mirror_schemas import Transaction
+
+# Kinds of transactions that change an NFT, its approvals, or its token.
+TYPES = (
+    "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER", "TOKENAIRDROP", "TOKENBURN",
+    "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT", "TOKENUPDATE",
+    "TOKENUPDATENFTS", "TOKENWIPE",
+)  # fmt: skip
+
+
+class Page(NamedTuple):
+    """What the mirror node lists after a moment."""
+
+    rows: list[Transaction]
+    last_at: int  # consensus timestamp of the last row; the moment itself where there is none
+    is_full: bool  # more may follow at once
+
+
+def read_page(documents: list[dict[str, Any]], after: int, payer: str, length: int) -> Page:
+    """Read the rows of a page of so many at most; of transfers of HBAR alone only those of one payer.
+
+    A row that makes no sense is left out, if at least its consensus timestamp does. Raises
+    LedgerAnswerInvalid otherwise, and for rows that are out of order.
+    """
+    rows, last_at = [], after
+    for document in documents:
+        consensus_at = _read_moment(document)
+        if consensus_at <= last_at:
+            raise LedgerAnswerInvalid("/transactions: its rows are out of order")
+        last_at = consensus_at
+        if not _is_plain(document, payer) and (row := _read_row(document)):
+            rows.append(row)
+    return Page(rows, last_at, len(documents) >= length)
+
+
+def _read_moment(document: dict[str, Any]) -> int:
+    try:
+        return times.from_consensus(document.get("consensus_timestamp"))
+    except (TypeError, ValueError):
+        raise LedgerAnswerInvalid("/transactions: a row has no consensus timestamp") from None
+
+
+def _is_plain(document: dict[str, Any], payer: str) -> bool:
+    """Tell whether it moves HBAR alone, and somebody else paid for it: most rows do."""
+    is_transfer = document.get("name") == "CRYPTOTRANSFER" and not document.get("nft_transfers")
+    return is_transfer and not str(document.get("transaction_id")).startswith(f"{payer}-")
+
+
+def _read_row(document: dict[str, Any]) -> Transaction | None:
+    try:
+        return mirror_schemas.LISTED_TRANSACTION.load(document)
+    except ValidationError as error:
+        moment = shown(document["consensus_timestamp"])
+        current_app.logger.warning(
+            "The transaction of %s makes no sense: %s", moment, error.messages
+        )
+        return None

@@ -1,0 +1,89 @@
+"""The rule of a listing: whether an NFT is for sale, and for what, follows from the ledger alone.
+
+Facts in, a verdict out: no I/O, no clock, no setting but the marketplace's account. Who prepared a listing,
+under which transaction id, who reported it, and in which order we heard of it make no difference.
+"""
+
+from typing import NamedTuple
+
+from marketplace.ledger.mirror_schemas import History, Nft, Transaction
+from marketplace.market.memos import read_listing_memo
+
+APPROVAL = "CRYPTOAPPROVEALLOWANCE"
+GONE = "it was burned, or its token was deleted"
+
+
+class Facts(NamedTuple):
+    """What the ledger shows of one NFT. Each part may come from another replica of the mirror node."""
+
+    nft: Nft
+    history: History | None = None  # not needed where the NFT's own row decides
+    transaction: Transaction | None = None  # the row of the last event's very timestamp
+
+
+class ForSale(NamedTuple):
+    """The owner lets the marketplace spend it, and has signed for a price."""
+
+    listing_price: int  # HBAR
+    listed_at: int  # consensus timestamp, in nanoseconds
+
+
+class NotForSale(NamedTuple):
+    reason: str
+
+
+class Undecided(NamedTuple):
+    """The facts contradict each other, as answers of replicas do: to be looked at again."""
+
+    reason: str
+
+
+Verdict = ForSale | NotForSale | Undecided
+
+
+def is_decided_by_row(nft: Nft, market: str) -> bool:
+    """Tell whether the NFT's own row is enough: to take a listing off it is, to put one on it is not."""
+    return is_gone(nft) or nft.spender != market
+
+
+def is_gone(nft: Nft) -> bool:
+    """Tell whether nobody can own it any more: it was burned, or its token was deleted."""
+    return nft.is_deleted or nft.owner is None
+
+
+def decide(facts: Facts, market: str) -> Verdict:
+    """Apply the rule. An NFT is for sale exactly when
+
+    1. the ledger has it, neither burned nor of a deleted token, with an owner, and the marketplace may
+       spend it;
+    2. the newest entry of its history that can change owner or spender is an approval, and the transaction
+       of that very timestamp is its owner's own: paid by the owner, neither scheduled nor made by a contract.
+       Other rows under its id say nothing: who pays for a schedule writes the memo of the first;
+    3. the memo names this NFT and a price.
+    """
+    nft, history = facts.nft, facts.history
+    if is_decided_by_row(nft, market):
+        return NotForSale(GONE if is_gone(nft) else "its owner withdrew the approval")
+    if history is None or history.newest_at != nft.modified_at:
+        return Undecided("its row and its history are of different moments")
+    if history.is_cut:
+        return NotForSale(
+            "its last event is too far back: its metadata was updated too often since"
+        )
+    event = history.last_event
+    if event is None:
+        return Undecided("its history does not say who may spend it")
+    if event.name != APPROVAL:
+        return NotForSale(f"a later {event.name} ended it")
+    signed = facts.transaction
+    if signed is None or signed.consensus_at != event.consensus_at or signed.result != "SUCCESS":
+        return Undecided(f"the transaction of its last event, {event.transaction_id}, is not there")
+    if signed.name != APPROVAL or not signed.is_original:
+        return NotForSale(f"a schedule or a contract approved it: {event.transaction_id}")
+    if signed.payer != nft.owner:
+        return NotForSale(f"{signed.transaction_id} was paid by {signed.payer}, not by its owner")
+    price = read_listing_memo(signed.memo, nft.token, nft.serial_no)
+    if price is None:
+        memo = f"the memo of {signed.transaction_id} names no price for it"
+        return NotForSale(f"a later {APPROVAL} ended it: {memo}")
+    return ForSale(price, signed.consensus_at)

@@ -1,0 +1,137 @@
+"""What is kept of a collection, as the ledger has it: read with its first NFT, and now and then again."""
+
+import json
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger.clean_text import clean_text
+from marketplace.ledger.tokens import FixedFee, Royalty, Token
+from marketplace.store import nft_collections as kept
+from marketplace.store.database import read, write
+
+ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
+MINUTE = 60 * times.SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
+
+
+class Found(NamedTuple):
+    """What is known of a collection while an NFT of it is stored."""
+
+    name: str | None
+    news: dict | None  # what is to be stored with it; None where nothing has to be
+
+
+def describe(token: str, found: Token, read_at: int) -> dict:
+    """The record of a collection, by what was read of it at a moment."""
+    return {
+        "token": token,
+        "name": clean_text(found.name),
+        "symbol": clean_text(found.symbol),
+        "total_supply": found.total_supply,
+        "treasury": found.treasury,
+        "royalties": _write_fees(found.royalties),
+        "fixed_fees": _write_fees(found.fixed_fees),
+        "read_at": times.to_iso(read_at),
+        "attempts": 0,
+        "retry_at": times.to_iso(read_at + HOUR),
+    }
+
+
+def _write_fees(fees: tuple[Royalty | FixedFee, ...] | None) -> str | None:
+    return (
+        None
+        if fees is None
+        else json.dumps([_describe(fee) for fee in fees], separators=(",", ":"))
+    )
+
+
+def _describe(fee: NamedTuple) -> dict:
+    """A fee as a dictionary, with the fallback fee within it."""
+    return {
+        name: _describe(value) if isinstance(value, tuple) else value
+        for name, value in fee._asdict().items()
+    }
+
+
+def look_up(token: str, deadline: Deadline) -> Found:
+    """Find out about the collection of an NFT that is to be stored: the ledger is asked until it has told.
+
+    Where it does not tell in time, nothing of it is known, and it is asked again later.
+    """
+    stored = kept.get_collection(read(), token)
+    if stored and stored["read_at"]:
+        return Found(stored["name"], None)
+    try:
+        news = _read(token, deadline)
+        return Found(news["name"], news)
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        # It answered about the NFT, which is what counts.
+        return Found(None, None if stored else _describe_nothing(token))
+
+
+def _read(token: str, deadline: Deadline) -> dict:
+    """Ask the ledger. Raises its errors."""
+    read_at = times.now()
+    found = mirror_node().find_token(token, deadline)
+    if found is None or not found.is_nft:
+        raise LedgerAnswerInvalid(f"/tokens/{token}: it is no collection, though it has NFTs")
+    return describe(token, found, read_at)
+
+
+def _describe_nothing(token: str) -> dict:
+    columns = ("name", "symbol", "total_supply", "treasury", "royalties", "fixed_fees", "read_at")
+    due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
+    return dict.fromkeys(columns) | {"token": token} | due
+
+
+def store(db, token: str, news: dict | None) -> None:
+    """Store what was found of a collection, in the transaction that stores an NFT of it.
+
+    One that is known already has one more NFT here, and maybe on the ledger: it is read again soon.
+    """
+    if news is None:
+        soon = times.to_iso(times.now() + MINUTE)
+        kept.mark_collection_due(db, token, soon, beyond=soon)
+    elif not kept.insert_collection(db, news) and news["read_at"]:
+        kept.mark_collection_read(db, news)
+
+
+def note_listed(db, token: str) -> None:
+    """Read a collection again soon of which something is listed now, if it was to be read once a day."""
+    now = times.now()
+    soon, beyond = times.to_iso(now + MINUTE), times.to_iso(now + HOUR)
+    kept.mark_collection_due(db, token, soon, beyond)
+
+
+def refresh(token: str) -> bool:
+    """Read a stored collection again; tells whether the ledger told. It is next read in an hour where
+    something of it is listed, otherwise in a day; and where the ledger did not tell, ever later.
+
+    But in a minute where another NFT of it was stored while the ledger was asked.
+    """
+    until = times.to_iso(times.now() + ASKED_AGAIN_SECONDS * times.SECOND)
+    with write() as db:
+        kept.mark_collection_asked(db, token, until)
+    try:
+        news = _read(token, Deadline(UNHURRIED_SECONDS))
+    except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+        current_app.logger.warning("The collection %s was not read: %s", token, error)
+        _put_off(token)
+        return False
+    with write() as db:
+        is_listed = kept.get_floor(db, token)["price"] is not None
+        retry_at = times.to_iso(times.now() + (HOUR if is_listed else DAY))
+        kept.mark_collection_read(db, news | {"retry_at": retry_at}, until)
+    return True
+
+
+def _put_off(token: str) -> None:
+    attempts = kept.get_collection(read(), token)["attempts"] + 1
+    retry_at = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
+    with write() as db:
+        kept.mark_collection_unread(db, token, attempts, retry_at)

@@ -1,0 +1,116 @@
+"""What purchases cost the marketplace: what each may cost, and how its fee comes to be known.
+
+The marketplace pays for a purchase, also for one that fails at consensus. So each reserves the most that it
+may cost before it is signed, in one transaction with what it is counted against, and the reservation becomes
+what was charged once the ledger tells: nothing, where it never came.
+"""
+
+from typing import Any
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.ids import TransactionId
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.market.prepare import MIRROR_LAG
+from marketplace.store import prepared_transactions, queries
+from marketplace.store.database import read, write
+
+ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
+# As far as the clocks of several machines may differ, before LedgerBehind stops the one that is ahead.
+CLOCKS = 15 * times.SECOND
+HOUR = 3600 * times.SECOND + CLOCKS
+
+
+def find_most(deadline: Deadline) -> int:
+    """The most that a purchase can cost, in tinybars: its own cap, and what the network charges beyond it.
+
+    That is the association of a buyer, whatever the transaction's cap is (HIP-904): also of one who is
+    associated now, and ends that before the purchase is submitted.
+    """
+    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline)
+    return current_app.config["SALE_MAX_FEE"] + association
+
+
+def find_balance(deadline: Deadline) -> int:
+    """What the marketplace's account has, in tinybars."""
+    account_id = current_app.config["ACCOUNT_ID"]
+    account = mirror_node().find_account(account_id, deadline)
+    if account is None or account.balance is None:
+        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
+    return account.balance
+
+
+def find_noted_balance() -> int | None:
+    """What the marketplace's account had when somebody last wanted to buy something, in tinybars."""
+    noted = queries.get_property(read(), "balance")
+    return int(bytes(noted["value"])) if noted else None
+
+
+def note_balance(balance: int) -> None:
+    """Keep what the marketplace's account has, for the operator's metrics."""
+    if find_noted_balance() != balance:
+        with write() as db:
+            prepared_transactions.lock_purchases(db, balance)
+
+
+def find_fees(now: int) -> tuple[int, int]:
+    """The fees of the last hour, in tinybars: those charged, and those reserved besides."""
+    found = prepared_transactions.get_fees(read(), an_hour_before(now))
+    charged = int(found["charged"])
+    return charged, int(found["total"]) - charged
+
+
+def an_hour_before(now: int) -> str:
+    """What expired before then was charged more than an hour ago, if it ever was."""
+    return times.to_iso(now - HOUR)
+
+
+def list_unsettled(limit: int) -> list:
+    """Purchases whose time is over, and of which it is not known what they cost: the oldest first."""
+    overdue = times.to_iso(times.now() - MIRROR_LAG)
+    return prepared_transactions.list_purchases_unsettled(read(), overdue, limit)
+
+
+def settle(purchases: list, present: int, deadline: Deadline) -> None:
+    """Ask the ledger what became of purchases, as far as the mirror node has come (nanoseconds).
+
+    One that it can not tell about now is asked about again.
+    """
+    for purchase in purchases:
+        transaction_id = purchase["transaction_id"]
+        try:
+            parsed = TransactionId.parse(transaction_id)
+            rows = mirror_node().list_transactions(parsed, deadline)
+        except LedgerAnswerInvalid as error:
+            current_app.logger.warning("%s is not settled yet: %s", transaction_id, error)
+            continue
+        except LedgerUnreachable:
+            return
+        if not note_charged(transaction_id, rows) and _never_comes(purchase, present):
+            _note(transaction_id, 0, is_sold=False)
+
+
+def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
+    """Note what a purchase was charged, where the ledger shows it. Tells whether it does.
+
+    Also of one that was taken for one that never came: what is shown counts more than what is not.
+    """
+    if not any(row.is_original for row in rows):
+        return False
+    purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
+    if purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
+        is_sold = any(row.is_original and row.result == "SUCCESS" for row in rows)
+        _note(transaction_id, sum(row.fee_tinybars for row in rows), is_sold)
+    return True
+
+
+def _never_comes(purchase: Any, present: int) -> bool:
+    return purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
+
+
+def _note(transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
+    with write() as db:
+        prepared_transactions.mark_settled(db, transaction_id, fee_tinybars, int(is_sold))

@@ -1,0 +1,164 @@
+"""SQLite files that are looked at, checked, copied or upgraded from outside, one connection at a time."""
+
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager
+from itertools import groupby
+from operator import itemgetter
+from pathlib import Path
+
+from sqlite_utils.utils import sqlite3
+
+from marketplace.store import database_errors, queries
+from marketplace.store.database_errors import DatabaseUnreadable, explain
+from marketplace.store.engine import Found, require_ours
+from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
+
+
+def look(
+    path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
+) -> Found:
+    """Look at a database, and write nothing. ``owners``: whose index it is to be, by property.
+
+    Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
+    sqlite3.DatabaseError for what is no database.
+    """
+    with closing(open_to_read(path, timeout)) as connection:
+        tables = _tables(connection)
+        if not tables >= schema.tables:
+            raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
+        try:
+            version = find_version(connection, schema)
+        except VersionUnknown as error:
+            raise DatabaseUnreadable(
+                f"{path} can not be used: {error}. Restore a backup"
+            ) from error
+        has_properties = "property" in tables
+        rows = [queries.get_property(connection, name) for name in owners] if has_properties else []
+    found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
+    require_ours(str(path), found, schema, owners)
+    return found
+
+
+def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
+    """Find of which version a database of this kind is. Raises VersionUnknown."""
+    if "property" in _tables(connection) and (row := queries.get_property(connection, PROPERTY)):
+        return parse_version(row["value"])
+    return connection.execute(schema.unnumbered).fetchone()[0]
+
+
+def is_empty(path: Path) -> bool:
+    """Tell whether a file that is there holds nothing yet."""
+    with closing(open_to_read(path)) as connection:
+        return not _tables(connection)
+
+
+def _tables(connection: sqlite3.Connection) -> set[str]:
+    return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
+
+
+def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
+    """Look at a database that must be sound, too. Raises DatabaseUnreadable for any other file."""
+    try:
+        with closing(open_to_read(path)) as connection:
+            problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+    except sqlite3.OperationalError as error:
+        raise DatabaseUnreadable(f"{path} can not be read: {error}") from error
+    except sqlite3.Error as error:
+        problem = str(error)
+    if problem != "ok":
+        reason = " ".join(problem.split())
+        raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
+    return look(path, schema, owners)
+
+
+def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]) -> None:
+    """Write down of which version a database is, and whose, in the transaction that made it so."""
+    connection.execute(
+        "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
+    )
+    queries.mark_property(connection, PROPERTY, str(version).encode())
+    for name, value in owners.items():
+        queries.insert_property(connection, name, value.encode())
+
+
+def upgrade(
+    connection: sqlite3.Connection,
+    schema: Schema,
+    owners: Mapping[str, str],
+    tell: Callable[[str], None],
+) -> None:
+    """Bring a database up, each step in one transaction; ``tell`` is called with what is done next.
+
+    Raises OSError where there is no room: then the step is undone.
+    """
+    for step in schema.steps_from(find_version(connection, schema)):
+        try:
+            connection.execute("BEGIN EXCLUSIVE")
+            for what, statements in groupby(step.statements, key=itemgetter(0)):
+                tell(what)
+                for _, statement in statements:
+                    connection.execute(statement)
+            mark(connection, step.version, owners)
+            connection.execute("COMMIT")
+        except sqlite3.OperationalError as error:
+            if explain(error) is None:
+                raise
+            raise OSError(f"the database can not be written: {error}") from error
+        finally:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+
+
+class Contents:
+    """What a file holds, read over a connection beside which nobody writes."""
+
+    def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
+        self.name = str(path)
+        self._connection = connection
+
+    def count(self, table: str) -> int:
+        [(count,)] = self._execute(f"SELECT COUNT(*) FROM {table}")
+        return count
+
+    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple]:
+        return self._execute(
+            f"SELECT {', '.join(columns)} FROM {table} ORDER BY {', '.join(order)}"
+        )
+
+    def _execute(self, sql: str) -> Iterator[tuple]:
+        """Raises DatabaseUnreadable where the file is damaged."""
+        cursor = self._connection.cursor()
+        cursor.row_factory = None
+        try:
+            for row in cursor.execute(sql):  # noqa: UP028 - a cursor that is left is not closed by us
+                yield row
+        except sqlite3.DatabaseError as error:
+            raise DatabaseUnreadable(f"{self.name} can not be read: {error}") from error
+
+
+def open_file(path: Path, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
+    """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
+    patience = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+    address = f"{path.absolute().as_uri()}?mode={mode}"
+    connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
+    connection.row_factory = sqlite3.Row
+    return connection
+
+
+def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
+    return open_file(path, "ro", timeout)
+
+
+@contextmanager
+def writing(path: Path) -> Iterator[sqlite3.Connection]:
+    """Write a file of one's own; none is left where that fails."""
+    path.touch(mode=0o600)  # for its owner only: it holds access tokens' hashes
+    try:
+        with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+            connection.row_factory = sqlite3.Row
+            yield connection
+    except BaseException as error:
+        path.unlink(missing_ok=True)
+        if isinstance(error, sqlite3.OperationalError):
+            raise OSError(f"{path} can not be written: {error}") from error
+        raise

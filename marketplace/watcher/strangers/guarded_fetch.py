@@ -1,0 +1,98 @@
+"""The one way to strangers' hosts: public addresses only, resolved once and pinned, on ports 80 and 443.
+
+Addresses that the operator chose (the gateways) may be private, and may be behind a proxy.
+"""
+
+from collections.abc import Mapping
+from ipaddress import ip_address, ip_network
+from typing import NamedTuple
+from urllib.parse import urljoin, urlsplit
+
+from requests.adapters import BaseAdapter, HTTPAdapter
+from requests_hardened.ip_filter import InvalidIPAddress
+from requests_hardened.ip_filter_adapter import IPFilterAdapter
+
+from marketplace.ledger.deadline import Deadline
+from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
+
+MAX_REDIRECTS = 3
+REDIRECTS = (301, 302, 303, 307, 308)
+
+
+class Address(NamedTuple):
+    """Where to fetch from, and whether the operator chose the host (our gateways) or a stranger."""
+
+    url: str
+    is_ours: bool
+
+
+# Forms of IPv6 that hold an IPv4 address, which a router may translate back: RFC 4291 and RFC 2765.
+HOLD_IPV4 = (ip_network("::/96"), ip_network("::ffff:0:0:0/96"))
+
+
+def is_public(host: str) -> bool:
+    """Whether an IP address is one of the internet's, and of one host."""
+    ip = ip_address(host.strip("[]"))
+    is_site_local = ip.version == 6 and ip.is_site_local  # fec0::/10, which is_global does not know
+    return ip.is_global and not (
+        ip.is_multicast or is_site_local or any(ip in net for net in HOLD_IPV4)
+    )
+
+
+class GuardedAdapter(IPFilterAdapter):
+    """Carries requests to public addresses only: resolved once, checked, and pinned."""
+
+    def build_connection_pool_key_attributes(self, *args, **kwargs):
+        pinned, pool = super().build_connection_pool_key_attributes(*args, **kwargs)
+        if not is_public(pinned["host"]):
+            raise InvalidIPAddress(pinned["host"])
+        return pinned, pool
+
+
+class Fetcher:
+    """Fetches from the operator's addresses as they are, and from strangers' addresses guardedly."""
+
+    def __init__(self, adapters: Mapping[str, BaseAdapter]) -> None:
+        """Adapters carry our own requests to some address prefixes; the network carries the others."""
+        network = HTTPAdapter()
+        self._ours = Session({"http://": network, "https://": network, **adapters})
+        self._strangers = Session(
+            {
+                "http://": GuardedAdapter(is_https_proto=False),
+                "https://": GuardedAdapter(is_https_proto=True),
+            }
+        )
+        self._strangers.trust_env = False  # no proxies, no .netrc
+
+    def get(self, address: Address, *, max_bytes: int, deadline: Deadline) -> Fetched:
+        """Fetch what is at an address, following a few redirects. Raises FetchError with the reason.
+
+        A stranger chooses where a redirect leads.
+        """
+        for _ in range(MAX_REDIRECTS + 1):
+            if not address.is_ours:
+                _require_web_port(address.url)
+            session = self._ours if address.is_ours else self._strangers
+            answer = fetch(session, address.url, max_bytes, deadline)
+            if answer.status not in REDIRECTS or "Location" not in answer.headers:
+                return answer
+            address = _follow(address, answer.headers["Location"])
+        raise Unfetchable("it redirects too often")
+
+
+def _follow(address: Address, location: str) -> Address:
+    try:
+        return Address(urljoin(address.url, location), is_ours=False)
+    except ValueError:
+        raise Unfetchable("it redirects to what is no address") from None
+
+
+def _require_web_port(url: str) -> None:
+    """Raises FetchError."""
+    try:
+        parts = urlsplit(url)
+        is_web = parts.scheme in ("http", "https") and parts.port in (None, 80, 443)
+    except ValueError as error:
+        raise FetchError(f"it is not an address: {error}") from error
+    if not is_web:
+        raise Unfetchable("it is not an http or https address on port 80 or 443")

@@ -1,0 +1,104 @@
+"""``flask import`` brings whole collections in, and goes on where it was interrupted."""
+
+import pytest
+
+from marketplace import times
+from marketplace.cli import collection_import
+from marketplace.store import queries
+from marketplace.store.database import read
+from tests.conftest import ALICE, TOKEN, assert_error
+
+
+def run(app, *words):
+    return app.test_cli_runner().invoke(args=["import", *words])
+
+
+@pytest.fixture
+def minted(ledger):
+    for serial_no in range(1, 13):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+
+
+def stored(app):
+    with app.app_context():
+        return [row["serial_no"] for row in queries.list_serial_numbers(read(), TOKEN, 1, 10**6)]
+
+
+def test_it_works(app, client, minted):
+    result = run(app, TOKEN)
+    assert result.exit_code == 0, result.output
+    assert result.output == f"{TOKEN}: added 12, here already 0\n"
+    assert stored(app) == list(range(1, 13))
+    nft = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert nft["name"] == f"Sandbox {TOKEN} #5"
+    assert nft["owner"] == {"accountId": ALICE}
+
+
+def test_it_leaves_alone_what_is_here(app, client, minted, asked):
+    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 5})
+    before = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert "added 11, here already 1" in run(app, TOKEN).output
+    assert client.get(f"/v1/nft/{TOKEN}/5").json == before
+
+    asked.clear()
+    assert "added 0, here already 12" in run(app, TOKEN).output
+    assert asked == [f"/tokens/{TOKEN}", f"/tokens/{TOKEN}/nfts"]
+
+
+def test_the_watcher_completes_them(app, client, minted, complete):
+    run(app, TOKEN)
+    assert client.get(f"/v1/nft/{TOKEN}/5").json["imageUrl"].endswith("placeholder.webp")
+    complete()
+    nft = client.get(f"/v1/nft/{TOKEN}/5").json
+    assert not nft["imageUrl"].endswith("placeholder.webp")
+    assert nft["stringifiedAttributes"]
+
+
+def test_it_goes_through_batches(app, minted, monkeypatch):
+    monkeypatch.setattr(collection_import, "BATCH", 5)
+    assert "added 12" in run(app, TOKEN).output
+
+
+@pytest.mark.parametrize("token", ["0.0", "abc", "0.0.1\n"])
+def test_it_refuses_what_is_no_token_id(app, token):
+    result = run(app, token)
+    assert result.exit_code == 1
+    assert "is not a token id (0.0.1234)" in result.output
+
+
+def test_it_says_what_the_ledger_did_not_answer(app, monkeypatch):
+    from marketplace import ledger
+
+    monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
+    ledger.init_app(app, {})
+    result = run(app, TOKEN)
+    assert result.exit_code == 1
+    assert "did not answer" in result.output
+    assert "run it again to go on" in result.output
+
+
+def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
+    monkeypatch.setattr(collection_import, "BATCH", 10)
+    for serial_no in range(1, 121):
+        ledger.mint((TOKEN, serial_no), ALICE, times.now())
+    pages = []
+
+    def interrupt(page):
+        pages.append(page)
+        if len(pages) == 2:
+            raise KeyboardInterrupt
+
+    alter(f"/tokens/{TOKEN}/nfts$", interrupt)
+    result = run(app, TOKEN)
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
+    assert "Interrupted: run it again to go on" in result.output
+    assert len(stored(app)) in range(10, 120, 10)  # whole batches
+
+    assert run(app, TOKEN).exit_code == 0
+    assert stored(app) == list(range(1, 121))
+
+
+def test_a_listing_of_an_unknown_token_is_still_refused(client):
+    r = client.get(f"/v1/nft/{TOKEN}/1")
+    assert_error(r, 404)
