@@ -24,6 +24,16 @@ def is_entity_id(value: str) -> bool:
     return bool(_match_entity_id(value)) and max(map(int, value.split("."))) <= MAX_INT64
 
 
+class NftId(NamedTuple):
+    """One NFT: its token, and its serial number."""
+
+    token: str
+    serial_no: int
+
+    def __str__(self) -> str:
+        return f"{self.token} #{self.serial_no}"
+
+
 class TransactionId(NamedTuple):
     """Who pays for a transaction, and from when it is valid. HAPI TransactionID."""
 

@@ -1,0 +1,204 @@
+"""The rows that statements return, and the connection that runs them.
+
+Annotations only: an engine returns its own kind of row, whose columns are read by name.
+"""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal, Protocol, TypedDict
+
+
+class Rows(Protocol):
+    """The result of a statement: its rows, each read once."""
+
+    @property
+    def rowcount(self) -> int: ...
+
+    def __iter__(self) -> Iterator[Any]: ...
+
+    def fetchone(self) -> Any: ...
+
+    def fetchall(self) -> list[Any]: ...
+
+
+class Connection(Protocol):
+    """A connection of either engine."""
+
+    def execute(self, sql: str, parameters: Mapping[str, Any] = ..., /) -> Rows: ...
+
+
+class NftRow(TypedDict):
+    token: str
+    serial_no: int
+    name: str
+    file_type: str
+    attributes: str | None
+    image: str | None
+    original_image_url: str | None
+    owner: str
+    is_for_sale: int
+    listing_price: int
+    last_listed_at: str | None
+    ledger_at: str
+    metadata: str | None
+    missing: str | None
+    attempts: int
+    retry_at: str | None
+    listed_order: str
+
+
+class PositionRow(TypedDict):
+    """Where a page of listings begins: after this NFT."""
+
+    listed_order: str
+    token: str
+    serial_no: int
+
+
+class SerialNumberRow(TypedDict):
+    serial_no: int
+
+
+class StoredRow(SerialNumberRow):
+    is_for_sale: int
+
+
+class SellerNftRow(StoredRow):
+    token: str
+    ledger_at: str
+
+
+class SpanRow(TypedDict):
+    """How many NFTs of a token are stored, and between which serial numbers."""
+
+    n: int
+    low: int | None
+    high: int | None
+
+
+class AccountRow(TypedDict):
+    account_id: str
+
+
+class TokenRow(TypedDict):
+    token: str
+
+
+class CollectionRow(TypedDict):
+    token: str
+    name: str | None
+    symbol: str | None
+    total_supply: int | None
+    treasury: str | None
+    royalties: str | None
+    fixed_fees: str | None
+    read_at: str | None
+    attempts: int
+    retry_at: str
+
+
+class CollectionOnSaleRow(TypedDict):
+    token: str
+    name: str | None
+    symbol: str | None
+    total_supply: int | None
+    treasury: str | None
+    royalties: str | None
+    fixed_fees: str | None
+    listed: int
+    floor_price: int | None
+
+
+class FloorRow(TypedDict):
+    price: int | None
+
+
+class PreparedTransactionRow(TypedDict):
+    transaction_id: str
+    kind: Literal["listing", "withdrawal", "purchase"]
+    token: str
+    serial_no: int
+    account_id: str
+    price: int | None
+    memo: str
+    wallet: str
+    prepared_at: str
+    expires_at: str
+    caller: str
+    end_user: str
+    seller: str | None
+    fee_tinybars: int | None
+    is_settled: int | None
+    is_sold: int | None
+    signed: bytes | None
+
+
+class TransactionIdRow(TypedDict):
+    transaction_id: str
+
+
+class FeesRow(TypedDict):
+    """What purchases may have cost, in tinybars, and how much of it is known."""
+
+    total: int
+    charged: int
+
+
+class HeldRow(TypedDict):
+    """What counts towards the fee budget, in tinybars, and when the first reservation expires."""
+
+    total: int
+    reserved: int
+    of_token: int
+    of_user: int
+    first_of_token: str | None
+    first_of_user: str | None
+
+
+class FeeRow(TypedDict):
+    fee_tinybars: int
+    expires_at: str
+    is_settled: int
+
+
+class FollowRow(TypedDict):
+    began_at: str
+    cursor_at: str
+    fresh_at: str
+    alive_at: str
+    past_at: str | None
+    sweep_began_at: str | None
+    swept_to: str
+
+
+class LookRow(TypedDict):
+    kind: Literal["nft", "token", "account"]
+    id: str
+    serial_no: int
+    told_at: str
+    enough_at: str | None
+    attempts: int
+    look_at: str
+
+
+class AccessTokenRow(TypedDict):
+    hash: str
+    name: str
+    scopes: str
+    created_at: str
+    expires_at: str | None
+    revoked_at: str | None
+    rate: str | None
+
+
+class AccessTokenUsageRow(AccessTokenRow):
+    last_used_at: str | None
+
+
+class JobRow(TypedDict):
+    name: str
+    finished_at: str
+
+
+class PropertyRow(TypedDict):
+    name: str
+    value: bytes
