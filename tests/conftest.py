@@ -24,6 +24,7 @@ from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
+from werkzeug.routing import Rule
 
 from marketplace import create_app, times
 from marketplace.market import nfts, reconciler
@@ -46,6 +47,19 @@ hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("patient")
+
+_compile_builder, _builders = Rule._compile_builder, {}
+
+
+def compile_builder_once(rule, append_unknown=True):
+    """Each app has the same routes. To compile them is most of what an app costs a test."""
+    key = f"{rule.rule} {rule.defaults} {rule._trace} {append_unknown}"
+    if key not in _builders:
+        _builders[key] = _compile_builder(rule, append_unknown)
+    return _builders[key]
+
+
+Rule._compile_builder = compile_builder_once
 
 
 def pytest_report_header():
