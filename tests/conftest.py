@@ -189,7 +189,7 @@ def completing(app):
 
     def complete():
         with closing(Enricher(app, enriching(app))) as enricher:
-            return enricher.run_out(threading.Event(), 60)
+            return enricher.drain(threading.Event(), 60)
 
     return complete
 

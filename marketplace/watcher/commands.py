@@ -26,7 +26,7 @@ def sync_command():
     """
     counts = sync()
     with closing(make_enricher(current_app._get_current_object())) as enricher:
-        counts += enricher.run_out(threading.Event(), COMPLETING_SECONDS)
+        counts += enricher.drain(threading.Event(), COMPLETING_SECONDS)
     say(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")

@@ -35,7 +35,7 @@ if __name__ == "__main__":
     enricher = make_enricher(app)
     with app.app_context():
         nfts.add("0.0.1001", "0.0.7001", 7)
-        enricher.run_out(threading.Event(), 60)
+        enricher.drain(threading.Event(), 60)
         print(queries.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
         time.sleep(120)
 """

@@ -24,7 +24,7 @@ class Watcher:
 
     def look(self, seconds=0):
         """Look at what is due so many seconds from now; returns what was done, without what was nothing."""
-        counts = self.looker.run_out(times.now() + seconds * times.SECOND)
+        counts = self.looker.drain(times.now() + seconds * times.SECOND)
         del counts[Done.UNCHANGED], counts[Done.SELLERS], counts[Done.TOKENS]
         return +counts
 

@@ -148,7 +148,7 @@ class Hosts:
 
     def complete(self):
         with closing(Enricher(self._app, self)) as enricher:
-            return enricher.run_out(threading.Event(), 60)
+            return enricher.drain(threading.Event(), 60)
 
 
 @pytest.fixture
