@@ -17,7 +17,7 @@ from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus
-from marketplace.store import following, queries
+from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.loop import watch
@@ -75,9 +75,7 @@ def measure_freshness() -> str:
                 time.sleep(random.random())
                 list_on_ledger(mirror, serial_no)
                 shown = time.monotonic()
-                while (
-                    not (nft := queries.get_nft(read(), TOKEN, serial_no)) or not nft["is_for_sale"]
-                ):
+                while not (nft := nfts.get_nft(read(), TOKEN, serial_no)) or not nft["is_for_sale"]:
                     time.sleep(0.01)
                 seconds.append(time.monotonic() - shown)
         stop.set()
@@ -100,7 +98,7 @@ def measure_quiet(sellers: int) -> str:
         """
         with app.app_context(), write() as db:
             following.mark_followed_from(db, now, now)
-            queries.mark_job_finished(db, "sync", now)
+            properties.mark_job_finished(db, "sync", now)
             for number in range(1, sellers + 1):
                 keys = {"token": "0.0.7001", "serial_no": number, "owner": f"0.0.{10**6 + number}"}
                 db.execute(sql, keys | {"now": now})

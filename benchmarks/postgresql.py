@@ -22,7 +22,7 @@ from benchmarks.client import Client
 from benchmarks.throughput import Bench
 from benchmarks.writer import state
 from marketplace import times
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import open_database
 
 PAIRS = {"kept": ("service", "postgresql"), "unkept": ("unkept", "postgresql_unkept")}
@@ -187,7 +187,7 @@ def through_door(url: str) -> Iterator[Mark]:
 
     def mark(new: dict) -> dict | None:
         with database.write() as db:
-            return queries.mark_reconciled(db, new)
+            return nfts.mark_reconciled(db, new)
 
     yield mark
     database.close()
@@ -208,7 +208,7 @@ def straight(url: str) -> Iterator[Mark]:
             return connection.execute(written(sql), parameters)
 
     with contextlib.closing(connection):
-        yield lambda new: queries.mark_reconciled(Straight, new)
+        yield lambda new: nfts.mark_reconciled(Straight, new)
 
 
 MARKS = {"door": through_door, "straight": straight}

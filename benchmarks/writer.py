@@ -18,7 +18,7 @@ from benchmarks import records, service
 from benchmarks.plan import listed_of
 from benchmarks.server import stop
 from marketplace import times
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import write
 
 
@@ -39,9 +39,9 @@ def state(number: int, now: str, price: int, listed_at: str | None) -> dict:
 class Writer:
     """Commits one write at a time; each leaves as much listed as there was, or makes up for the last."""
 
-    def __init__(self, database: Path, nfts: int) -> None:
+    def __init__(self, database: Path, count: int) -> None:
         self._app = service.create(database)
-        self._listed = records.listed_numbers(nfts, listed_of(nfts))
+        self._listed = records.listed_numbers(count, listed_of(count))
         self._dice = random.Random(1)
         self._ended = None
 
@@ -58,14 +58,14 @@ class Writer:
         self._ended = self._dice.choice(self._listed)
         now = times.to_iso(times.now())
         with self._app.app_context(), write() as db:
-            row = queries.mark_reconciled(db, state(self._ended, now, price=0, listed_at=None))
+            row = nfts.mark_reconciled(db, state(self._ended, now, price=0, listed_at=None))
         assert row, "nothing was written"
 
     def _list(self, number: int) -> None:
         now = times.to_iso(times.now())
         price = self._dice.randrange(1, 50_000)
         with self._app.app_context(), write() as db:
-            row = queries.mark_reconciled(db, state(number, now, price, listed_at=now))
+            row = nfts.mark_reconciled(db, state(number, now, price, listed_at=now))
         assert row, "nothing was written"
 
     @property

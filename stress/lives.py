@@ -43,7 +43,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
-from marketplace.store import access_tokens, following, prepared_transactions, queries
+from marketplace.store import access_tokens, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
 from marketplace.watcher.follow import Follower
@@ -204,7 +204,7 @@ class World:
                     db.execute(f"DELETE FROM {table}")
                 moment = times.to_iso(times.now())
                 following.mark_followed_from(db, moment, moment)
-                queries.mark_job_finished(db, "sync", moment)
+                properties.mark_job_finished(db, "sync", moment)
         with self.ledger.app_context(), write() as db:
             for table in LEDGER_TABLES:
                 db.execute(f"DELETE FROM {table}")
@@ -541,7 +541,7 @@ class Story:
     def prepare_long_ago(self, step: Step) -> None:
         nft, then = step.choose(NFTS), times.now() - 600 * times.SECOND
         with self.world.app.app_context():
-            if queries.get_nft(read(), *nft):
+            if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
                     listings.prepare(self.lives[nft].owner, *nft, step.price, "extwallet", now=then)
 
@@ -624,7 +624,7 @@ class Story:
         """What is stored is what the ledger shows, listed or not."""
         for nft, life in self.lives.items():
             with self.world.app.app_context():
-                row = queries.get_nft(read(), *nft)
+                row = nfts.get_nft(read(), *nft)
             if row is None and life.listing and not life.is_deleted:
                 raise Mismatch(f"{nft} is listed, and not stored")
             if row and row["owner"] != life.owner and not life.is_deleted:
@@ -633,13 +633,13 @@ class Story:
     def watched(self) -> set[str]:
         """The accounts that a round asks about."""
         with self.world.app.app_context():
-            rows = [*queries.list_sellers(read()), *prepared_transactions.list_preparers(read())]
+            rows = [*nfts.list_sellers(read()), *prepared_transactions.list_preparers(read())]
         return {row["account_id"] for row in rows}
 
     def compare_index(self, app, watched) -> None:
         for nft, life in self.lives.items():
             with app.app_context():
-                row = queries.get_nft(read(), *nft)
+                row = nfts.get_nft(read(), *nft)
             is_listed = row is not None and row["is_for_sale"] == 1
             listing = (row["listing_price"], row["last_listed_at"]) if is_listed else None
             if life.listing is None or is_listed or life.owner in watched:
@@ -748,7 +748,7 @@ class Story:
 
     def is_stored(self, nft) -> bool:
         with self.world.app.app_context():
-            return queries.get_nft(read(), *nft) is not None
+            return nfts.get_nft(read(), *nft) is not None
 
     def listed_at(self, handed: Handed) -> str | None:
         with self.world.ledger.app_context():

@@ -14,9 +14,9 @@ from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
 
 from marketplace import create_app
-from marketplace.market import nfts
+from marketplace.market import add_nft
 from marketplace.sandbox import catalogue, create_sandbox
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import make_enricher
 from stress.bombs import CORPUS
@@ -51,8 +51,8 @@ def measure(app, count: int) -> list[float]:
         for serial_no in range(1, count + 1):
             token = f"0.0.{7000 + serial_no % 5}"
             began = time.monotonic()
-            nfts.add(ACCOUNT, token, serial_no)
-            while not queries.get_nft(read(), token, serial_no)["image"]:
+            add_nft.add(ACCOUNT, token, serial_no)
+            while not nfts.get_nft(read(), token, serial_no)["image"]:
                 if time.monotonic() - began > DEADLINE_SECONDS:
                     break
                 time.sleep(0.01)
@@ -65,7 +65,7 @@ def add_hostile(app, stop: threading.Event) -> None:
     with app.app_context():
         for serial_no in itertools.count(1):
             for token in HOSTILE:
-                nfts.add(ACCOUNT, token, serial_no)
+                add_nft.add(ACCOUNT, token, serial_no)
             if stop.wait(2):
                 return
 

@@ -27,7 +27,7 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
 from marketplace import create_app, times
-from marketplace.market import nfts, reconciler
+from marketplace.market import add_nft, reconciler
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.store import access_tokens, token_usage
@@ -204,7 +204,7 @@ def complete(app):
 def nft(app, complete):
     """An NFT of Alice's, stored, complete and not listed."""
     with app.app_context():
-        nfts.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, TOKEN, 7)
     complete()
     return TOKEN, 7
 

@@ -17,7 +17,7 @@ from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import CACHED_TOKEN, CachedQuery, CachedToken
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
-from marketplace.store import queries
+from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
@@ -41,7 +41,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
     token_hash = hash_token(match[1])
-    row = queries.get_access_token(read(), token_hash)
+    row = access_tokens.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         raise NotAuthenticated("This access token is not known here", "invalid_token")
     if row["revoked_at"]:
@@ -54,7 +54,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
         raise ScopeMissing(scope)
     if scope == "read":
         expires_at = row["expires_at"]
-        look = CachedQuery(queries.get_access_token, (token_hash,), row)
+        look = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
         request.environ[CACHED_TOKEN] = CachedToken(
             times.from_iso(expires_at) if expires_at else math.inf, look
         )

@@ -30,7 +30,7 @@ from marketplace.errors import (
 )
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
-from marketplace.store import following, prepared_transactions, queries
+from marketplace.store import following, nfts, prepared_transactions, properties
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
 
@@ -98,10 +98,10 @@ class Facts:
             noted = {} if balance is None else {"balance_tinybars": balance}
             return noted | {
                 "database_up": 1,
-                "listings": queries.count_listed(db),
+                "listings": nfts.count_listed(db),
                 "watcher_up": int(freshness.is_watched()),
                 "looks_waiting": following.count_looks(db),
-                "nfts_incomplete": queries.count_incomplete(db),
+                "nfts_incomplete": nfts.count_incomplete(db),
                 "preparations_open": prepared_transactions.count_open_preparations(db, now),
                 **_find_media_bytes(db),
                 "purchases_open": prepared_transactions.count_open_purchases(db, now),
@@ -116,7 +116,7 @@ class Facts:
 
 
 def _find_media_bytes(db) -> dict[str, float]:
-    measured = queries.get_property(db, "media_bytes")
+    measured = properties.get_property(db, "media_bytes")
     return {"media_bytes": int(bytes(measured["value"]))} if measured else {}
 
 

@@ -8,8 +8,8 @@ from marketplace.api.request_schemas import AddNftSchema, CollectionPathSchema, 
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotStored
-from marketplace.market import nfts
-from marketplace.store import queries
+from marketplace.market.add_nft import add
+from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
 
 ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
@@ -28,7 +28,7 @@ def get_nft(token, serial_no):
     As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
     The ledger is not asked. One that is not stored is a 404: add it first.
     """
-    nft = cached_query(queries.get_nft, token, serial_no)
+    nft = cached_query(nfts.get_nft, token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
     return nft
@@ -44,14 +44,14 @@ def list_collection(token):
     All of them, by serial number; an empty array where nothing is listed.
     """
     db = read()
-    rows = queries.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
+    rows = orderbook.list_listed_in_collection_after(db, token, 0, ROWS_AT_ONCE)
     return rows if len(rows) < ROWS_AT_ONCE else _read_on(db, token, rows)
 
 
 def _read_on(db, token: str, rows: list) -> Iterator[list]:
     while rows:
         yield rows
-        rows = queries.list_listed_in_collection_after(
+        rows = orderbook.list_listed_in_collection_after(
             db, token, rows[-1]["serial_no"], ROWS_AT_ONCE
         )
 
@@ -68,5 +68,5 @@ def add_nft(account_id, token, serial_no):
     seconds; until then it has a name of its collection's and a placeholder. One that is stored is left as it
     is. Its owner is the ledger's word, not the body's. Call this before preparing a listing.
     """
-    nfts.add(account_id, token, serial_no)
+    add(account_id, token, serial_no)
     return {"result": "OK"}

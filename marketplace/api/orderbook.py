@@ -7,7 +7,7 @@ from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import CHEAPEST, DEAREST, LINK_HEADER, NEWEST, Position
 from marketplace.api.request_schemas import OrderbookQuerySchema
 from marketplace.api.response_schemas import NftSchema
-from marketplace.store import orderbook, queries
+from marketplace.store import orderbook
 from marketplace.store.database import read
 
 # Of the whole order book, and of one collection.
@@ -40,13 +40,13 @@ def list_orderbook(limit, offset, page, selection):
 
 def _read_all(limit: int, offset: int, page: Position | None) -> list:
     if offset and page is None:
-        row = queries.get_orderbook_position(read(), offset)
+        row = orderbook.get_orderbook_position(read(), offset)
         if row is None:
             return []
         page = Position.of(row)
     if page is None:
-        return queries.list_orderbook(read(), limit)
-    return queries.list_orderbook_after(read(), limit, *page)
+        return orderbook.list_orderbook(read(), limit)
+    return orderbook.list_orderbook_after(read(), limit, *page)
 
 
 def _read_selected(selection: Selection, limit: int, offset: int, after: Position) -> list:

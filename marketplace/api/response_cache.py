@@ -37,7 +37,7 @@ CACHED_QUERIES = "marketplace.cached_queries"
 
 
 class CachedQuery(NamedTuple):
-    """A query of store/queries.py, and the row that it found."""
+    """A query of the store, and the row that it found."""
 
     query: Callable
     arguments: tuple

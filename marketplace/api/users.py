@@ -6,7 +6,7 @@ from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import LINK_HEADER, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
-from marketplace.store import queries
+from marketplace.store import orderbook
 from marketplace.store.database import read
 
 blp = Blueprint("Users", __name__, description="What one account has listed")
@@ -23,12 +23,12 @@ def list_user_listings(account_id, limit, offset, page):
     In the order of the order book; an empty array where the account has listed nothing.
     """
     if offset and page is None:
-        row = queries.get_position_by_owner(read(), account_id, offset)
+        row = orderbook.get_position_by_owner(read(), account_id, offset)
         if row is None:
             return []
         page = Position.of(row)
     if page is None:
-        rows = queries.list_listed_by_owner(read(), account_id, limit + 1)
+        rows = orderbook.list_listed_by_owner(read(), account_id, limit + 1)
     else:
-        rows = queries.list_listed_by_owner_after(read(), account_id, limit + 1, *page)
+        rows = orderbook.list_listed_by_owner_after(read(), account_id, limit + 1, *page)
     return paging.page(rows, limit)

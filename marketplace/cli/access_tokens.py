@@ -8,7 +8,7 @@ from marketplace import times
 from marketplace.cli.command import Group, say
 from marketplace.errors import command, shown
 from marketplace.settings import parse_rate
-from marketplace.store import queries
+from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, SCOPES, create
 from marketplace.store.database import read, write
 
@@ -90,7 +90,7 @@ def list_command():
 
     The tokens themselves are not kept, and can not be shown again.
     """
-    rows = queries.list_access_tokens(read())
+    rows = access_tokens.list_access_tokens(read())
     if not rows:
         click.echo(f"There is no access token yet: {command('token create NAME')}")
     for row in rows:
@@ -119,7 +119,7 @@ def revoke_command(name):
     row = None
     if name.isprintable():  # as all are: not bytes that are no text, which no database takes
         with write() as db:
-            row = queries.mark_access_token_revoked(db, name, times.to_iso(times.now()))
+            row = access_tokens.mark_access_token_revoked(db, name, times.to_iso(times.now()))
     if row is None:
         raise click.ClickException(f"There is no living token named {name}")
     say(f"Revoked {name}")

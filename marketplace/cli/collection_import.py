@@ -18,7 +18,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import listing_rule, nft_collections, reconciler, records
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read, write
 
 AT_ONCE = 16  # NFTs that the ledger is asked about at the same time
@@ -57,10 +57,10 @@ def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> 
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         for batch in _batches(mirror_node().list_nfts(token)):
-            nfts = [nft for nft in batch if isinstance(nft, Nft)]
-            stored = _stored(token, nfts)
+            sound = [nft for nft in batch if isinstance(nft, Nft)]
+            stored = _stored(token, sound)
             new, ours = [], []
-            for nft in nfts:
+            for nft in sound:
                 row = stored.get(nft.serial_no)
                 is_ours = not listing_rule.is_decided_by_row(nft, market) or (
                     row and row["is_for_sale"]
@@ -71,14 +71,14 @@ def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> 
                     new.append(nft)
             with write() as db:
                 for nft in new:
-                    queries.insert_nft(db, records.build(nft, token_name=name))
+                    nfts.insert_nft(db, records.build(nft, token_name=name))
                 if new or ours or stored:
                     nft_collections.store(db, token, collection)
             for nft, line in zip(ours, pool.map(reconcile, ours), strict=True):
                 _count_in_line(tally, nft, line)
             tally.added += len(new)
             tally.here_already += len(stored)
-            tally.burned += sum(map(listing_rule.is_gone, nfts))
+            tally.burned += sum(map(listing_rule.is_gone, sound))
             tally.unlisted += [error.message for error in batch if not isinstance(error, Nft)]
             yield len(batch)
 
@@ -96,16 +96,16 @@ def _count_in_line(tally: Tally, nft: Nft, line: Reconciliation | LedgerAnswerIn
         tally.unlisted.append(f"{nft.token} #{nft.serial_no} {state}: {line.verdict.reason}")
 
 
-def _stored(token: str, nfts: list[Nft]) -> dict:
+def _stored(token: str, batch: list[Nft]) -> dict:
     """What is stored of these NFTs, by serial number."""
-    serials = [nft.serial_no for nft in nfts] or [0]
-    rows = queries.list_serial_numbers(read(), token, min(serials), max(serials))
+    serials = [nft.serial_no for nft in batch] or [0]
+    rows = nfts.list_serial_numbers(read(), token, min(serials), max(serials))
     return {row["serial_no"]: row for row in rows}
 
 
-def _batches(nfts: Iterable[Nft]) -> Iterator[list[Nft]]:
-    nfts = iter(nfts)
-    while batch := list(islice(nfts, BATCH)):
+def _batches(listed: Iterable[Nft]) -> Iterator[list[Nft]]:
+    remaining = iter(listed)
+    while batch := list(islice(remaining, BATCH)):
         yield batch
 
 

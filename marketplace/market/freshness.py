@@ -1,7 +1,7 @@
 """How far what is stored is known to be what the ledger shows, and whether a watcher sees to it."""
 
 from marketplace import times
-from marketplace.store import following, queries
+from marketplace.store import following, properties
 from marketplace.store.database import read
 
 # A watcher says that it is alive every ten seconds.
@@ -18,7 +18,7 @@ def find_last_sync() -> str | None:
 def find_last_sweep() -> str:
     """When the last comparison of everything began that came to its end; empty when none did since
     following began."""
-    jobs = {row["name"]: row["finished_at"] for row in queries.list_jobs(read())}
+    jobs = {row["name"]: row["finished_at"] for row in properties.list_jobs(read())}
     return jobs.get("sync", "")
 
 

@@ -5,8 +5,8 @@ from functools import partial
 from flask import current_app
 
 from marketplace.errors import OwnerIsMarketplace
+from marketplace.market.add_nft import require_owned
 from marketplace.market.memos import listing_memo
-from marketplace.market.nfts import require_owned
 from marketplace.market.prepare import (
     OPERATOR,
     Caller,

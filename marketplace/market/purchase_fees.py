@@ -15,7 +15,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market.prepare import MIRROR_LAG
-from marketplace.store import prepared_transactions, queries
+from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
@@ -45,7 +45,7 @@ def find_balance(deadline: Deadline) -> int:
 
 def find_noted_balance() -> int | None:
     """What the marketplace's account had when somebody last wanted to buy something, in tinybars."""
-    noted = queries.get_property(read(), "balance")
+    noted = properties.get_property(read(), "balance")
     return int(bytes(noted["value"])) if noted else None
 
 

@@ -25,8 +25,8 @@ from marketplace.errors import (
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
+from marketplace.market.add_nft import require_nft
 from marketplace.market.memos import purchase_memo
-from marketplace.market.nfts import require_nft
 from marketplace.market.prepare import (
     START_BEFORE_NOW_SECONDS,
     Caller,

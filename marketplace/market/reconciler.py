@@ -15,7 +15,7 @@ from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import listing_rule, nft_collections, records
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
-from marketplace.store import following, queries
+from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 
 AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
@@ -48,7 +48,7 @@ def refresh(
     deadline = deadline or Deadline(LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
-        nft = queries.get_nft(read(), token, serial_no)
+        nft = nfts.get_nft(read(), token, serial_no)
         return Reconciliation(
             nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish")
         )
@@ -85,7 +85,7 @@ def reconcile(
     errors, and the database's; then nothing is written.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
-    before = queries.get_nft(read(), on_ledger.token, on_ledger.serial_no)
+    before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     verdict = _judge(on_ledger, before, anew, deadline)
     if before is None and listing_rule.is_gone(on_ledger):
         return Reconciliation(None, None, verdict)
@@ -149,7 +149,7 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
     keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
     with write() as db:
         if record:
-            queries.insert_nft(db, record)
+            nfts.insert_nft(db, record)
             nft_collections.store(db, on_ledger.token, collection)
             _look_again(db, on_ledger)
         if state:
@@ -157,13 +157,13 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
             if seen_at == NOTHING_DECIDED:
                 seen_at = times.to_iso(on_ledger.modified_at)
             columns = {"last_listed_at": None, "seen_at": seen_at} | keys | state
-            nft = queries.mark_reconciled(db, columns)
+            nft = nfts.mark_reconciled(db, columns)
             if nft and nft["metadata"] != state["metadata"]:
                 now = times.to_iso(times.now())
-                queries.mark_pointer(db, **keys, metadata=state["metadata"], now=now)
+                nfts.mark_pointer(db, **keys, metadata=state["metadata"], now=now)
             if state["is_for_sale"]:
                 nft_collections.note_listed(db, on_ledger.token)
-        return queries.get_nft(db, **keys)
+        return nfts.get_nft(db, **keys)
 
 
 def _look_again(db: Any, on_ledger: Nft) -> None:

@@ -13,8 +13,8 @@ from marketplace.errors import (
     NotTheOwner,
 )
 from marketplace.market import reconciler
+from marketplace.market.add_nft import require_nft
 from marketplace.market.memos import withdrawal_memo
-from marketplace.market.nfts import require_nft
 from marketplace.market.prepare import (
     OPERATOR,
     Caller,

@@ -7,7 +7,7 @@ from pathlib import Path
 from flask import current_app
 
 from marketplace import times
-from marketplace.store import access_tokens, queries
+from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 
 NAME = "the sandbox's own"  # in the list of tokens
@@ -20,11 +20,11 @@ def kept_token() -> str:
         fcntl.flock(file, fcntl.LOCK_EX)  # those who ask at once take turns, and get the same one
         file.seek(0)
         token = file.read()
-        row = queries.get_access_token(read(), access_tokens.hash_token(token))
+        row = access_tokens.get_access_token(read(), access_tokens.hash_token(token))
         if row and row["revoked_at"] is None:
             return token
         with write() as db:
-            queries.mark_access_token_revoked(db, NAME, times.to_iso(times.now()))
+            access_tokens.mark_access_token_revoked(db, NAME, times.to_iso(times.now()))
         token = access_tokens.create(NAME, access_tokens.SCOPES, seconds=None)
         file.truncate(0)
         file.write(token)

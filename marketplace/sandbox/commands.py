@@ -9,12 +9,12 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.cli.command import Group, say, say_or_drop
 from marketplace.ids import is_entity_id
-from marketplace.market import listings, nfts, reports
+from marketplace.market import add_nft, listings, reports
 from marketplace.sandbox import access, catalogue, wallet
 from marketplace.sandbox.hapi import server
 from marketplace.sandbox.hapi.address import HOST, find_port
 from marketplace.sandbox.ledger import consensus
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 
 OWNERS = ("0.0.1001", "0.0.1002", "0.0.1004", "0.0.1005", "0.0.1006")
@@ -39,14 +39,14 @@ def seed_command():
         for collection in catalogue.SAMPLE
         for serial_no in range(1, NFTS_PER_COLLECTION + 1)
     ]
-    missing = [nft for nft in sample if queries.get_nft(read(), *nft) is None]
+    missing = [nft for nft in sample if nfts.get_nft(read(), *nft) is None]
     if missing:
         # All of them first: what the ledger says of a collection is read with the first that is added.
         with app.extensions["sandbox"].app_context():
             for nft in missing:
                 consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
-            nfts.add(_owner(*nft), *nft)
+            add_nft.add(_owner(*nft), *nft)
     _list_some(app.extensions["sandbox"], [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
@@ -112,7 +112,7 @@ def _owner(token: str, serial_no: int) -> str:
 
 def _is_new(token: str, serial_no: int) -> bool:
     """Whether a sample NFT is as it was added: not sold, and never listed."""
-    nft = queries.get_nft(read(), token, serial_no)
+    nft = nfts.get_nft(read(), token, serial_no)
     return nft["owner"] == _owner(token, serial_no) and nft["last_listed_at"] is None
 
 

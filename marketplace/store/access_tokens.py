@@ -4,7 +4,6 @@ import hashlib
 import secrets
 
 from marketplace import times
-from marketplace.store import queries
 from marketplace.store.database import write
 
 SCOPES = ("read", "write", "metrics")
@@ -29,10 +28,54 @@ def create(
         "rate": rate,
     }
     with write() as db:
-        row = queries.insert_access_token(db, access_token)
+        row = insert_access_token(db, access_token)
     return token if row else None
 
 
 def hash_token(token: str) -> str:
     """The only form in which a token is kept: SHA-256, hexadecimal."""
     return hashlib.sha256(token.encode()).hexdigest()
+
+
+def insert_access_token(db, access_token):
+    sql = """
+        INSERT INTO access_token (hash, name, scopes, created_at, expires_at, rate)
+        VALUES (:hash, :name, :scopes, :created_at, :expires_at, :rate)
+        ON CONFLICT (name) WHERE revoked_at IS NULL DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, access_token).fetchone()
+
+
+def get_access_token(db, token_hash):
+    # All but last_used_at: whoever keeps the row finds the same one in the next hour.
+    sql = """
+        SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate
+        FROM access_token WHERE hash = :hash
+    """
+    return db.execute(sql, {"hash": token_hash}).fetchone()
+
+
+def list_access_tokens(db):
+    sql = "SELECT * FROM access_token ORDER BY created_at, name"
+    return db.execute(sql).fetchall()
+
+
+def mark_access_token_used(db, token_hash, used_at):
+    sql = """
+        UPDATE access_token
+        SET last_used_at = :used_at
+        WHERE hash = :hash AND (last_used_at IS NULL OR last_used_at < :used_at)
+        RETURNING *
+    """
+    return db.execute(sql, {"hash": token_hash, "used_at": used_at}).fetchone()
+
+
+def mark_access_token_revoked(db, name, revoked_at):
+    sql = """
+        UPDATE access_token
+        SET revoked_at = :revoked_at
+        WHERE name = :name AND revoked_at IS NULL
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "revoked_at": revoked_at}).fetchone()

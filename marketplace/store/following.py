@@ -93,35 +93,3 @@ def mark_looked_at(db, look, again_at):
 
 def count_looks(db):
     return db.execute("SELECT COUNT(*) AS n FROM look").fetchone()["n"]
-
-
-# What is stored, to be compared
-
-
-def get_stored_of_token(db, token):
-    sql = "SELECT serial_no FROM nft WHERE token = :token LIMIT 1"
-    return db.execute(sql, {"token": token}).fetchone()
-
-
-def get_span_of_token(db, token):
-    # How many NFTs of it are stored, and between which serial numbers.
-    sql = """
-        SELECT COUNT(*) AS n, MIN(serial_no) AS low, MAX(serial_no) AS high
-        FROM nft WHERE token = :token
-    """
-    return db.execute(sql, {"token": token}).fetchone()
-
-
-def list_stored_of_token_after(db, token, serial_no, limit):
-    sql = """
-        SELECT serial_no FROM nft
-        WHERE token = :token AND serial_no > :serial_no
-        ORDER BY serial_no
-        LIMIT :limit
-    """
-    return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
-
-
-def get_listed_of_owner(db, owner):
-    sql = "SELECT serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
-    return db.execute(sql, {"owner": owner}).fetchone()

@@ -19,11 +19,6 @@ def get_collection_on_sale(db, token):
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def get_floor(db, token):
-    sql = "SELECT MIN(listing_price) AS price FROM nft WHERE is_for_sale = 1 AND token = :token"
-    return db.execute(sql, {"token": token}).fetchone()
-
-
 def list_collections(db):
     return db.execute("SELECT token FROM collection").fetchall()
 

@@ -189,3 +189,93 @@ def list_dearest_in_collection(db, low, listing_price, token, serial_no, limit, 
         "offset": offset,
     }
     return db.execute(sql, parameters).fetchall()
+
+
+def list_orderbook(db, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    return db.execute(sql, {"limit": limit}).fetchall()
+
+
+def get_orderbook_position(db, offset):
+    # What a page at an offset comes after: read in the index alone, where PostgreSQL would fetch whole rows.
+    sql = """
+        SELECT listed_order, token, serial_no FROM nft
+        WHERE is_for_sale = 1
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT 1 OFFSET :passed
+    """
+    return db.execute(sql, {"passed": offset - 1}).fetchone()
+
+
+def list_orderbook_after(db, limit, listed_order, token, serial_no):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    parameters = {
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()
+
+
+def list_listed_in_collection_after(db, token, serial_no, limit):
+    # In parts: a collection may have tens of thousands listed.
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND token = :token AND serial_no > :serial_no
+        ORDER BY serial_no
+        LIMIT :limit
+    """
+    return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
+
+
+def list_listed_by_owner(db, owner, limit):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
+
+
+def get_position_by_owner(db, owner, offset):
+    sql = """
+        SELECT listed_order, token, serial_no FROM nft
+        WHERE is_for_sale = 1 AND owner = :owner
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT 1 OFFSET :passed
+    """
+    return db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
+
+
+def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):
+    sql = """
+        SELECT * FROM nft
+        WHERE is_for_sale = 1
+          AND owner = :owner
+          AND listed_order <= :listed_order
+          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
+        ORDER BY listed_order DESC, token, serial_no
+        LIMIT :limit
+    """
+    parameters = {
+        "owner": owner,
+        "limit": limit,
+        "listed_order": listed_order,
+        "token": token,
+        "serial_no": serial_no,
+    }
+    return db.execute(sql, parameters).fetchall()

@@ -1,6 +1,6 @@
 """The SQL of prepared transactions, and of what purchases among them cost; as queries.py writes it."""
 
-from marketplace.store import queries
+from marketplace.store import properties
 
 
 def insert_prepared_transaction(db, prepared):
@@ -115,7 +115,7 @@ def get_expired_preparation(db, before):
 def lock_purchases(db, balance):
     # Reservations wait for each other, on whatever machine: each counts all others. Keeps the balance of the
     # marketplace's account, in tinybars.
-    queries.mark_property(db, "balance", str(balance).encode())
+    properties.mark_property(db, "balance", str(balance).encode())
 
 
 def get_open_purchase(db, purchase, until):

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import database_errors, queries
+from marketplace.store import database_errors, properties
 from marketplace.store.database_errors import DatabaseUnreadable, explain
 from marketplace.store.engine import Found, require_ours
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
@@ -33,7 +33,9 @@ def look(
                 f"{path} can not be used: {error}. Restore a backup"
             ) from error
         has_properties = "property" in tables
-        rows = [queries.get_property(connection, name) for name in owners] if has_properties else []
+        rows = (
+            [properties.get_property(connection, name) for name in owners] if has_properties else []
+        )
     found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
     require_ours(str(path), found, schema, owners)
     return found
@@ -41,7 +43,7 @@ def look(
 
 def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
     """Find of which version a database of this kind is. Raises VersionUnknown."""
-    if "property" in _tables(connection) and (row := queries.get_property(connection, PROPERTY)):
+    if "property" in _tables(connection) and (row := properties.get_property(connection, PROPERTY)):
         return parse_version(row["value"])
     return connection.execute(schema.unnumbered).fetchone()[0]
 
@@ -76,9 +78,9 @@ def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]
     connection.execute(
         "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
     )
-    queries.mark_property(connection, PROPERTY, str(version).encode())
+    properties.mark_property(connection, PROPERTY, str(version).encode())
     for name, value in owners.items():
-        queries.insert_property(connection, name, value.encode())
+        properties.insert_property(connection, name, value.encode())
 
 
 def upgrade(

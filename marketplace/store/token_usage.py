@@ -7,7 +7,7 @@ import weakref
 from flask import Flask
 
 from marketplace import times
-from marketplace.store import queries
+from marketplace.store import access_tokens
 from marketplace.store.engine import Engine
 
 HOUR = 3600
@@ -49,7 +49,7 @@ class TokenUsage:
                     uses.items()
                 ):  # in order: two who write never deadlock
                     used_at = times.to_iso(hour * HOUR * times.SECOND)
-                    queries.mark_access_token_used(db, token_hash, used_at)
+                    access_tokens.mark_access_token_used(db, token_hash, used_at)
         except Exception:
             return False  # whatever is wrong with the database, requests tell it
         for token_hash, hour in uses.items():

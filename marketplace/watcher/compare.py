@@ -8,7 +8,7 @@ from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
-from marketplace.store import following, queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.directions import LISTED_NFTS, Look
 
@@ -19,7 +19,7 @@ LISTED_AT_ONCE = 1000
 def compare_account(account_id: str, told_at: int) -> Iterator[Look]:
     """Find what an account has listed here or there, and not alike: mostly one request."""
     market = current_app.config["ACCOUNT_ID"]
-    rows = queries.list_known_of_seller(read(), account_id)
+    rows = nfts.list_known_of_seller(read(), account_id)
     known = {(row["token"], row["serial_no"]) for row in rows}
     for nft in mirror_node().list_nfts_spendable(account_id, market):
         if _is_readable(nft):
@@ -31,7 +31,7 @@ def compare_account(account_id: str, told_at: int) -> Iterator[Look]:
 
 def compare_token(token: str) -> Iterator[Look]:
     """Find the NFTs of a token that are not stored as the ledger has them, in as few requests as it takes."""
-    span = following.get_span_of_token(read(), token)
+    span = nfts.get_span_of_token(read(), token)
     if span["n"] and span["n"] <= (span["high"] - span["low"]) // PAGE + 1:
         on_ledger = _each_stored(token)
     else:
@@ -44,7 +44,7 @@ def compare_token(token: str) -> Iterator[Look]:
 def _each_stored(token: str) -> Iterator[Nft]:
     """Those that are stored, one by one: where they are few among many."""
     serial_no = 0
-    while rows := following.list_stored_of_token_after(read(), token, serial_no, LISTED_AT_ONCE):
+    while rows := nfts.list_stored_of_token_after(read(), token, serial_no, LISTED_AT_ONCE):
         for row in rows:
             serial_no = row["serial_no"]
             if nft := mirror_node().find_nft(token, serial_no, Deadline(reconciler.LEDGER_SECONDS)):
@@ -59,5 +59,5 @@ def _is_readable(nft: Nft | LedgerAnswerInvalid) -> bool:
 
 
 def _differing(nft: Nft) -> Iterator[Look]:
-    if reconciler.is_news(nft, queries.get_nft(read(), nft.token, nft.serial_no)):
+    if reconciler.is_news(nft, nfts.get_nft(read(), nft.token, nft.serial_no)):
         yield Look("nft", nft.token, nft.serial_no, nft.modified_at)

@@ -14,7 +14,7 @@ from marketplace.cli.systemd import notify_alive
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
 from marketplace.ledger.clean_text import clean_text
-from marketplace.store import queries
+from marketplace.store import nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.watcher.work import Done
@@ -155,8 +155,8 @@ class Enricher:
         record = task.record.result()
         try:
             with explained(), write() as db:
-                queries.mark_enriched(db, record, task.nft)
-                queries.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
+                nfts.mark_enriched(db, record, task.nft)
+                properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
         except (MarketplaceError, OSError):
             raise
         except Exception:
@@ -180,7 +180,7 @@ class Enricher:
     def _list_due(self) -> Iterator[Any]:
         """NFTs that are due and have room, one after the other: what was yielded is counted as begun."""
         now = times.to_iso(times.now())
-        tokens = [row["token"] for row in queries.list_collections_incomplete(read(), now)]
+        tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
         running = Counter(token for token, _ in self._tasks)
         for token in sorted(tokens, key=lambda each: (running[each], self._seconds[each])):
             for lane in (QUICK, SLOW):
@@ -197,7 +197,7 @@ class Enricher:
         is_first = lane is QUICK
         left_out = {*self._tasks, *self._unwritable}
         at_most = room + sum(key[0] == token for key in left_out)
-        due = queries.list_incomplete(read(), token, now, is_first, at_most)
+        due = nfts.list_incomplete(read(), token, now, is_first, at_most)
         new = [nft for nft in due if (token, nft["serial_no"]) not in left_out]
         yield from new[:room]
 

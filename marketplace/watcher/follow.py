@@ -17,7 +17,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import Page
 from marketplace.market import purchase_fees
-from marketplace.store import following, nft_collections, queries
+from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.directions import OF_TOKENS, Look, find_looks
 
@@ -122,7 +122,7 @@ def _begin_at(present: int, state: Any) -> None:
     seen_to = times.to_nanoseconds(state["past_at"] or state["cursor_at"]) if state else 0
     past_at = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
-        queries.delete_job(db, "sync")
+        properties.delete_job(db, "sync")
         following.mark_followed_from(db, times.to_iso(present), times.to_iso(times.now()), past_at)
 
 
@@ -139,10 +139,10 @@ def _settle(rows: list[Transaction]) -> None:
 def _is_ours(db: Any, look: Look) -> bool:
     """Tell whether there is something stored to look at; or the NFT may be one that is for sale here."""
     if look.kind == "token":
-        return following.get_stored_of_token(db, look.id) is not None
+        return nfts.get_stored_of_token(db, look.id) is not None
     if look.kind == "account":
-        return following.get_listed_of_owner(db, look.id) is not None
-    return look.patience is not None or queries.get_nft(db, look.id, look.serial_no) is not None
+        return nfts.get_listed_of_owner(db, look.id) is not None
+    return look.patience is not None or nfts.get_nft(db, look.id, look.serial_no) is not None
 
 
 def _note(db: Any, look: Look) -> None:

@@ -8,7 +8,7 @@ from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.directions import Look
@@ -36,7 +36,7 @@ def look_at(kind: str, id: str, serial_no: int, told_at: int) -> Seen:
 def _look_at_nft(token: str, serial_no: int) -> Seen:
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
-    stored = queries.get_nft(read(), token, serial_no)
+    stored = nfts.get_nft(read(), token, serial_no)
     if on_ledger is None:
         return Seen(Done.UNDECIDED if stored else Done.UNCHANGED, 0)
     seen_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at

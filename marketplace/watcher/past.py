@@ -8,7 +8,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.transaction_feed import Page
-from marketplace.store import following, queries
+from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.directions import Look, find_looks
 from marketplace.watcher.follow import WRITING_SECONDS
@@ -46,4 +46,4 @@ def _ask(after: int) -> Page:
 
 def _is_unknown(look: Look) -> bool:
     """Tell whether a memo names an NFT that is not stored: the sweep looks at those that are."""
-    return look.kind == "nft" and queries.get_nft(read(), look.id, look.serial_no) is None
+    return look.kind == "nft" and nfts.get_nft(read(), look.id, look.serial_no) is None

@@ -9,7 +9,7 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.counts import count
 from marketplace.market import freshness
-from marketplace.store import following, nft_collections, prepared_transactions, queries
+from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.directions import Look
@@ -46,14 +46,14 @@ def compare_everything(stop: threading.Event) -> Counter[Done]:
     began_at = times.to_iso(times.now())
     accounts = [
         row["account_id"]
-        for row in (*queries.list_sellers(read()), *prepared_transactions.list_preparers(read()))
+        for row in (*nfts.list_sellers(read()), *prepared_transactions.list_preparers(read()))
     ]
     tokens = [row["token"] for row in nft_collections.list_collections(read())]
     counts = Counter(for_each(_sweep_account, shuffled(dict.fromkeys(accounts)), stop))
     counts += Counter(for_each(_sweep_token, shuffled(tokens), stop))
     if not stop.is_set() and not counts[Done.NOT_CHECKED]:
         with write() as db:
-            queries.mark_job_finished(db, "sync", began_at)
+            properties.mark_job_finished(db, "sync", began_at)
     if stop.is_set():
         del counts[Done.NOT_CHECKED]  # nobody expects it
     del counts[Done.TOKENS]
@@ -118,5 +118,5 @@ def _sweep_next(state) -> None:
         _sweep_token(row["token"])
     with write() as db:
         if row is None:
-            queries.mark_job_finished(db, "sync", began_at)
+            properties.mark_job_finished(db, "sync", began_at)
         following.mark_swept_to(db, began_at if row else None, row["token"] if row else "")

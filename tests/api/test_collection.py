@@ -5,7 +5,7 @@ import pytest
 from marketplace import times
 from marketplace.cli import collection_import
 from marketplace.market import nft_collections as collecting
-from marketplace.store import nft_collections, queries
+from marketplace.store import nft_collections, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import nft_collections as watched
 from marketplace.watcher.sweep import sync
@@ -492,7 +492,7 @@ def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, li
     ledger.approve((token, 1), ALICE, "0.0.9001", memo)
     with app.app_context():
         sync()
-        assert queries.get_nft(read(), token, 1)["is_for_sale"]
+        assert nfts.get_nft(read(), token, 1)["is_for_sale"]
     shown = collection(client, token)
     assert (shown["name"], shown["listed"], shown["floorPrice"]) == (f"Sandbox {token}", 1, 12)
 

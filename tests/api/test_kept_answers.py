@@ -16,7 +16,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app, times
 from marketplace.api import authentication, response_cache
-from marketplace.store import access_tokens, queries
+from marketplace.store import access_tokens
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.engines import connect
@@ -322,8 +322,8 @@ def test_a_revoked_token_gets_no_kept_answer(app, nft):
     for client in (one, other, one, other):
         assert client.get("/v1/orderbook").status_code == 200
     with app.app_context(), write() as db:
-        [first, *_] = queries.list_access_tokens(db)
-        queries.mark_access_token_revoked(db, first["name"], times.to_iso(times.now()))
+        [first, *_] = access_tokens.list_access_tokens(db)
+        access_tokens.mark_access_token_revoked(db, first["name"], times.to_iso(times.now()))
     assert_error(one.get("/v1/orderbook"), 401, "was revoked")
     assert other.get("/v1/orderbook").status_code == 200
 

@@ -1,6 +1,6 @@
 import pytest
 
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import write
 from tests.conftest import TOKEN, assert_error
 
@@ -36,7 +36,7 @@ def listings(app):
                 "retry_at": None,
             }
             with app.app_context(), write() as db:
-                queries.insert_nft(db, nft)
+                nfts.insert_nft(db, nft)
                 db.execute(
                     """
                     UPDATE nft SET is_for_sale = 1, listing_price = 5, last_listed_at = :listed_at

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.market import listings, nfts
+from marketplace.market import add_nft, listings
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
@@ -31,7 +31,7 @@ def long_ago(app, ledger):
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        nfts.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, TOKEN, 7)
         prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     return base64.b64encode(prepared.transaction), then
 

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.api import status
-from marketplace.store import queries
+from marketplace.store import properties
 from marketplace.store.database import write
 from tests.conftest import assert_error, settings
 
@@ -17,7 +17,7 @@ def client(app):
 def finish_round(app, seconds_ago):
     with app.app_context(), write() as db:
         finished = times.to_iso(times.now() - seconds_ago * times.SECOND)
-        queries.mark_job_finished(db, "sync", finished)
+        properties.mark_job_finished(db, "sync", finished)
 
 
 @pytest.mark.parametrize("query", ["?ready", "?ready=1", ""])

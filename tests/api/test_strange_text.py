@@ -12,7 +12,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from marketplace import create_app
 from marketplace.ledger import mirror_schemas
 from marketplace.market import records
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.enrichment import enrich
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, enriching, settings
@@ -61,12 +61,12 @@ def store(app, pointer, token_name):
         record = records.build(nft, token_name=token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
-            assert queries.insert_nft(db, record)["name"] == record["name"]
-        before = queries.get_nft(read(), TOKEN, 7)
+            assert nfts.insert_nft(db, record)["name"] == record["name"]
+        before = nfts.get_nft(read(), TOKEN, 7)
         completed = enrich(before, enriching(app), is_quick=True)
         with write() as db:
-            assert queries.mark_enriched(db, completed, before)["name"] == completed["name"]
-        return queries.get_nft(read(), TOKEN, 7)
+            assert nfts.mark_enriched(db, completed, before)["name"] == completed["name"]
+        return nfts.get_nft(read(), TOKEN, 7)
 
 
 @patiently

@@ -3,7 +3,7 @@
 import pytest
 
 from marketplace import create_app, errors, times
-from marketplace.store import access_tokens, queries
+from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
 
@@ -84,7 +84,7 @@ def test_it_reads_the_scheme_in_any_case(app):
 def test_only_a_hash_is_stored(app):
     token = run(app, "create", "secret").output.strip()
     with app.app_context():
-        [row] = queries.list_access_tokens(read())
+        [row] = access_tokens.list_access_tokens(read())
     assert token not in "".join(map(str, tuple(row)))
     assert row["hash"] == access_tokens.hash_token(token)
 

@@ -4,7 +4,7 @@ import pytest
 
 from marketplace import times
 from marketplace.cli import collection_import
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import ALICE, TOKEN, assert_error
 
@@ -21,7 +21,7 @@ def minted(ledger):
 
 def stored(app):
     with app.app_context():
-        return [row["serial_no"] for row in queries.list_serial_numbers(read(), TOKEN, 1, 10**6)]
+        return [row["serial_no"] for row in nfts.list_serial_numbers(read(), TOKEN, 1, 10**6)]
 
 
 def test_it_works(app, client, minted):

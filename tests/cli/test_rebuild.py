@@ -3,7 +3,7 @@
 import pytest
 
 from marketplace import create_app, times
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings
 from tests.engines import database_url
@@ -67,7 +67,7 @@ def test_it_says_what_it_can_not_decide(client, ledger, lost):
     assert f"the memo of {ALICE}@" in result.output
     assert "names no price" in result.output
     with new.app_context():
-        assert queries.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
+        assert nfts.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
 
 
 def test_it_overwrites_nothing_newer(app, lister):

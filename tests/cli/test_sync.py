@@ -7,7 +7,7 @@ from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.work import name_of
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
@@ -122,7 +122,7 @@ def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
     for serial_no in (8, 9):
         with app.app_context(), write() as db:
             row = record(TOKEN, serial_no, missing="x", retry_at="2026-01-01T00:00:00Z")
-            queries.insert_nft(db, row | {"metadata": "ipfs://bafkqacbqfyyc4nzqgayq/7.json"})
+            nfts.insert_nft(db, row | {"metadata": "ipfs://bafkqacbqfyyc4nzqgayq/7.json"})
             # The second one's record can not be written.
             db.execute(
                 "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
@@ -176,7 +176,7 @@ def record(token, serial_no, **fields):
 def test_it_completes_what_was_missing(app, client, ledger, sync):
     with app.app_context(), write() as db:
         pointer = "ipfs://bafkqacbqfyyc4nzqgayq/7.json"
-        queries.insert_nft(
+        nfts.insert_nft(
             db, record(TOKEN, 7, metadata=pointer, missing="x", retry_at="2026-01-01T00:00:00Z")
         )
     assert sync() == "NFTs completed: 1\n"
@@ -188,14 +188,14 @@ def test_it_completes_what_was_missing(app, client, ledger, sync):
 
 def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
     with app.app_context(), write() as db:
-        queries.insert_nft(
+        nfts.insert_nft(
             db,
             record(TOKEN, 7, metadata="no address", missing="x", retry_at="2026-01-01T00:00:00Z"),
         )
     assert sync() == "NFTs still incomplete: 1\n"
     assert sync() == "Nothing to do\n"
     with app.app_context():
-        nft = queries.get_nft(read(), TOKEN, 7)
+        nft = nfts.get_nft(read(), TOKEN, 7)
     assert nft["missing"] == "it is not an address"
     assert nft["attempts"] == 2
     assert nft["name"] == "#7"
@@ -240,6 +240,6 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
 
 def test_what_a_round_is_about_has_a_name_in_the_log(app, nft):
     with app.app_context():
-        stored = queries.get_nft(read(), *nft)
+        stored = nfts.get_nft(read(), *nft)
     name = f"{TOKEN} #7"
     assert [name_of(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]

@@ -14,7 +14,7 @@ from werkzeug.test import Client
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access, commands
-from marketplace.store import queries
+from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, enriching, settings
 from tests.serving import ROOT
@@ -111,7 +111,7 @@ def test_those_who_ask_at_once_get_one_token(app):
     with ThreadPoolExecutor(8) as pool:
         assert len(set(pool.map(ask, range(16)))) == 1
     with app.app_context():
-        assert len(queries.list_access_tokens(read())) == 1
+        assert len(access_tokens.list_access_tokens(read())) == 1
 
 
 def test_it_stands_under_a_prefix(tmp_path):

@@ -17,7 +17,7 @@ from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
 from marketplace.sandbox import create_sandbox
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 from tests import network
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
@@ -86,7 +86,7 @@ def add(client):
 
 def stored(client):
     with client.application.app_context():
-        return queries.get_nft(read(), TOKEN, 7)
+        return nfts.get_nft(read(), TOKEN, 7)
 
 
 LEDGER_FAULTS = {

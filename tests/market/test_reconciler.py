@@ -12,7 +12,7 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
-from marketplace.market import listings, nfts
+from marketplace.market import add_nft, listings
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.ledger import consensus
 from marketplace.store.database import write
@@ -138,7 +138,7 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        nfts.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, TOKEN, 7)
         prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     replica = (
         mirror.replica()
@@ -401,7 +401,7 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(client, a
     for serial_no in (7, 8):
         ledger.mint((TOKEN, serial_no), ALICE, then - times.SECOND)
     with app.app_context():
-        nfts.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, TOKEN, 7)
         prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     body = lives.body_of(prepared.transaction)
     body.memo = memo or body.memo
@@ -661,7 +661,7 @@ def test_replicas_that_disagree_leave_a_report_pending(app, client, ledger, mirr
     then = times.now() - 600 * times.SECOND
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
-        nfts.add(ALICE, TOKEN, 7)
+        add_nft.add(ALICE, TOKEN, 7)
         prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
     ledger.submit(ledger.sign_bytes(prepared.transaction), then)
     transaction_id = str(prepared.transaction_id)

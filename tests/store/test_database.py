@@ -10,7 +10,7 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import queries
+from marketplace.store import access_tokens
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.sqlite import Database
@@ -23,11 +23,11 @@ pytestmark = pytest.mark.once("its file, locks and library")
 def insert_token(connection, name):
     token = {"hash": name, "name": name, "scopes": "read", "created_at": "x"}
     token |= {"expires_at": None, "rate": None}
-    return queries.insert_access_token(connection, token)
+    return access_tokens.insert_access_token(connection, token)
 
 
 def names(connection):
-    return [row["name"] for row in queries.list_access_tokens(connection)]
+    return [row["name"] for row in access_tokens.list_access_tokens(connection)]
 
 
 def test_a_failed_write_leaves_nothing(app):

@@ -5,7 +5,15 @@ import re
 
 import pytest
 
-from marketplace.store import following, nft_collections, orderbook, prepared_transactions, queries
+from marketplace.store import (
+    access_tokens,
+    following,
+    nft_collections,
+    nfts,
+    orderbook,
+    prepared_transactions,
+    properties,
+)
 from marketplace.store.database import read, write
 
 DATE = "2026-11-20T12:00:00.000000000Z"
@@ -53,10 +61,14 @@ WHOLE = {
     "list_access_tokens", "list_jobs", "list_sellers", "list_preparers", "list_collections",
     "get_follow", "count_looks",
 }  # fmt: skip
+MODULES = (
+    access_tokens, following, nft_collections, nfts, orderbook, prepared_transactions, properties
+)  # fmt: skip
 STATEMENTS = {
     name: statement
-    for module in (queries, orderbook, nft_collections, prepared_transactions, following)
+    for module in MODULES
     for name, statement in inspect.getmembers(module, inspect.isfunction)
+    if "db" in inspect.signature(statement).parameters
 }
 SCANS = {
     "sqlite": re.compile(
@@ -96,9 +108,9 @@ def explainer(app, engine):
             keys = {"token": f"0.0.{7000 + number % 7}", "serial_no": number}
             keys |= {"owner": f"0.0.{1000 + number % 11}"}
             date = f"2026-11-20T12:{number // 60:02}:{number % 60:02}.000000000Z"
-            queries.insert_nft(db, NFT | keys)
+            nfts.insert_nft(db, NFT | keys)
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
-            queries.mark_reconciled(db, STATE | keys | listing)
+            nfts.mark_reconciled(db, STATE | keys | listing)
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.

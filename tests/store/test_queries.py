@@ -2,7 +2,7 @@
 
 import pytest
 
-from marketplace.store import prepared_transactions, queries
+from marketplace.store import nfts, prepared_transactions
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB
 
@@ -23,7 +23,7 @@ def mark(db, nft, is_for_sale, owner, price, ledger_at, listed_at=None):
         "token": nft[0], "serial_no": nft[1], "is_for_sale": is_for_sale, "listing_price": price,
         "owner": owner, "last_listed_at": listed_at, "ledger_at": ledger_at, "seen_at": ledger_at,
     }  # fmt: skip
-    return queries.mark_reconciled(db, state)
+    return nfts.mark_reconciled(db, state)
 
 
 def listed(db, nft, price, listed_at, ledger_at):
@@ -46,7 +46,7 @@ def test_a_listing_read_before_something_newer_is_not(db, nft):
 def test_an_older_state_does_not_replace_a_newer_one(db, nft):
     listed(db, nft, 9, 30, 30)
     assert listed(db, nft, 5, 20, 20) is None
-    assert queries.get_nft(db, *nft)["listing_price"] == 9
+    assert nfts.get_nft(db, *nft)["listing_price"] == 9
 
 
 def test_a_listing_taken_off_by_mistake_may_come_back(db, nft):
@@ -63,13 +63,13 @@ def test_what_left_the_order_book_keeps_the_date_of_its_last_listing(db, nft):
 def test_a_listing_does_not_undo_a_later_sale(db, nft):
     not_listed(db, nft, BOB, 40)
     assert listed(db, nft, 5, 20, 20) is None
-    assert queries.get_nft(db, *nft)["owner"] == BOB
+    assert nfts.get_nft(db, *nft)["owner"] == BOB
 
 
 def test_a_sale_read_before_a_later_listing_is_not_written(db, nft):
     listed(db, nft, 5, 30, 30)
     assert not_listed(db, nft, BOB, 20) is None
-    assert queries.get_nft(db, *nft)["is_for_sale"] == 1
+    assert nfts.get_nft(db, *nft)["is_for_sale"] == 1
 
 
 def prepared(db, nft, number, caller="shop", end_user="eve"):
@@ -119,7 +119,7 @@ def test_expired_ones_go_a_number_at_a_time(db, nft):
 
 def test_an_attempt_that_failed_does_not_take_away_what_another_completed(db, nft):
     db.execute("UPDATE nft SET missing = 'its image', attempts = 1, image = NULL")
-    seen = dict(queries.get_nft(db, *nft))
-    queries.mark_enriched(db, seen | {"image": "key", "missing": None, "attempts": 2}, seen)
-    assert queries.mark_enriched(db, seen | {"attempts": 2}, seen) is None
-    assert queries.get_nft(db, *nft)["image"] == "key"
+    seen = dict(nfts.get_nft(db, *nft))
+    nfts.mark_enriched(db, seen | {"image": "key", "missing": None, "attempts": 2}, seen)
+    assert nfts.mark_enriched(db, seen | {"attempts": 2}, seen) is None
+    assert nfts.get_nft(db, *nft)["image"] == "key"

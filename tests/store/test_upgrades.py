@@ -12,7 +12,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, sandbox
 from marketplace.errors import StartRefused
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import SCHEMA, write
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
@@ -393,9 +393,9 @@ def test_an_upgrade_lets_only_the_sandboxs_images_follow_its_address(tmp_path, n
         record = dict.fromkeys(("attributes", "image", "metadata", "missing", "retry_at"))
         record |= {"token": TOKEN, "serial_no": 7, "name": "Seven", "file_type": "image/png"}
         record |= {"owner": ALICE, "ledger_at": "2026", "attempts": 0}
-        queries.insert_nft(db, record | {"original_image_url": OLD_URL})
+        nfts.insert_nft(db, record | {"original_image_url": OLD_URL})
         make_version_3(db)
     app.extensions["database"].close()
     database = Database(app.config["DATABASE_URL"], SCHEMA)
     database.upgrade()
-    assert queries.get_nft(database.connection, TOKEN, 7)["original_image_url"] == url
+    assert nfts.get_nft(database.connection, TOKEN, 7)["original_image_url"] == url

@@ -5,7 +5,7 @@ import time
 import pytest
 
 from marketplace import times
-from marketplace.store import access_tokens, queries, token_usage
+from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from tests.conftest import authorized_client
 from tests.network import PATIENCE_SECONDS
@@ -13,7 +13,7 @@ from tests.network import PATIENCE_SECONDS
 
 def last_used(app):
     with app.app_context():
-        [row] = queries.list_access_tokens(read())
+        [row] = access_tokens.list_access_tokens(read())
     return row["last_used_at"]
 
 
@@ -80,9 +80,11 @@ def test_an_earlier_hour_never_wins(app):
     app.extensions["uses"].write()
     used_at = last_used(app)
     with app.app_context(), app.extensions["database"].write() as db:
-        [row] = queries.list_access_tokens(read())
-        assert not queries.mark_access_token_used(db, row["hash"], "2020-01-01T00:00:00.000000000Z")
-        assert not queries.mark_access_token_used(db, row["hash"], used_at)
+        [row] = access_tokens.list_access_tokens(read())
+        assert not access_tokens.mark_access_token_used(
+            db, row["hash"], "2020-01-01T00:00:00.000000000Z"
+        )
+        assert not access_tokens.mark_access_token_used(db, row["hash"], used_at)
     assert last_used(app) == used_at
 
 
@@ -105,7 +107,7 @@ def test_ten_thousand_tokens_are_written_at_once(app):
     with app.app_context():
         for number in range(20):
             access_tokens.create(f"token {number}", ("read",), 3600)
-        rows = queries.list_access_tokens(read())
+        rows = access_tokens.list_access_tokens(read())
     for row in rows:
         app.extensions["uses"].note(row["hash"], time.time())
     for number in range(10_000):

@@ -25,8 +25,8 @@ SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
 PROGRAM = """
 import json, sys
 from marketplace import create_app
-from marketplace.market import nfts
-from marketplace.store import queries
+from marketplace.market import add_nft
+from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import make_enricher
 if __name__ == "__main__":
@@ -34,9 +34,9 @@ if __name__ == "__main__":
     app = create_app(**json.loads(sys.argv[1]))
     enricher = make_enricher(app)
     with app.app_context():
-        nfts.add("0.0.1001", "0.0.7001", 7)
+        add_nft.add("0.0.1001", "0.0.7001", 7)
         enricher.drain(threading.Event(), 60)
-        print(queries.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
+        print(nfts.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
         time.sleep(120)
 """
 

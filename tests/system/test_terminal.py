@@ -12,7 +12,7 @@ import pytest
 
 from marketplace import create_app
 from marketplace.sandbox import create_sandbox
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, settings
 from tests.network import serve
@@ -101,7 +101,7 @@ def test_a_sync(own):
         record = dict.fromkeys(("attributes", "image", "original_image_url", "metadata"))
         record |= {"token": TOKEN, "serial_no": 7, "name": EVIL, "file_type": "image/png"}
         record |= {"owner": ALICE, "ledger_at": "1970-01-01T00:00:00.000000000Z"}
-        queries.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
+        nfts.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
     app.extensions["database"].close()
     ended = run(own, "sync")
     assert "An NFT was not checked: " in ended.stderr

@@ -9,9 +9,9 @@ from contextlib import closing
 import pytest
 
 from marketplace import create_app, times
-from marketplace.market import nfts
+from marketplace.market import add_nft
 from marketplace.sandbox import create_sandbox
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import QUICK, Enricher
@@ -31,12 +31,12 @@ KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 
 def stored(app, token=TOKEN, serial_no=7):
     with app.app_context():
-        return queries.get_nft(read(), token, serial_no)
+        return nfts.get_nft(read(), token, serial_no)
 
 
 def add(app, token=TOKEN, serial_no=7):
     with app.app_context():
-        nfts.add(ALICE, token, serial_no)
+        add_nft.add(ALICE, token, serial_no)
 
 
 def test_an_add_is_completed(client, app, complete):

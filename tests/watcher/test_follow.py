@@ -8,7 +8,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.ledger import consensus
-from marketplace.store import following, queries
+from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.work import Done
@@ -108,7 +108,7 @@ def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
     update(ledger, "ipfs://bafkqaaa/other.json")
     watcher.follow()
     with app.app_context():
-        stored = queries.get_nft(read(), *nft)
+        stored = nfts.get_nft(read(), *nft)
     assert stored["metadata"] == "ipfs://bafkqaaa/other.json"
     assert stored["retry_at"] <= times.to_iso(times.now()) and stored["attempts"] == 0
     assert shown(client) == before

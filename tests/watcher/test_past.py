@@ -6,7 +6,7 @@ import threading
 import pytest
 
 from marketplace import create_app, times
-from marketplace.store import following, queries
+from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import past
 from marketplace.watcher.past import read_past
@@ -93,5 +93,5 @@ def test_an_upgrade_finds_them(tmp_path):
     read_all(app)
     watcher.look()
     with app.app_context():
-        assert queries.get_nft(read(), *NFT)["is_for_sale"]
+        assert nfts.get_nft(read(), *NFT)["is_for_sale"]
     watcher.looker.close()

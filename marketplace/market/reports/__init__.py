@@ -13,7 +13,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import purchase_fees, reconciler
-from marketplace.market.nfts import require_nft
+from marketplace.market.add_nft import require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.reports.listing import ListingReport
 from marketplace.market.reports.purchase import PurchaseReport

@@ -11,7 +11,7 @@ import psycopg
 from psycopg import errors
 
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
-from marketplace.store import queries
+from marketplace.store import properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine, Found, require_ours
 from marketplace.store.postgresql import filling
@@ -169,9 +169,9 @@ class Database(Engine):
             raise
 
     def _mark(self, session: Session, version: int) -> None:
-        queries.mark_property(session, PROPERTY, str(version).encode())
+        properties.mark_property(session, PROPERTY, str(version).encode())
         for name, value in self._owners.items():
-            queries.insert_property(session, name, value.encode())
+            properties.insert_property(session, name, value.encode())
 
     def _look(self, session: Session) -> Found:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
@@ -179,14 +179,14 @@ class Database(Engine):
             raise DatabaseUnreadable(
                 f"{self.name} is not a database of this service: name another database"
             )
-        row = queries.get_property(session, PROPERTY)
+        row = properties.get_property(session, PROPERTY)
         try:
             version = parse_version(row and row["value"])
         except VersionUnknown as error:
             raise DatabaseUnreadable(
                 f"{self.name} can not be used: {error}. Restore a backup"
             ) from error
-        rows = [queries.get_property(session, name) for name in self._owners]
+        rows = [properties.get_property(session, name) for name in self._owners]
         found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
         require_ours(self.name, found, self.schema, self._owners)
         return found

@@ -5,13 +5,13 @@ from typing import Any
 from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored, NotTheOwner
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
-from marketplace.store import queries
+from marketplace.store import nfts
 from marketplace.store.database import read
 
 
 def require_nft(token: str, serial_no: int) -> Any:
     """Return the stored NFT. Raises NftNotStored."""
-    nft = queries.get_nft(read(), token, serial_no)
+    nft = nfts.get_nft(read(), token, serial_no)
     if nft is None:
         raise NftNotStored(token, serial_no)
     return nft
@@ -39,7 +39,7 @@ def add(account_id: str, token: str, serial_no: int) -> None:
     Raises NftNotOnLedger, NftGone, LedgerUnreachable, LedgerAnswerInvalid or DatabaseBusy; then nothing is
     stored.
     """
-    if queries.get_nft(read(), token, serial_no):
+    if nfts.get_nft(read(), token, serial_no):
         return
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     mirror = mirror_node()

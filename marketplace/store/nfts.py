@@ -1,0 +1,168 @@
+"""The statements about NFTs, but for those that list what is for sale: orderbook.py has them."""
+
+
+def get_nft(db, token, serial_no):
+    sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
+    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def insert_nft(db, nft):
+    # Two adds at once make one record: the second finds it there and changes nothing.
+    sql = """
+        INSERT INTO nft (
+            token, serial_no, name, file_type, attributes, image, original_image_url,
+            owner, ledger_at, metadata, missing, attempts, retry_at
+        )
+        VALUES (
+            :token, :serial_no, :name, :file_type, :attributes, :image, :original_image_url,
+            :owner, :ledger_at, :metadata, :missing, :attempts, :retry_at
+        )
+        ON CONFLICT (token, serial_no) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, nft).fetchone()
+
+
+def mark_reconciled(db, state):
+    # What was seen of an older state of the ledger never wins.
+    sql = """
+        UPDATE nft
+        SET is_for_sale = :is_for_sale,
+            listing_price = :listing_price,
+            owner = :owner,
+            last_listed_at = COALESCE(:last_listed_at, last_listed_at),
+            ledger_at = :ledger_at
+        WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
+        RETURNING *
+    """
+    return db.execute(sql, state).fetchone()
+
+
+def mark_pointer(db, token, serial_no, metadata, now):
+    # What the last pointer led to stays, until there is what this one leads to.
+    sql = """
+        UPDATE nft
+        SET metadata = :metadata, missing = 'its metadata changed', attempts = 0, retry_at = :now
+        WHERE token = :token AND serial_no = :serial_no
+        RETURNING *
+    """
+    parameters = {"token": token, "serial_no": serial_no, "metadata": metadata, "now": now}
+    return db.execute(sql, parameters).fetchone()
+
+
+def mark_enriched(db, nft, stored):
+    # An attempt that began before another one ended, or before the pointer changed, knows less.
+    sql = """
+        UPDATE nft
+        SET name = :name,
+            file_type = :file_type,
+            attributes = :attributes,
+            image = :image,
+            original_image_url = :original_image_url,
+            missing = :missing,
+            attempts = :attempts,
+            retry_at = :retry_at
+        WHERE token = :token AND serial_no = :serial_no
+          AND missing IS NOT NULL AND attempts = :attempts_before
+          AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
+        RETURNING *
+    """
+    parameters = {"attempts_before": stored["attempts"], "metadata_before": stored["metadata"]}
+    return db.execute(sql, nft | parameters).fetchone()
+
+
+def list_collections_incomplete(db, now):
+    # One step of the index for each collection, however many of its NFTs are incomplete.
+    sql = """
+        WITH RECURSIVE incomplete (token) AS (
+            SELECT MIN(token) FROM nft WHERE retry_at IS NOT NULL
+            UNION ALL
+            SELECT (SELECT MIN(n.token) FROM nft AS n
+                    WHERE n.retry_at IS NOT NULL AND n.token > incomplete.token)
+            FROM incomplete
+            WHERE incomplete.token IS NOT NULL
+        )
+        SELECT token FROM incomplete
+        WHERE token IS NOT NULL
+          AND EXISTS (SELECT 1 FROM nft AS n
+                      WHERE n.token = incomplete.token AND n.retry_at <= :now)
+    """
+    return db.execute(sql, {"now": now}).fetchall()
+
+
+def list_incomplete(db, token, now, is_first, limit):
+    # Of one collection: those that were never tried for, or the others.
+    sql = """
+        SELECT * FROM nft
+        WHERE token = :token AND retry_at <= :now
+          AND (attempts = 0) = :is_first
+        ORDER BY retry_at
+        LIMIT :limit
+    """
+    parameters = {"token": token, "now": now, "is_first": is_first, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
+
+
+def count_incomplete(db):
+    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE retry_at IS NOT NULL").fetchone()["n"]
+
+
+def count_listed(db):
+    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1").fetchone()["n"]
+
+
+def list_sellers(db):
+    sql = "SELECT DISTINCT owner AS account_id FROM nft WHERE is_for_sale = 1"
+    return db.execute(sql).fetchall()
+
+
+def list_known_of_seller(db, owner):
+    # What an account has listed, and what of it could not be decided yet.
+    sql = """
+        SELECT token, serial_no, is_for_sale, ledger_at FROM nft
+        WHERE owner = :owner
+          AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
+    """
+    return db.execute(sql, {"owner": owner}).fetchall()
+
+
+def get_listed_of_owner(db, owner):
+    sql = "SELECT serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
+    return db.execute(sql, {"owner": owner}).fetchone()
+
+
+def list_serial_numbers(db, token, low, high):
+    sql = """
+        SELECT serial_no, is_for_sale FROM nft
+        WHERE token = :token AND serial_no BETWEEN :low AND :high
+    """
+    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
+
+
+def get_stored_of_token(db, token):
+    sql = "SELECT serial_no FROM nft WHERE token = :token LIMIT 1"
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def get_span_of_token(db, token):
+    # How many NFTs of it are stored, and between which serial numbers.
+    sql = """
+        SELECT COUNT(*) AS n, MIN(serial_no) AS low, MAX(serial_no) AS high
+        FROM nft WHERE token = :token
+    """
+    return db.execute(sql, {"token": token}).fetchone()
+
+
+def list_stored_of_token_after(db, token, serial_no, limit):
+    sql = """
+        SELECT serial_no FROM nft
+        WHERE token = :token AND serial_no > :serial_no
+        ORDER BY serial_no
+        LIMIT :limit
+    """
+    return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
+
+
+def get_floor(db, token):
+    sql = "SELECT MIN(listing_price) AS price FROM nft WHERE is_for_sale = 1 AND token = :token"
+    return db.execute(sql, {"token": token}).fetchone()

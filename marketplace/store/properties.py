@@ -1,0 +1,40 @@
+"""The statements about properties of the whole database, and about the operator's jobs."""
+
+
+def list_jobs(db):
+    return db.execute("SELECT * FROM job").fetchall()
+
+
+def mark_job_finished(db, name, finished_at):
+    sql = """
+        INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
+        ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
+
+
+def delete_job(db, name):
+    db.execute("DELETE FROM job WHERE name = :name", {"name": name})
+
+
+def insert_property(db, name, value):
+    # The first process to start decides, for all.
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO NOTHING
+        RETURNING *
+    """
+    return db.execute(sql, {"name": name, "value": value}).fetchone()
+
+
+def mark_property(db, name, value):
+    sql = """
+        INSERT INTO property (name, value) VALUES (:name, :value)
+        ON CONFLICT (name) DO UPDATE SET value = excluded.value
+    """
+    db.execute(sql, {"name": name, "value": value})
+
+
+def get_property(db, name):
+    return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()
