@@ -44,9 +44,7 @@ class Mirror:
 
 
 def make_app(folder):
-    paths = {"DATABASE_URL": f"sqlite:///{folder}/market.db", "MEDIA_URL": f"file:{folder}/media"}
-    paths |= {"SANDBOX_DATABASE_URL": f"sqlite:///{folder}/ledger.db", "METRICS_DIR": f"{folder}/m"}
-    return create_app(**paths, LIMITS_URL=f"file:{folder}/limits")
+    return create_app(DATA_DIR=str(folder))
 
 
 def list_on_ledger(mirror: Mirror, serial_no: int) -> None:

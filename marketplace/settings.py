@@ -5,6 +5,7 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from decimal import Decimal, InvalidOperation
+from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
@@ -200,19 +201,15 @@ def _node_port(value: str) -> int:
     return port
 
 
-def _counters(value: str) -> str:
+def _redis(value: str) -> str | None:
     try:
         parts = urlsplit(value)
         is_server = parts.scheme in ("redis", "rediss") and parts.hostname and (parts.port or 1)
     except ValueError:
         is_server = False
-    is_server = is_server and value.isprintable()
-    is_file = re.fullmatch(r"file:[^\0]*[^/\0]", value)
-    if not (is_server or is_file or value == "memory://"):
-        raise ValueError(
-            "is not a file (file:instance/marketplace.limits) or a Redis server (redis://host:6379/0)"
-        )
-    return value
+    if value and not (is_server and value.isprintable()):
+        raise ValueError("is not a Redis server (redis://host:6379/0)")
+    return value or None
 
 
 class Setting(NamedTuple):
@@ -232,22 +229,16 @@ def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], 
     return default
 
 
-def _path(value: str) -> str:
-    if not value.strip():
-        raise ValueError("is not a path")
-    return value
+def _folder(value: str) -> str:
+    if not value.strip() or "\0" in value:
+        raise ValueError("is not a folder (instance)")
+    return str(Path(value))
 
 
 def _key_file(value: str) -> str | None:
     if describe_key(value) or not value.isprintable():
         raise ValueError("is not the path of a file")
     return value.strip() or None
-
-
-def _beside_database(settings: dict[str, Any], suffix: str) -> str:
-    """A file of this machine: beside an SQLite database, or in the usual folder."""
-    is_file = not settings["DATABASE_URL"].startswith("postgresql://")
-    return (settings["DATABASE_URL"] if is_file else "instance/marketplace") + suffix
 
 
 def _known_nodes(network: str) -> list[str]:
@@ -267,11 +258,11 @@ SETTINGS = {
     "NETWORK": Setting(_network, "sandbox"),
     "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
     "API_PREFIX": Setting(_prefix, ""),
-    "DATABASE_URL": Setting(_database, "sqlite:///instance/marketplace.db"),
-    "SANDBOX_DATABASE_URL": Setting(_sqlite_path, "sqlite:///instance/sandbox.db"),
+    "DATA_DIR": Setting(_folder, "instance"),
+    "DATABASE_URL": Setting(_database, lambda s: f"sqlite:///{s['DATA_DIR']}/marketplace.db"),
     "SANDBOX_HOSTS": Setting(_hosts, ""),
     "GRPC_PORT": Setting(_node_port, "50211"),
-    "MEDIA_URL": Setting(_store, "file:instance/media"),
+    "MEDIA_URL": Setting(_store, lambda s: f"file:{s['DATA_DIR']}/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
     "MEDIA_MAX_BYTES": Setting(_integer(1_000_000, 10**15), "10000000000"),
     "ACCOUNT_ID": Setting(_account_id, lambda s: "0.0.9001" if s["NETWORK"] == "sandbox" else None),
@@ -281,7 +272,6 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, lambda s: "*" if s["NETWORK"] == "sandbox" else ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
-    "METRICS_DIR": Setting(_path, lambda s: _beside_database(s, ".metrics")),
     "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
     # In the sandbox nobody outside is waited for.
     "WRITES_AT_ONCE": Setting(
@@ -289,7 +279,7 @@ SETTINGS = {
     ),
     "WRITE_LIMIT": Setting(parse_rate, _off_in_sandbox("600/m")),
     "FAILED_LIMIT": Setting(parse_rate, _off_in_sandbox("30/m")),
-    "LIMITS_URL": Setting(_counters, lambda s: "file:" + _beside_database(s, ".limits")),
+    "REDIS_URL": Setting(_redis, ""),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, lambda s: ",".join(_default_nodes(s["NETWORK"]))),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
@@ -306,12 +296,15 @@ SETTINGS = {
         lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
-    "MIRROR_NODE_PACE_FILE": Setting(_path, lambda s: _beside_database(s, ".pace")),
     "IPFS_GATEWAYS": Setting(
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),
     ),
     "ARWEAVE_GATEWAYS": Setting(_gateways, _sandbox_or("/sandbox/arweave", "https://arweave.net")),
+}
+# Settings of version 0.2, which are accepted until 0.4, and what the start says of them.
+OLD_SETTINGS = {
+    "SANDBOX_DATABASE_URL": f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
 }
 
 
@@ -333,7 +326,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         for name, value in environ.items()
         if name.startswith(PREFIX)
     } | dict(overrides)
-    for name in given.keys() - SETTINGS.keys():
+    for name in given.keys() - SETTINGS.keys() - OLD_SETTINGS.keys():
         close = difflib.get_close_matches(name, SETTINGS, n=1)
         hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
         raise SettingError(f"{PREFIX}{name} is not a setting{hint}")
@@ -349,11 +342,15 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     _require_known_nodes(settings)
     _require_room_for_a_fee(settings)
     _require_free_prefix(settings)
-    databases = {
-        os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")
-    }
-    if len(databases) == 1:
-        raise SettingError(f"{PREFIX}SANDBOX_DATABASE_URL is the same file as DATABASE_URL")
+    name, path = "SANDBOX_DATABASE_URL", f"sqlite:///{settings['DATA_DIR']}/sandbox.db"
+    settings[name] = _parse(name, Setting(_sqlite_path, path), given.get(name, path))
+    if os.path.realpath(settings[name]) == os.path.realpath(settings["DATABASE_URL"]):
+        raise SettingError(f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger")
+    settings["OLD_SETTINGS"] = [
+        f"{PREFIX}{name} is an old setting: {hint}"
+        for name, hint in OLD_SETTINGS.items()
+        if name in given
+    ]
     return settings
 
 

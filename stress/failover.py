@@ -313,10 +313,8 @@ def stage(folder: Path):
     """Three servers, two services, an access token, and one NFT that is listed."""
     with contextlib.ExitStack() as stack:
         servers = stack.enter_context(cluster())
-        settings = {
-            "DATABASE_URL": servers.url,
-            "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
-        }
+        # One ledger, and one folder, as services of one machine.
+        settings = {"DATABASE_URL": servers.url, "DATA_DIR": folder}
         services = []
         for name in ("one", "other"):
             (folder / name).mkdir()

@@ -188,11 +188,7 @@ class World:
     def _create_app(self, folder: Path, name: str):
         return create_app(
             DATABASE_URL=database_url(folder, name),
-            MIRROR_NODE_PACE_FILE=f"{folder}/pace",
-            METRICS_DIR=f"{folder}/metrics",
-            LIMITS_URL=f"file:{folder}/limits",
-            SANDBOX_DATABASE_URL=f"sqlite:///{folder}/ledger.db",
-            MEDIA_URL=f"file:{folder}/media",
+            DATA_DIR=str(folder),
             MIRROR_NODE_RATE=10_000,
         )
 

@@ -104,14 +104,7 @@ def pytest_terminal_summary(terminalreporter):
 
 
 def settings(folder):
-    return {
-        "DATABASE_URL": database_url(folder),
-        "MIRROR_NODE_PACE_FILE": f"{folder}/pace",
-        "METRICS_DIR": f"{folder}/metrics",
-        "LIMITS_URL": f"file:{folder}/limits",
-        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
-        "MEDIA_URL": f"file:{folder}/media",
-    }
+    return {"DATABASE_URL": database_url(folder), "DATA_DIR": str(folder)}
 
 
 def authorized_client(app, *scopes):

@@ -1,9 +1,9 @@
 import re
-from pathlib import Path
 
 import pytest
 
 from marketplace import create_app
+from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.settings import SETTINGS, SettingError, load
 from tests.conftest import settings
@@ -29,9 +29,6 @@ def test_limits_are_of_the_real_networks():
     assert (load({}, {})["WRITE_LIMIT"], load({}, {})["FAILED_LIMIT"]) == ("off", "off")
     real = load({"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}, {})
     assert (real["WRITE_LIMIT"], real["FAILED_LIMIT"]) == ("600/m", "30/m")
-    assert real["LIMITS_URL"] == "file:instance/marketplace.db.limits"
-    shared = load({"DATABASE_URL": "postgresql://host/market"}, {})
-    assert shared["LIMITS_URL"] == "file:instance/marketplace.limits"
 
 
 def test_the_environment_is_read_with_the_prefix_and_overrides_without():
@@ -98,7 +95,7 @@ def test_a_real_network_needs_an_account(network):
         ("CORS_ORIGINS", "null"),
         ("TRUSTED_PROXIES", "-1"),
         ("TRUSTED_PROXIES", "all"),
-        ("METRICS_DIR", " "),
+        ("DATA_DIR", " "),
         ("READY_SYNC_SECONDS", "-1"),
         ("READY_SYNC_SECONDS", "604801"),
         ("API_PREFIX", "/market/"),
@@ -118,12 +115,9 @@ def test_a_real_network_needs_an_account(network):
         ("FAILED_LIMIT", ""),
         ("FAILED_LIMIT", "never"),
         ("FAILED_LIMIT", "30/m; 1/s"),
-        ("LIMITS_URL", "instance/limits"),
-        ("LIMITS_URL", "file:"),
-        ("LIMITS_URL", "file:instance/"),
-        ("LIMITS_URL", "redis://"),
-        ("LIMITS_URL", "redis://host:port"),
-        ("LIMITS_URL", "memcached://host"),
+        ("REDIS_URL", "redis://"),
+        ("REDIS_URL", "redis://host:port"),
+        ("REDIS_URL", "memcached://host"),
     ],
 )
 def test_nonsense_stops_the_start_and_is_named(name, value):
@@ -179,8 +173,22 @@ def test_no_key_file_is_none():
 
 
 def test_two_databases_in_one_file_stop_the_start():
-    with pytest.raises(SettingError, match="is the same file as DATABASE_URL"):
-        load({"DATABASE_URL": "sqlite:///x.db", "SANDBOX_DATABASE_URL": "sqlite:///./x.db"}, {})
+    with pytest.raises(SettingError, match="is the file of the sandbox's ledger"):
+        load({"DATABASE_URL": "sqlite:///x/sandbox.db", "DATA_DIR": "./x/"}, {})
+
+
+def test_what_is_kept_is_in_one_folder():
+    loaded = load({"DATA_DIR": "/srv/market/"}, {})
+    assert loaded["DATABASE_URL"] == "/srv/market/marketplace.db"
+    assert loaded["MEDIA_URL"] == "file:/srv/market/media"
+
+
+def test_an_old_setting_works_and_the_start_warns_of_it():
+    loaded = load({}, {"MARKETPLACE_SANDBOX_DATABASE_URL": "sqlite:///old/sandbox.db"})
+    assert loaded["SANDBOX_DATABASE_URL"] == "old/sandbox.db"
+    [warning] = startup.warnings(loaded, [])
+    assert warning.startswith("MARKETPLACE_SANDBOX_DATABASE_URL is an old setting: set")
+    assert "MARKETPLACE_DATA_DIR" in warning
 
 
 def test_a_file_may_be_called_what_an_address_has():
@@ -219,8 +227,8 @@ def test_a_trailing_slash_does_no_harm():
         ("SANDBOX_DATABASE_URL", "postgresql://host/market?user=market&password=secret"),
         ("MEDIA_URL", "postgresql://market:secret@host/market"),
         ("MIRROR_NODE_URL", "https://market:secret@mirror.example"),
-        ("LIMITS_URL", "redis://:secret@host:port"),
-        ("LIMITS_URL", "reddis://market:secret@host"),
+        ("REDIS_URL", "redis://:secret@host:port"),
+        ("REDIS_URL", "reddis://market:secret@host"),
     ],
 )
 def test_a_refused_address_is_told_without_its_password(name, value):
@@ -252,7 +260,7 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
         assert client.post(path, json={}).status_code == 404
     assert client.get("/sandbox/api/v1/tokens/0.0.1").status_code == 404
     assert "sandbox" not in app.cli.commands
-    assert not Path(folders["SANDBOX_DATABASE_URL"].removeprefix("sqlite:///")).exists()
+    assert not (tmp_path / "sandbox.db").exists()
 
 
 def test_a_database_is_of_one_network_for_ever(tmp_path):

@@ -8,13 +8,10 @@ from marketplace import create_app
 
 
 def make_market(path: str) -> Flask:
-    folder = f"instance/{path}"
     return create_app(
         NAME=config.MARKETS[path],
         PUBLIC_URL=f"{config.ADDRESS}/{path}",
-        DATABASE_URL=f"sqlite:///{folder}/marketplace.db",
-        SANDBOX_DATABASE_URL=f"sqlite:///{folder}/sandbox.db",
-        MEDIA_URL=f"file:{folder}/media",
+        DATA_DIR=f"instance/{path}",
     )
 
 

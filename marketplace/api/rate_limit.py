@@ -44,10 +44,11 @@ class RateLimits:
         """Raises StartRefused for a store that can not be used."""
         config = app.config
         self._write, self._failed = config["WRITE_LIMIT"], config["FAILED_LIMIT"]
+        url = config["REDIS_URL"] or f"file:{config['DATA_DIR']}/rate-limits"
         self._limiter = Limiter(
             find_address,
-            storage_uri=config["LIMITS_URL"],
-            storage_options=_options(config["LIMITS_URL"]),
+            storage_uri=url,
+            storage_options=_options(url),
             strategy="fixed-window",
         )
         # Known beforehand, it leaves out its hooks, of which ours are none: half of what a read costs.
@@ -148,7 +149,7 @@ def _options(url: str) -> dict:
         from redis.retry import Retry
     except ImportError as error:
         raise StartRefused(
-            f"MARKETPLACE_LIMITS_URL names a Redis server, and redis is not installed ({error}):"
+            f"MARKETPLACE_REDIS_URL is set, and redis is not installed ({error}):"
             " pip install 'nft-marketplace-service[redis]', or in a clone pip install"
             " -r requirements-redis.txt"
         ) from error

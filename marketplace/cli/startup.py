@@ -67,6 +67,7 @@ def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator
 
     ``is_shared``: other machines may serve the same database.
     """
+    yield from config["OLD_SETTINGS"]
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
     served = served_url(config, addresses)

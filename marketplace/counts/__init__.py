@@ -79,7 +79,7 @@ class Counts:
             tally = self._tally
         if problem is not None:
             logging.getLogger("marketplace").warning(
-                "MARKETPLACE_METRICS_DIR=%s can not be written (%s): this process counts for itself",
+                "%s can not be written (%s): this process counts for itself",
                 self._path,
                 problem,
             )
@@ -117,4 +117,4 @@ os.register_at_fork(after_in_child=_forget_all)
 
 
 def init_app(app: Flask) -> None:
-    app.extensions["counts"] = Counts(Path(app.config["METRICS_DIR"]))
+    app.extensions["counts"] = Counts(Path(app.config["DATA_DIR"], "metrics"))

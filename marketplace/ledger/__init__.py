@@ -21,9 +21,7 @@ NAME_SERVERS = "timeout:2 attempts:1"
 def init_app(app: Flask, adapters: Mapping[str, BaseAdapter]) -> None:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
     os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
-    pace = MirrorRateLimit(
-        Path(app.config["MIRROR_NODE_PACE_FILE"]), app.config["MIRROR_NODE_RATE"]
-    )
+    pace = MirrorRateLimit(Path(app.config["DATA_DIR"]), app.config["MIRROR_NODE_RATE"])
     app.extensions["mirror_node"] = MirrorNode(adapters, pace, app.config["MIRROR_NODE_URL"])
 
 

@@ -16,14 +16,15 @@ NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next re
 class MirrorRateLimit:
     """Hands out moments at which a request may go, evenly spaced. Its file is shared by all processes."""
 
-    def __init__(self, path: Path, per_second: int) -> None:
-        """Raises StartRefused for a file that can not be written."""
+    def __init__(self, folder: Path, per_second: int) -> None:
+        """Raises StartRefused for a folder that can not be written."""
+        path = folder / "mirror-rate-limit"
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            folder.mkdir(parents=True, exist_ok=True)
             path.touch()
         except OSError as error:
             raise StartRefused(
-                f"MARKETPLACE_MIRROR_NODE_PACE_FILE={path} can not be written: {error}"
+                f"MARKETPLACE_DATA_DIR={folder} can not be written: {error}"
             ) from error
         self._path = path
         self._gap = 1 / per_second

@@ -42,13 +42,9 @@ class RateLimitFile(Storage):
             with self._locked() as file:
                 size = os.fstat(file).st_size or _fill(file)
         except OSError as error:
-            raise StartRefused(
-                f"MARKETPLACE_LIMITS_URL={uri} can not be written: {error}"
-            ) from error
+            raise StartRefused(f"{self._path} can not be written: {error}") from error
         if size != FILE_BYTES:
-            raise StartRefused(
-                f"MARKETPLACE_LIMITS_URL={uri} is a file of something else: name another one"
-            )
+            raise StartRefused(f"{self._path} is a file of something else: remove it")
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Count, and return how often it happened in this window, which lasts ``expiry`` seconds.

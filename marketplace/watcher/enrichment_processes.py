@@ -25,7 +25,7 @@ TASKS = (
 )
 MAX_DESCRIPTORS = 64
 MAX_MORE_BYTES = 200_000_000  # beyond what a process has when it begins
-NEEDED = ("MIRROR_NODE_PACE_FILE", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
+NEEDED = ("DATA_DIR", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
 NEEDED += ("IPFS_GATEWAYS", "ARWEAVE_GATEWAYS")
 # All of their environment: how the operator's gateways are reached, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}

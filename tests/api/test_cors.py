@@ -244,7 +244,7 @@ def test_a_page_reads_what_fails_in_the_sandbox(app):
     r = client.get("/sandbox/broken", headers=headers)
     assert_error(r, 500)
     assert granted(r)["Allow-Origin"] == "*"
-    Path(app.config["SANDBOX_DATABASE_URL"]).write_bytes(b"no database" * 1000)
+    app.extensions["sandbox"].extensions["database"].path.write_bytes(b"no database" * 1000)
     sandbox.extensions["database"].close()
     r = client.get("/sandbox/api/v1/accounts/0.0.1001", headers=headers)
     assert_error(r, 503)

@@ -182,19 +182,13 @@ def test_what_was_counted_outlives_a_start(make_app):
     assert write(make_app(WRITE_LIMIT="2/h"), token).status_code == 422, "another limit begins anew"
 
 
-def test_the_memory_of_a_process_may_do(make_app):
-    app = make_app(WRITE_LIMIT="1/h", LIMITS_URL="memory://")
-    token = make_token(app, "shop")
-    assert [write(app, token).status_code for _ in range(2)] == [422, 429]
-
-
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
     monkeypatch.setattr(rate_limit_store, "PATIENCE_SECONDS", 0.01)
-    storage = rate_limit_store.RateLimitFile(f"file:{tmp_path}/limits")
+    storage = rate_limit_store.RateLimitFile(f"file:{tmp_path}/rate-limits")
     with storage._locked():
         assert {write(app, token).status_code for _ in range(3)} == {422}
     assert write(app, token).status_code == 429
@@ -203,23 +197,27 @@ def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, mo
 
 
 def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, caplog):
-    app = make_app(WRITE_LIMIT="1/h", LIMITS_URL=f"file:{tmp_path}/own/limits")
+    app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
-    shutil.rmtree(tmp_path / "own")
+    (tmp_path / "rate-limits").unlink()
+    (tmp_path / "rate-limits").mkdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
-    (tmp_path / "own").mkdir()
+    (tmp_path / "rate-limits").rmdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
     [record] = caplog.records
     assert record.levelname == "ERROR"
 
 
 def test_a_file_that_is_another_is_refused(make_app, tmp_path):
-    (tmp_path / "letter").write_text("Dear Bob")
-    with pytest.raises(StartRefused, match=r"LIMITS_URL=.*letter is a file of something else"):
-        make_app(LIMITS_URL=f"file:{tmp_path}/letter")
-    with pytest.raises(StartRefused, match=r"LIMITS_URL=.*can not be written"):
-        make_app(LIMITS_URL=f"file:{tmp_path}/letter/limits")
-    assert (tmp_path / "letter").read_text() == "Dear Bob"
+    path = tmp_path / "rate-limits"
+    path.write_text("Dear Bob")
+    with pytest.raises(StartRefused, match="rate-limits is a file of something else"):
+        make_app()
+    assert path.read_text() == "Dear Bob"
+    path.unlink()
+    path.mkdir()
+    with pytest.raises(StartRefused, match="rate-limits can not be written"):
+        make_app()
 
 
 def test_the_workers_of_a_machine_count_together(tmp_path):
@@ -271,7 +269,7 @@ def test_machines_count_together_in_redis(make_app, tmp_path, monkeypatch, caplo
     monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
     with reserved_port() as port:
         url = f"redis://127.0.0.1:{port}/3"
-        one, other = (make_app(WRITE_LIMIT="4/h", LIMITS_URL=url) for _ in range(2))
+        one, other = (make_app(WRITE_LIMIT="4/h", REDIS_URL=url) for _ in range(2))
         token = make_token(one, "shop")
         with redis_server(tmp_path, port) as server:
             assert [write(app, token).status_code for app in (one, other) * 2] == [422] * 4

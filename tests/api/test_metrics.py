@@ -258,13 +258,13 @@ def test_what_another_process_counts_is_seen(app, scraper, tmp_path):
 
 @pytest.mark.once("its disk")
 def test_where_the_folder_can_not_be_written_the_process_counts_for_itself(tmp_path, caplog):
-    (tmp_path / "file").write_text("")
-    app = create_app(**settings(tmp_path) | {"METRICS_DIR": f"{tmp_path}/file/metrics"})
+    (tmp_path / "metrics").write_text("")
+    app = create_app(**settings(tmp_path))
     scraper = authorized_client(app, "metrics")
     for _ in range(2):
         app.test_client().get("/reference")
     assert scrape(scraper)[REQUESTS, "GET", "/reference", "200"] == 2
-    [record] = [record for record in caplog.records if "METRICS_DIR" in record.getMessage()]
+    [record] = [record for record in caplog.records if "/metrics" in record.getMessage()]
     assert "can not be written" in record.getMessage()
 
 

@@ -20,9 +20,9 @@ def test_it_works(app):
 
 @pytest.mark.once("no statement is asked")
 def test_it_shows_no_password(tmp_path):
-    limits = "redis://:hunter2@127.0.0.1:9/0"
-    told = run_flask(tmp_path, "status", LIMITS_URL=limits).output
-    assert "MARKETPLACE_LIMITS_URL=redis://***@127.0.0.1:9/0\n" in told
+    url = "redis://:hunter2@127.0.0.1:9/0"
+    told = run_flask(tmp_path, "status", REDIS_URL=url).output
+    assert "MARKETPLACE_REDIS_URL=redis://***@127.0.0.1:9/0\n" in told
     assert "hunter2" not in told
 
 

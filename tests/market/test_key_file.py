@@ -317,8 +317,7 @@ def test_two_signers_are_one_too_many(tmp_path, put):
 def test_an_operators_command_needs_no_key(tmp_path):
     environ = os.environ | {
         "MARKETPLACE_ACCOUNT_KEY_FILE": str(tmp_path),
-        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/m.db",
-        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/s.db",
+        "MARKETPLACE_DATA_DIR": str(tmp_path),
     }
     command = [".venv/bin/flask", "--app", "wsgi", "token", "list"]
     assert subprocess.run(command, env=environ, capture_output=True).returncode == 0
@@ -387,8 +386,7 @@ def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
 def test_a_pasted_key_is_printed_by_no_command(tmp_path, command, name):
     environ = os.environ | {
         "MARKETPLACE_ACCOUNT_KEY_FILE": PASTED[name],
-        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/m.db",
-        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/s.db",
+        "MARKETPLACE_DATA_DIR": str(tmp_path),
     }
     process = subprocess.run(
         [f".venv/bin/{command}"], shell=True, env=environ, capture_output=True, text=True

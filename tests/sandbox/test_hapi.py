@@ -213,7 +213,7 @@ def test_a_kind_that_the_sandbox_has_not(submit):
 
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
     monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
-    path = app.config["SANDBOX_DATABASE_URL"]
+    path = app.extensions["sandbox"].extensions["database"].path
     with app.extensions["sandbox"].app_context():
         app.extensions["sandbox"].extensions["database"].close()
     connection = sqlite3.connect(path, isolation_level=None)

@@ -130,9 +130,7 @@ def test_the_sqlite_library_is_a_safe_one():
 def test_several_workers_may_start_at_once(tmp_path):
     code = "from app import create_app; create_app(); print('started')"
     environ = os.environ | {
-        "MARKETPLACE_DATABASE_URL": f"sqlite:///{tmp_path}/market.db",
-        "MARKETPLACE_SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
-        "MARKETPLACE_MEDIA_URL": f"file:{tmp_path}/media",
+        "MARKETPLACE_DATA_DIR": str(tmp_path),
     }
     workers = [
         subprocess.Popen(

@@ -254,7 +254,7 @@ def test_the_sandboxs_ledger_is_no_marketplace(tmp_path):
             **settings(tmp_path)
             | {
                 "DATABASE_URL": f"sqlite:///{tmp_path}/sandbox.db",
-                "SANDBOX_DATABASE_URL": f"sqlite:///{tmp_path}/other.db",
+                "DATA_DIR": f"{tmp_path}/other",
             }
         )
 

@@ -15,8 +15,8 @@ pytestmark = pytest.mark.once("the counts are no database's")
 
 
 def test_processes_that_end_keep_their_counts_and_leave_no_files(tmp_path):
-    folder = tmp_path / "instance/marketplace.db.metrics"
-    with serve(tmp_path, "--workers", "2", METRICS_DIR=folder) as service:
+    folder = tmp_path / "instance/metrics"
+    with serve(tmp_path, "--workers", "2") as service:
         token = service.flask("token", "create", "p", "--scope", "metrics").stdout.strip()
 
         def found():

@@ -466,7 +466,7 @@ def test_the_settings_of_the_containers_make_sense():
         settings = config.load({}, environ)
         assert settings["DATABASE_URL"] == "postgresql://market@postgresql/market"
         assert settings["NETWORK"] == "testnet" and settings["TRUSTED_PROXIES"] == 1
-        assert settings["MIRROR_NODE_PACE_FILE"].startswith("/var/lib/nft-marketplace/")
+        assert settings["DATA_DIR"] == "/var/lib/nft-marketplace"
 
 
 @pytest.mark.once("reads a file")

@@ -60,9 +60,7 @@ NOTHING = dict.fromkeys(SCHEMA.tables - {"property"}, 0)
 
 def start(url, tmp_path):
     """The service on PostgreSQL, with its sandbox where it was."""
-    own = {"DATABASE_URL": url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
-    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
-    return create_app(**settings(tmp_path) | own)
+    return create_app(**settings(tmp_path) | {"DATABASE_URL": url})
 
 
 @pytest.fixture
@@ -256,8 +254,7 @@ def test_an_older_database(tmp_path, postgresql_url):
 
 
 def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
-    own = {"DATABASE_URL": postgresql_url, "MIRROR_NODE_PACE_FILE": f"{tmp_path}/pace"}
-    own["LIMITS_URL"] = f"file:{tmp_path}/limits"
+    own = {"DATABASE_URL": postgresql_url}
     refused = move(tmp_path, "postgresql://127.0.0.1:1/other", **own)
     assert_refused(refused, "Nothing was moved: postgresql://127.0.0.1:", "pg_dump and pg_restore")
 

@@ -208,11 +208,10 @@ def test_the_port_that_is_set_is_taken(tmp_path):
     with reserved_port() as wanted, serving.node(tmp_path, GRPC_PORT=wanted) as node:
         assert node.port == wanted
         ping(wanted)
-        ledger = f"sqlite:///{tmp_path}/instance/sandbox.db"
-        told = run_flask(tmp_path, "sandbox", "hello", SANDBOX_DATABASE_URL=ledger).output
+        told = run_flask(tmp_path / "instance", "sandbox", "hello").output
     assert f'Client.forNetwork({{"127.0.0.1:{wanted}": "0.0.3"}})' in told
     assert "is taken" not in node.output
-    told = run_flask(tmp_path, "sandbox", "hello", SANDBOX_DATABASE_URL=ledger).output
+    told = run_flask(tmp_path / "instance", "sandbox", "hello").output
     assert "Hedera SDKs" not in told
 
 

@@ -349,9 +349,7 @@ def test_it_says_what_signing_may_cost(tmp_path, settings, said):
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "sign": lambda body: (b"", b"")}
     app = create_app(
         **real | settings,
-        DATABASE_URL=f"sqlite:///{tmp_path}/market.db",
-        SANDBOX_DATABASE_URL=f"sqlite:///{tmp_path}/sandbox.db",
-        MEDIA_URL=f"file:{tmp_path}/media",
+        DATA_DIR=str(tmp_path),
     )
     lines = startup.describe(app, [("127.0.0.1", 8000)]).splitlines()
     assert [line for line in lines if line.startswith("Signing")] == [said] * bool(said)

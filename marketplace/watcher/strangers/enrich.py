@@ -60,7 +60,7 @@ def make_resolver(
 ) -> Resolver:
     """``make_adapters`` makes what carries the requests to some address prefixes."""
     adapters = make_adapters()
-    pace = MirrorRateLimit(Path(settings["MIRROR_NODE_PACE_FILE"]), settings["MIRROR_NODE_RATE"])
+    pace = MirrorRateLimit(Path(settings["DATA_DIR"]), settings["MIRROR_NODE_RATE"])
     mirror = MirrorNode(adapters, pace, settings["MIRROR_NODE_URL"])
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
     return Resolver(Fetcher(adapters), mirror, gateways)

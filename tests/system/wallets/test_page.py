@@ -94,10 +94,7 @@ def started(folder, **settings):
 def access(service):
     """Where it is, and tokens enough for all purchases that the rows leave open."""
     folder = service.folder / "instance"
-    own = {
-        "DATABASE_URL": f"sqlite:///{folder}/marketplace.db",
-        "SANDBOX_DATABASE_URL": f"sqlite:///{folder}/sandbox.db",
-    }
+    own = {"DATABASE_URL": f"sqlite:///{folder}/marketplace.db"}
     tokens = []
     for number in range(TOKENS):
         made = run_flask(folder, "token", "create", f"{number}", *SCOPES, **own)
