@@ -1,12 +1,16 @@
 """What a server serves: ``gunicorn``, which finds it by gunicorn.conf.py, or ``granian wsgi:app``."""
 
+import os
 import sys
 
 from config import SETTINGS
 from marketplace import create_app
-from marketplace.errors import StartRefused, printable
+from marketplace.cli import startup
+from marketplace.errors import StartRefused
 
 try:
     app = create_app(**SETTINGS)
+    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # such as flask upgrade, which needs less
+        startup.require_ready(app)
 except StartRefused as error:
-    sys.exit(f"Error: {printable(str(error))}")
+    sys.exit(f"Error: {error.format_message()}")

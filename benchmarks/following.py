@@ -17,6 +17,7 @@ from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus
+from marketplace.services import services
 from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
@@ -33,7 +34,7 @@ class Mirror:
     """The sandbox's mirror node: slower, and counted."""
 
     def __init__(self, app) -> None:
-        self.sandbox = app.extensions["sandbox"]
+        self.sandbox = services(app).sandbox.app
         self._answer, self.requests = self.sandbox.wsgi_app, 0
         self.sandbox.wsgi_app = self
 
@@ -134,7 +135,7 @@ def measure_catching_up() -> str:
     with tempfile.TemporaryDirectory() as folder:
         app = make_app(folder)
         start = times.now() - 3600 * times.SECOND
-        rows, answer = write_rows(start + 1), app.extensions["sandbox"].wsgi_app
+        rows, answer = write_rows(start + 1), services(app).sandbox.app.wsgi_app
 
         def answer_page(environ, start_response):
             if not environ["PATH_INFO"].endswith("/transactions"):
@@ -147,7 +148,7 @@ def measure_catching_up() -> str:
             start_response("200 OK", [("Content-Type", "application/json")])
             return [json.dumps({"transactions": page, "links": {"next": None}}).encode()]
 
-        app.extensions["sandbox"].wsgi_app = answer_page
+        services(app).sandbox.app.wsgi_app = answer_page
         with app.app_context():
             with write() as db:
                 following.mark_followed_from(db, times.to_iso(start), times.to_iso(start))

@@ -22,6 +22,7 @@ from benchmarks.client import Client
 from benchmarks.throughput import Bench
 from benchmarks.writer import state
 from marketplace import times
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import open_database
 
@@ -74,7 +75,7 @@ def fill(bench: Bench, url: str) -> None:
     """Copy NFTs and access tokens, as they are by now."""
     import psycopg
 
-    service.create(bench.database, DATABASE_URL=url).extensions["database"].close()
+    services(service.create(bench.database, DATABASE_URL=url)).database.close()
     tables = {"nft": records.COLUMNS, "access_token": "hash, name, scopes, created_at, expires_at"}
     with (
         contextlib.closing(sqlite3.connect(bench.database)) as source,

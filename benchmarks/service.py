@@ -3,6 +3,8 @@
 import os
 from pathlib import Path
 
+from marketplace.services import services
+
 ROOT = Path(__file__).parent.parent
 PUBLIC_URL = "https://nft.example.com"
 MEDIA_URL = f"{PUBLIC_URL}/media"
@@ -51,5 +53,5 @@ def create_access_tokens(database: Path) -> tuple[str, str]:
             access_tokens.create("reader", ("read",), 86_400),
             access_tokens.create("seller", ("read", "write"), 86_400),
         )
-        app.extensions["database"].close()
+        services(app).database.close()
     return made

@@ -18,6 +18,7 @@ from benchmarks import records, service
 from benchmarks.plan import listed_of
 from benchmarks.server import stop
 from marketplace import times
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import write
 
@@ -73,7 +74,7 @@ class Writer:
         return self._ended is not None
 
     def close(self) -> None:
-        self._app.extensions["database"].close()
+        services(self._app).database.close()
 
 
 @contextmanager

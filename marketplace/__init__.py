@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable
+from pathlib import Path
 
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -9,7 +10,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 __version__ = "0.2.0"
 
 from marketplace import cli as operators
-from marketplace import counts, demo, ledger, sandbox, settings, store, watcher
+from marketplace import counts, demo, ledger, sandbox, settings, watcher
 from marketplace.api import (
     authentication,
     concurrency_limit,
@@ -20,7 +21,6 @@ from marketplace.api import (
     nft_collections,
     nfts,
     orderbook,
-    rate_limit,
     reference,
     request_metrics,
     response_cache,
@@ -28,10 +28,15 @@ from marketplace.api import (
     status,
     users,
 )
+from marketplace.api.concurrency_limit import ConcurrencyLimit
 from marketplace.api.openapi import Document
-from marketplace.cli import command
+from marketplace.api.rate_limit import RateLimits
 from marketplace.market import signer
-from marketplace.sandbox import access, wallet
+from marketplace.sandbox import access
+from marketplace.services import KEY, Services
+from marketplace.store import database as db
+from marketplace.store import media as media_store
+from marketplace.store.token_usage import TokenUsage
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -57,51 +62,54 @@ def create_app(
     marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
     ACCOUNT_KEY_FILE: it is given the bytes of a TransactionBody, and returns the raw public key and the
     signature. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a
-    database that is another's, or of another version.
+    database that is another's, or of a newer version. One of an older version is opened, to be upgraded:
+    until then every request is answered 503.
     """
-    with command.telling_refusals():
-        app = Flask("marketplace", static_folder=None)
-        app.url_map.merge_slashes = False
-        app.config.update(settings.load(overrides, os.environ))
-        app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-        app.json.sort_keys = False
-        is_sandbox = app.config["NETWORK"] == "sandbox"
+    app = Flask("marketplace", static_folder=None)
+    app.url_map.merge_slashes = False
+    app.config.update(settings.load(overrides, os.environ))
+    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
+    app.json.sort_keys = False
+    config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
-        counts.init_app(app)
-        store.init_app(app)
-        adapters = sandbox.init_app(app, sign) if is_sandbox else {}
-        operators.init_app(app)
-        watcher.init_app(app)
-        ledger.init_app(app, adapters)
-        if not command.is_looked_for():  # a command of an operator's buys nothing
-            demo_wallet = wallet.signer(app.config["ACCOUNT_ID"]) if is_sandbox else None
-            signer.init_app(app, sign, demo_wallet)
-        row_json.init_app(app)
-        rate_limit.init_app(app)
-        authentication.init_app(app, authenticate)
-        metrics.init_app(app)
+    database = db.from_config(config)
+    own = sandbox.init_app(app, database, sign) if is_sandbox else None
+    app.extensions[KEY] = Services(
+        database=database,
+        media=media_store.from_config(config),
+        mirror_node=ledger.from_config(config, own.adapters if own else {}),
+        signer=signer.from_config(config, sign, own and own.sign),
+        authenticate=authenticate,
+        rate_limits=RateLimits(app),
+        writes=ConcurrencyLimit(config["WRITES_AT_ONCE"]),
+        image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
+        counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
+        facts=metrics.Facts(),
+        scrapers=metrics.Scrapers(),
+        token_usage=TokenUsage(database),
+        sandbox=own,
+    )
+    operators.init_app(app)
+    watcher.init_app(app)
+    row_json.init_app(app)
 
-        prefix = app.config["API_PREFIX"]
-        document = Document(
-            app, app.config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True
+    prefix = config["API_PREFIX"]
+    document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
+    for module in (nfts, nft_collections, users, orderbook, listings):
+        document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+    for module in (status, metrics):
+        document.register_blueprint(module.blp)
+    app.register_blueprint(media.blp)
+    if is_sandbox:
+        demo.init_app(app)
+        reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
+    else:
+        reference.init_app(app)
+    cors.init_app(app)
+    response_cache.init_app(app, may_keep=authenticate is authentication.authenticate)
+    if proxies := config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(
+            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
-        for module in (nfts, nft_collections, users, orderbook, listings):
-            document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
-        for module in (status, metrics):
-            document.register_blueprint(module.blp)
-        app.register_blueprint(media.blp)
-        if is_sandbox:
-            reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
-        else:
-            reference.init_app(app)
-        if is_sandbox:
-            demo.init_app(app)
-        cors.init_app(app)
-        concurrency_limit.init_app(app)
-        response_cache.init_app(app, may_keep=authenticate is authentication.authenticate)
-        if proxies := app.config["TRUSTED_PROXIES"]:
-            app.wsgi_app = ProxyFix(
-                app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
-            )
-        request_metrics.init_app(app)
-        return app
+    request_metrics.init_app(app)
+    return app

@@ -63,8 +63,11 @@ def _hbar(tinybars: int) -> str:
     return f"{Decimal(tinybars) / 100_000_000:f}"
 
 
-class StartRefused(Exception):
-    """Why the service does not start: a sentence for its operator."""
+class StartRefused(click.ClickException):
+    """Why the service does not start: a sentence for its operator, with which a command ends."""
+
+    def format_message(self) -> str:
+        return printable(self.message)
 
 
 class MarketplaceError(Exception):

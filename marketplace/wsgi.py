@@ -1,11 +1,15 @@
 """What a server serves where there is only the package: ``gunicorn marketplace.wsgi:app``."""
 
+import os
 import sys
 
 from marketplace import create_app
-from marketplace.errors import StartRefused, printable
+from marketplace.cli import startup
+from marketplace.errors import StartRefused
 
 try:
     app = create_app()
+    if os.environ.get("FLASK_RUN_FROM_CLI") != "true":  # such as flask upgrade, which needs less
+        startup.require_ready(app)
 except StartRefused as error:
-    sys.exit(f"Error: {printable(str(error))}")
+    sys.exit(f"Error: {error.format_message()}")

@@ -12,6 +12,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from marketplace import times
+from marketplace.services import services
 
 TINYBARS = 100_000_000
 LISTING = re.compile(
@@ -69,7 +70,7 @@ def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sal
     nanoseconds a mirror node may have been behind.
     """
     with ledger.app_context():
-        connection = ledger.extensions["database"].connection
+        connection = services(ledger).database.connection
         rows = connection.execute(
             """
             SELECT token, serial_no, nft_transaction.consensus_at,

@@ -19,6 +19,7 @@ from flask import Flask
 
 from marketplace import create_app, times
 from marketplace.market.purchase_fees import find_fees
+from marketplace.services import services
 from marketplace.store import access_tokens
 from stress.audit import find_sales
 from tests.conftest import ALICE, TOKEN, Ledger, settings
@@ -74,11 +75,11 @@ class Got(NamedTuple):
 class Siege:
     """One deployment on some services of one database, with visitors and buyers."""
 
-    def __init__(self, folder: Path, deployment: Deployment, services: int) -> None:
+    def __init__(self, folder: Path, deployment: Deployment, count: int) -> None:
         more = {"SALE_FEE_BUDGET": str(BUDGET), "MIRROR_NODE_RATE": "10000"}
         if deployment.name.startswith("a host"):
             more["authenticate"] = lambda request, scope: request.headers.get("X-Session", True)
-        self.apps = [create_app(**settings(folder) | more) for _ in range(services)]
+        self.apps = [create_app(**settings(folder) | more) for _ in range(count)]
         self.deployment, self.ledger = deployment, Ledger(self.apps[0])
         with self.apps[0].app_context():
             scopes = ("read", "write", "on-behalf")
@@ -154,7 +155,7 @@ class Siege:
 
     def audit(self) -> None:
         """Each NFT that was moved was paid for, and fees stay within the budget."""
-        sales = find_sales(self.apps[0].extensions["sandbox"], MARKET)
+        sales = find_sales(services(self.apps[0]).sandbox.app, MARKET)
         assert [sale.fault for sale in sales if sale.fault] == []
         assert sum(_fees(self.apps[0])) <= BUDGET * 10**8
 
@@ -167,12 +168,12 @@ def _fees(app: Flask) -> tuple[int, int]:
 def besiege(
     folder: Path,
     deployment: Deployment,
-    services: int,
+    count: int,
     visitors: int,
     tries: int,
 ) -> Got:
     """Let buyers buy so many NFTs among so many visitors."""
-    siege = Siege(folder, deployment, services)
+    siege = Siege(folder, deployment, count)
     siege.list_nfts(tries)
     with siege.visited(visitors, tries):
         reserved = _fees(siege.apps[0])[1] / 10**8
@@ -191,11 +192,11 @@ def main() -> None:
     print("|---|---|---|---|---|---|---|")
     cases = [("sqlite", 1), ("sqlite", 2), ("postgresql", 2)]
     assert {engine for engine, _ in cases} == {*ENGINES}
-    for (engine, services), deployment, visitors in itertools.product(cases, DEPLOYMENTS, (1, 3)):
+    for (engine, count), deployment, visitors in itertools.product(cases, DEPLOYMENTS, (1, 3)):
         with running_on(engine), tempfile.TemporaryDirectory() as folder:
-            got = besiege(Path(folder), deployment, services, visitors, arguments.tries)
+            got = besiege(Path(folder), deployment, count, visitors, arguments.tries)
         print(
-            f"| {engine} | {services} | {deployment.name} | {visitors} | {got.reserved:.0f} of {BUDGET} HBAR"
+            f"| {engine} | {count} | {deployment.name} | {visitors} | {got.reserved:.0f} of {BUDGET} HBAR"
             f" | {got.bought} of {got.tries} | {got.slowest:.1f} s |",
             flush=True,
         )

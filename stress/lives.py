@@ -43,6 +43,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.sandbox import create_sandbox, wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
+from marketplace.services import services
 from marketplace.store import access_tokens, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
@@ -174,12 +175,12 @@ class World:
         World.weather = clear_sky()
         self.app = self._create_app(folder, "market.db")
         self.rebuilt = self._create_app(folder, "rebuilt.db")
-        self.ledger = self.app.extensions["sandbox"]
+        self.ledger = services(self.app).sandbox.app
         self.replica = create_sandbox(f"{folder}/replica.db", 65536)
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
         self.ledger.wsgi_app = self._answer
-        self.rebuilt.extensions["sandbox"].wsgi_app = self._answer_plainly
+        services(self.rebuilt).sandbox.app.wsgi_app = self._answer_plainly
         with self.app.app_context():
             token = access_tokens.create("lives", ("read", "write"), None)
         self.client = self.app.test_client()

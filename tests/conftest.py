@@ -30,6 +30,7 @@ from marketplace import create_app, times
 from marketplace.market import add_nft, reconciler
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
+from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich, images
@@ -139,8 +140,8 @@ def template(tmp_path_factory, engine):
     """A folder with the databases of a service that was started once."""
     folder = tmp_path_factory.mktemp("template")
     app = create_app(**settings(folder))
-    app.extensions["database"].close()
-    app.extensions["sandbox"].extensions["database"].close()
+    services(app).database.close()
+    services(services(app).sandbox.app).database.close()
     return folder
 
 
@@ -148,7 +149,7 @@ def template(tmp_path_factory, engine):
 def app(tmp_path, template):
     copy_template(template, tmp_path)
     app = create_app(**settings(tmp_path))
-    app.extensions["enrich"] = enriching(app)
+    services(app).enrich = enriching(app)
     return app
 
 
@@ -166,7 +167,7 @@ def client(app):
 
 def enriching(app):
     """What finds metadata and image as the watcher's processes do, in this one."""
-    resolver = enrich.make_resolver(app.config, app.extensions.get("gateway_adapters", dict))
+    resolver = enrich.make_resolver(app.config, services(app).sandbox.gateway_adapters)
 
     def find(pointer, *, is_quick):
         return enrich.enrich(resolver, pointer, is_quick=is_quick, decode=decode)
@@ -229,7 +230,7 @@ class Ledger:
     """What people do on the sandbox's ledger, behind the service's back."""
 
     def __init__(self, app):
-        self.sandbox = app.extensions["sandbox"]
+        self.sandbox = services(app).sandbox.app
 
     def sign(self, byte_array, account_id=ALICE):
         return self.sign_bytes(base64.b64decode(byte_array), account_id)

@@ -7,6 +7,7 @@ import re
 from werkzeug.wrappers import Response
 
 from marketplace.sandbox import create_sandbox
+from marketplace.services import services
 
 MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
 DEAD = Response(b"", 503)
@@ -22,7 +23,7 @@ class Mirror:
 
     def __init__(self, app):
         self.asked = []
-        self._sandbox = app.extensions["sandbox"]
+        self._sandbox = services(app).sandbox.app
         self._answer, self._sandbox.wsgi_app = self._sandbox.wsgi_app, self
         self._alterations = []
 
@@ -71,7 +72,7 @@ class Mirror:
 
     def replica(self):
         """A mirror node whose ledger stays as it is now."""
-        database = self._sandbox.extensions["database"]
+        database = services(self._sandbox).database
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
         database.copy(path)
         return create_sandbox(str(path), 65536)

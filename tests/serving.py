@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from marketplace import create_app
+from marketplace.services import services
 from tests.engines import database_settings, database_url
 from tests.network import PATIENCE_SECONDS, reserved_port
 
@@ -39,7 +40,7 @@ def run_flask(folder, *arguments, **settings):
 
     ended = CliRunner().invoke(FlaskGroup(create_app=make_app), arguments)
     for app in apps:
-        app.extensions["database"].close()
+        services(app).database.close()
     return ended
 
 

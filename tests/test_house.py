@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from marketplace import create_app
+from marketplace.services import services
 from tests.conftest import settings
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -130,7 +131,7 @@ def test_every_route_is_in_a_document(tmp_path):
     pages = [ROOT / "README.md", *ROOT.glob("docs/*.md")]
     documents = "\n".join(page.read_text() for page in pages)
     app = create_app(**settings(tmp_path))
-    for rule in [*app.url_map.iter_rules(), *app.extensions["sandbox"].url_map.iter_rules()]:
+    for rule in [*app.url_map.iter_rules(), *services(app).sandbox.app.url_map.iter_rules()]:
         if rule.endpoint.endswith("static") or "assets" in rule.rule or rule.rule == "/":
             continue
         if rule.endpoint == "mirror.show_nothing":

@@ -5,6 +5,7 @@ import pytest
 from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
+from marketplace.services import services
 from marketplace.settings import SETTINGS, SettingError, load
 from tests.conftest import settings
 from tests.serving import ROOT
@@ -246,7 +247,7 @@ def test_an_address_of_postgresql_may_be_written_shorter():
 def test_two_apps_share_nothing(tmp_path):
     one = create_app(NAME="One", API_PREFIX="/one", **settings(tmp_path / "one"))
     two = create_app(NAME="Two", **settings(tmp_path / "two"))
-    assert one.extensions["database"].path != two.extensions["database"].path
+    assert services(one).database.path != services(two).database.path
     assert one.test_client().get("/one/openapi.json").json["info"]["title"] == "One"
     assert two.test_client().get("/openapi.json").json["info"]["title"] == "Two"
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable
 from functools import wraps
 
-from flask import Flask, Request, current_app, request
+from flask import Request, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
@@ -17,6 +17,7 @@ from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import CACHED_TOKEN, CachedQuery, CachedToken
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.access_tokens import ON_BEHALF, hash_token
 from marketplace.store.database import read
@@ -49,7 +50,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
         raise NotAuthenticated(f"This access token expired at {row['expires_at']}", "invalid_token")
     request.environ[TOKEN_NAME], request.environ[RATE] = row["name"], row["rate"]
-    current_app.extensions["uses"].note(token_hash, time.time())
+    services().token_usage.note(token_hash, time.time())
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":
@@ -98,9 +99,9 @@ def require_scope(scope: str) -> Callable:
     def decorator(view):
         @wraps(view)
         def guarded(*args, **kwargs):
-            limits = current_app.extensions["limits"]
+            limits = services().rate_limits
             try:
-                allowed = current_app.extensions["authenticate"](request, scope)
+                allowed = services().authenticate(request, scope)
                 if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
@@ -116,7 +117,3 @@ def require_scope(scope: str) -> Callable:
         return document(guarded)
 
     return decorator
-
-
-def init_app(app: Flask, authenticate: Callable[[Request, str], bool | str]) -> None:
-    app.extensions["authenticate"] = authenticate

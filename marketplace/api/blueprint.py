@@ -4,7 +4,7 @@ import json
 from functools import wraps
 
 import flask_smorest
-from flask import current_app, request
+from flask import request
 from marshmallow import ValidationError
 from webargs.flaskparser import FlaskParser
 from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
@@ -12,6 +12,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, RequestEntityTooLarge
 from marketplace import errors
 from marketplace.api import error_handlers, row_json
 from marketplace.api.response_schemas import ApiErrorSchema
+from marketplace.services import services
 
 
 class Parser(FlaskParser):
@@ -183,7 +184,7 @@ class Blueprint(flask_smorest.Blueprint):
             def encoded(*args, **kwargs):
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                response = answer(current_app.extensions["encoders"][type(schema)], rows)
+                response = answer(services().encoders[type(schema)], rows)
                 response.headers.extend(headers)
                 return response
 

@@ -7,10 +7,9 @@ import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from flask import Flask, current_app
-
 from marketplace.counts import count
 from marketplace.errors import TooBusy
+from marketplace.services import services
 
 # For one that ends meanwhile: writes come in bursts, and browsers ask for a page's images at once. Nobody
 # waits behind one for whom that was too short.
@@ -18,7 +17,7 @@ PAUSE_SECONDS = 0.25
 IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 
 
-class Waiting:
+class ConcurrencyLimit:
     """So many at a time, and no more."""
 
     def __init__(self, most: int) -> None:
@@ -37,16 +36,11 @@ class Waiting:
             self._room.release()
 
 
-def init_app(app: Flask) -> None:
-    app.extensions["writes"] = Waiting(app.config["WRITES_AT_ONCE"])
-    app.extensions["images"] = Waiting(IMAGES_AT_ONCE)
-
-
 @contextmanager
 def one_write() -> Iterator[None]:
     """Let the request be one of the writes under way: ``with one_write():``. Raises TooBusy."""
     try:
-        with current_app.extensions["writes"].one():
+        with services().writes.one():
             count("writes_under_way")
             try:
                 yield

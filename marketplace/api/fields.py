@@ -9,6 +9,7 @@ from marshmallow import fields
 from marketplace.api.paging import NEWEST, Position
 from marketplace.errors import shown
 from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
+from marketplace.services import services
 
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 
@@ -177,7 +178,7 @@ class MediaUrl(Address):
     """The address of an image in our media store."""
 
     def absolute(self, app):
-        return app.extensions["media"].url
+        return services(app).media.url
 
 
 class OriginalImageUrl(Address):

@@ -3,8 +3,9 @@
 import re
 from contextlib import nullcontext
 
-from flask import Blueprint, Response, abort, current_app, request, send_file
+from flask import Blueprint, Response, abort, request, send_file
 
+from marketplace.services import services
 from marketplace.store.media import MAX_AGE_SECONDS, PLACEHOLDER, TYPES
 
 KEY = re.compile(r"[0-9a-f]{64}\.(?:webp|gif|png)")
@@ -37,8 +38,8 @@ def _serve(key: str) -> Response:
     if request.if_none_match.contains(etag):
         response.status_code = 304
         return response
-    media = current_app.extensions["media"]
-    with current_app.extensions["images"].one() if media.is_remote else nullcontext():
+    media = services().media
+    with services().image_reads.one() if media.is_remote else nullcontext():
         content = media.get(key)
     if content is None:
         abort(404)

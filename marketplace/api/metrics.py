@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import wraps
 from itertools import accumulate
 
-from flask import Flask, Response, current_app, request
+from flask import Response, current_app, request
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -30,6 +30,7 @@ from marketplace.errors import (
 )
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
+from marketplace.services import services
 from marketplace.store import following, nfts, prepared_transactions, properties
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
@@ -107,7 +108,7 @@ class Facts:
                 "purchases_open": prepared_transactions.count_open_purchases(db, now),
                 "sale_fees_charged_tinybars": charged,
                 "sale_fees_reserved_tinybars": reserved,
-                "database_bytes": current_app.extensions["database"].size(),
+                "database_bytes": services().database.size(),
             }
 
     def lose(self) -> None:
@@ -147,14 +148,14 @@ def believing_scrapers(view: Callable) -> Callable:
 
     @wraps(guarded)
     def believing():
-        scrapers = current_app.extensions["scrapers"]
+        scrapers = services().scrapers
         try:
             with explained():
                 answer = guarded()
         except NO_DATABASE:
             if not scrapers.knows():
                 raise
-            current_app.extensions["facts"].lose()
+            services().facts.lose()
             return view()
         scrapers.let_in()
         return answer
@@ -185,7 +186,7 @@ class _Found:
     """All of it, as prometheus_client collects and writes it."""
 
     def collect(self) -> Iterator[Metric]:
-        numbers, processes = current_app.extensions["counts"].read()
+        numbers, processes = services().counts.read()
         config = current_app.config
         facts = {
             "processes": processes,
@@ -193,7 +194,7 @@ class _Found:
             "media_max_bytes": config["MEDIA_MAX_BYTES"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }
-        facts |= current_app.extensions["facts"].find()
+        facts |= services().facts.find()
         info = {"version": __version__, "network": config["NETWORK"]}
         about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=info.keys())
         about.add_metric([*info.values()], 1)
@@ -218,8 +219,3 @@ def _families(numbers: Numbers) -> Iterator[Metric]:
             else:
                 family.add_metric(labels, values[0])
         yield family
-
-
-def init_app(app: Flask) -> None:
-    app.extensions["facts"] = Facts()
-    app.extensions["scrapers"] = Scrapers()

@@ -160,7 +160,3 @@ def _options(url: str) -> dict:
         "socket_timeout": PATIENCE_SECONDS,
         "retry": retry,
     }
-
-
-def init_app(app: Flask) -> None:
-    app.extensions["limits"] = RateLimits(app)

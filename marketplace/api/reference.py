@@ -15,12 +15,13 @@ from flask import (
     Flask,
     Response,
     abort,
-    current_app,
     redirect,
     render_template,
     request,
     url_for,
 )
+
+from marketplace.services import services
 
 PACKAGE = "flask-openapi-scalar"
 SCRIPT = files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"
@@ -54,9 +55,7 @@ blp = Blueprint(
 @blp.get("/reference")
 def show_reference():
     """Show the API reference"""
-    page = render_template(
-        "reference.html", script=SCRIPT_NAME, **current_app.extensions["reference"]()
-    )
+    page = render_template("reference.html", script=SCRIPT_NAME, **services().reference())
     return page, HEADERS
 
 
@@ -94,7 +93,7 @@ def init_app(
 
     It leads back to ``pages``, which are endpoints and their names, and fills in what ``token()`` returns.
     """
-    app.extensions["reference"] = lambda: {"pages": pages, "token": token()}
+    services(app).reference = lambda: {"pages": pages, "token": token()}
     app.register_blueprint(blp, url_prefix=app.config["API_PREFIX"] or None)
     if is_home:
         app.add_url_rule("/", "home", lambda: redirect(url_for("reference.show_reference")))

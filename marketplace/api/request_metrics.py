@@ -16,6 +16,7 @@ from time import perf_counter
 from flask import Flask, has_request_context, request
 
 from marketplace.counts import Counts
+from marketplace.services import services
 from marketplace.wsgi_environ import CACHE_OUTCOME, REQUEST_ID, ROUTE
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
@@ -109,7 +110,7 @@ def init_app(app: Flask) -> None:
     app.logger.addFilter(name_request)
     app.wsgi_app = RequestMetrics(
         app.wsgi_app,
-        app.extensions["counts"],
+        services(app).counts,
         believes_proxies=app.config["TRUSTED_PROXIES"] > 0,
         is_logged=app.config["ACCESS_LOG"] != "off",
     )

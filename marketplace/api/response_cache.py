@@ -21,6 +21,7 @@ from flask import Flask, request
 
 from marketplace.api.http_caching import WholeResponse, call_application
 from marketplace.counts import Counts, key_of
+from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
 from marketplace.store.token_usage import TokenUsage
@@ -193,8 +194,8 @@ def init_app(app: Flask, *, may_keep: bool) -> None:
     app.wsgi_app = ResponseCache(
         app.wsgi_app,
         app.config["API_PREFIX"],
-        app.extensions["database"],
-        app.extensions["uses"],
-        app.extensions["counts"],
+        services(app).database,
+        services(app).token_usage,
+        services(app).counts,
         may_keep,
     )

@@ -8,6 +8,7 @@ from marshmallow import Schema, fields
 
 from marketplace.api.fields import Address, Flag, Milliseconds
 from marketplace.api.response_schemas import NftSchema
+from marketplace.services import services
 
 Encode = Callable[[object], str]
 
@@ -96,4 +97,4 @@ def _write(encode: Encode, parts: Iterable[list]) -> Iterator[str]:
 
 
 def init_app(app: Flask) -> None:
-    app.extensions["encoders"] = {NftSchema: compile_schema(NftSchema(), app)}
+    services(app).encoders = {NftSchema: compile_schema(NftSchema(), app)}

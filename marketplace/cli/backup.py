@@ -6,11 +6,12 @@ import time
 from pathlib import Path
 
 import click
-from flask import Flask, current_app
+from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, say
 from marketplace.errors import reason
+from marketplace.services import services
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.sqlite import Database
 
@@ -95,7 +96,7 @@ def restore_command(file):
 
 def _database() -> Database:
     """Raises NoFile for one of another kind."""
-    database = current_app.extensions["database"]
+    database = services().database
     _ = database.path
     return database
 

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 
 import click
-from flask.cli import AppGroup, FlaskGroup
+from flask.cli import AppGroup
 
 from marketplace.errors import MarketplaceError, StartRefused, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
@@ -40,10 +40,6 @@ class Command(click.Command):
             raise click.ClickException(reason(error)) from error
 
 
-class RefusedAtCommand(StartRefused, click.ClickException):
-    """A refused start that a command line ends with, in one sentence."""
-
-
 class Group(AppGroup):
     """A group of such commands, which run with the application at hand."""
 
@@ -68,23 +64,3 @@ def say_or_drop(text: str, **options) -> None:
     """Print a line of the log. A full disk or a closed pipe drops the line and ends nothing."""
     with suppress(OSError):
         say(text, **options)
-
-
-def is_looked_for() -> bool:
-    """Tell whether Flask's command line loads the application just now, to find a command of it.
-
-    The command that is found has a context of its own; until then the current one is that of Flask's group.
-    """
-    context = click.get_current_context(silent=True)
-    return context is not None and isinstance(context.command, FlaskGroup)
-
-
-@contextmanager
-def telling_refusals() -> Iterator[None]:
-    """Let Flask's command line end with the sentence of a refused start."""
-    try:
-        yield
-    except StartRefused as error:
-        if click.get_current_context(silent=True) is None:
-            raise
-        raise RefusedAtCommand(printable(str(error))) from error

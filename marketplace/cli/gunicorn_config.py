@@ -16,6 +16,7 @@ from marketplace.cli import access_log, startup
 from marketplace.cli.command import say_or_drop
 from marketplace.errors import StartRefused
 from marketplace.market import signer
+from marketplace.services import services
 
 wsgi_app = "marketplace.wsgi:app"
 
@@ -78,10 +79,10 @@ def when_ready(server):
 
 def require_account(app):
     """Ask the ledger, once for all workers, whether purchases can be signed; or end with the reason."""
-    if app.config["NETWORK"] == "sandbox":
-        return
     try:
-        signer.require_account(app)
+        startup.require_ready(app)
+        if app.config["NETWORK"] != "sandbox":
+            signer.require_account(app)
     except StartRefused as error:
         sys.exit(f"Error: {error}")
 
@@ -97,7 +98,7 @@ def on_reload(server):
 
 
 def write_access_log(app):
-    counts = app.extensions["counts"]
+    counts = services(app).counts
     access_log.init_server(app.config["ACCESS_LOG"], lambda: counts.add(("log_lines_lost",)))
 
 

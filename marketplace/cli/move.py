@@ -3,12 +3,13 @@
 import time
 
 import click
-from flask import Flask, current_app
+from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, say
 from marketplace.cli.upgrade import Progress
 from marketplace.errors import DatabaseUnreachable
+from marketplace.services import services
 from marketplace.store.database import open_target
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 
@@ -32,7 +33,7 @@ def move_command(addresses):
     """
     if len(addresses) != 1:
         raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")
-    source = current_app.extensions["database"]
+    source = services().database
     started = time.monotonic()
     try:
         with source.contents() as contents:

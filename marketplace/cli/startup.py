@@ -11,12 +11,21 @@ from marketplace import __version__
 from marketplace.errors import command
 from marketplace.market import freshness
 from marketplace.market.transactions import TINYBARS
+from marketplace.services import services
 from marketplace.settings import SETTINGS
+
+
+def require_ready(app: Flask) -> None:
+    """Raise StartRefused for an outdated database, or a key that can not be read. The network is not asked."""
+    own = services(app)
+    own.database.require_current()
+    if own.signer:
+        own.signer.load()
 
 
 def describe(app: Flask, addresses: list) -> str:
     """The lines to print, for the addresses of the sockets that are listened on."""
-    config, database = app.config, app.extensions["database"]
+    config, database = app.config, services(app).database
     share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
     lines = [
         f"NFT Marketplace Service {__version__}: {config['NETWORK']}, account {config['ACCOUNT_ID']}",
@@ -27,8 +36,8 @@ def describe(app: Flask, addresses: list) -> str:
         *_watching(app),
         *(f"Warning: {warning}" for warning in warnings(config, addresses, database.is_shared)),
     ]
-    if hello := app.extensions.get("hello"):
-        lines.append(hello(app, served_url(config, addresses)))
+    if sandbox := services(app).sandbox:
+        lines.append(sandbox.describe(app, served_url(config, addresses)))
     return "\n".join(lines)
 
 
@@ -43,7 +52,7 @@ def served_url(config: dict, addresses: list) -> str:
 
 def _selling(app: Flask) -> Iterator[str]:
     """What it may cost that purchases are signed, where that is real money."""
-    if app.config["NETWORK"] == "sandbox" or "signer" not in app.extensions:
+    if app.config["NETWORK"] == "sandbox" or services(app).signer is None:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
         hbar = f"{Decimal(budget) / TINYBARS:f} HBAR"

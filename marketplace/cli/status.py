@@ -12,6 +12,7 @@ from marketplace.cli.command import Command, say
 from marketplace.errors import MarketplaceError, command
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market.transactions import TINYBARS
+from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
 from marketplace.times import to_iso
 
@@ -20,7 +21,7 @@ from marketplace.times import to_iso
 @with_appcontext
 def status_command():
     """Show version, database, account, mirror node, and the settings in force, without secrets."""
-    config, database = current_app.config, current_app.extensions["database"]
+    config, database = current_app.config, services().database
     say(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
     old = f", to be upgraded: {command('upgrade')}" if database.is_outdated else ""
     say(f"Database       {database.name}, schema {database.version}{old}")

@@ -5,11 +5,12 @@ import time
 from collections.abc import Iterable, Iterator
 
 import click
-from flask import Flask, current_app
+from flask import Flask
 from flask.cli import with_appcontext
 
-from marketplace.cli.command import Command, is_looked_for, say
+from marketplace.cli.command import Command, say
 from marketplace.errors import StartRefused, printable
+from marketplace.services import services
 from marketplace.store.database_errors import DatabaseInUse
 from marketplace.store.engine import Engine
 
@@ -22,7 +23,7 @@ def upgrade_command():
     What an SQLite file holds is kept in a file beside it. Each step is one transaction: whenever this is
     interrupted, run it again, and it goes on.
     """
-    database = current_app.extensions["database"]
+    database = services().database
     started = time.monotonic()
     try:
         with database.turn(), Progress() as progress:
@@ -89,7 +90,4 @@ def upgrade_at_once(database: Engine) -> None:
 
 
 def init_app(app: Flask) -> None:
-    """Raises DatabaseOutdated, but for a command that may be ``upgrade``."""
     app.cli.add_command(upgrade_command)
-    if not is_looked_for():
-        app.extensions["database"].require_current()

@@ -13,10 +13,11 @@ import weakref
 from bisect import bisect_left
 from pathlib import Path
 
-from flask import Flask, current_app, has_app_context
+from flask import current_app, has_app_context
 
 from marketplace.counts.folder import SIZE, Folder, Key, Numbers, Tally, add
 from marketplace.counts.table import BUCKETS, METRICS
+from marketplace.services import KEY, Services, services
 
 SECONDS = len(BUCKETS) + 1  # where the sum of a histogram is, after its buckets and the one beyond
 
@@ -104,8 +105,8 @@ def key_of(name: str, **labels: str) -> Key:
 
 def count(name: str, number: float = 1, **labels: str) -> None:
     """Count something that happened, or let a gauge rise or fall. Nobody counts outside of an application."""
-    if has_app_context() and "counts" in current_app.extensions:
-        current_app.extensions["counts"].add(key_of(name, **labels), number)
+    if has_app_context() and isinstance(current_app.extensions.get(KEY), Services):
+        services().counts.add(key_of(name, **labels), number)
 
 
 def _forget_all() -> None:
@@ -114,7 +115,3 @@ def _forget_all() -> None:
 
 
 os.register_at_fork(after_in_child=_forget_all)
-
-
-def init_app(app: Flask) -> None:
-    app.extensions["counts"] = Counts(Path(app.config["DATA_DIR"], "metrics"))

@@ -39,6 +39,7 @@ from marketplace.market.prepare import (
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.market.transactions import build_purchase, find_credit, write_signed
+from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
@@ -112,7 +113,7 @@ def _log_refusal(ask: Ask, error: MarketplaceError) -> None:
 
 
 def _signer() -> Signer:
-    signer = current_app.extensions.get("signer")
+    signer = services().signer
     if signer is None or not current_app.config["SALE_FEE_BUDGET"]:
         raise BuyingOff(has_signer=signer is not None)
     return signer

@@ -7,11 +7,12 @@ import queue
 import threading
 import time
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from flask import Flask, current_app
+from flask import Config, Flask, current_app
 from hiero_sdk_python.crypto.public_key import PublicKey
 
 from marketplace.errors import (
@@ -23,6 +24,7 @@ from marketplace.errors import (
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import key_file
 from marketplace.market.transactions import ECDSA_BYTES, ED25519_BYTES
+from marketplace.services import services
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
 # ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.
@@ -81,14 +83,19 @@ def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
 class Signer:
     """Has bodies signed, in threads of its own: whoever signs may hang for ever, and nobody waits as long."""
 
-    def __init__(self, account_id: str, signs: Sequence[Sign]) -> None:
-        """``signs``: alternatives, of which the first whose key is the account's signs."""
+    def __init__(self, account_id: str, load: Callable[[], Sequence[Sign]]) -> None:
+        """``load`` returns alternatives: the first whose key is the account's signs."""
         self._account_id = account_id
-        self._signs = tuple(signs)
+        self._load = load
+        self._signs: tuple[Sign, ...] = ()
         self._places = threading.BoundedSemaphore(SIGNATURES_AT_ONCE)
         self._begun: dict[object, float] = {}  # when each that is under way began
         self._key: bytes | None = None
         self._key_until = 0.0
+
+    def load(self) -> None:
+        """Read the key's file, once. Raises StartRefused for one that holds no key."""
+        self._signs = self._signs or tuple(self._load())
 
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
         """The account's public key, and its signature of the body of a transaction.
@@ -107,6 +114,7 @@ class Signer:
         While the ledger does not answer, that is said: the first purchase compares then. What a host brings
         shows its key only when it signs.
         """
+        self.load()
         try:
             expected = find_key(self._account_id)
         except KeyUnusable as error:
@@ -127,6 +135,10 @@ class Signer:
             )
 
     def _sign(self, body: bytes) -> tuple[bytes, bytes]:
+        try:
+            self.load()
+        except StartRefused as error:
+            raise SignerFailed(str(error)) from error
         until, reason = time.monotonic() + SIGNER_SECONDS, "there is none"
         for sign in self._signs:
             returned = self._call(sign, body, until)
@@ -211,13 +223,13 @@ def _lower(signature: bytes) -> bytes:
     return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
 
 
-def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
-    """Have purchases signed by what a host brings, by the key in a file, or in the sandbox by its wallet.
+def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer | None:
+    """Make what signs purchases: what a host brings, the key in a file, or in the sandbox its wallet.
 
-    Without any of them nothing is bought. Raises StartRefused for a file that holds no key. The ledger is not
-    asked here: require_account() compares.
+    Without any of them nothing is bought. The file is read when the key is needed; the ledger is asked by
+    require_account().
     """
-    path, account_id = app.config["ACCOUNT_KEY_FILE"], app.config["ACCOUNT_ID"]
+    path, account_id = config["ACCOUNT_KEY_FILE"], config["ACCOUNT_ID"]
     if path and sign is not None:
         raise StartRefused(
             "MARKETPLACE_ACCOUNT_KEY_FILE is set, and create_app(sign=...) is, too: only one can sign"
@@ -227,13 +239,13 @@ def init_app(app: Flask, sign: Sign | None, demo: Sign | None) -> None:
             "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public"
             " key and the signature"
         )
-    signs = key_file.read_keys(path) if path else [each for each in (sign or demo,) if each]
-    if signs:
-        app.extensions["signer"] = Signer(account_id, signs)
+    if path:
+        return Signer(account_id, partial(key_file.read_keys, path))
+    return Signer(account_id, lambda: [chosen]) if (chosen := sign or demo) else None
 
 
 def require_account(app: Flask) -> None:
     """Look at the account before anybody buys, where purchases are signed. Raises StartRefused."""
-    if (signer := app.extensions.get("signer")) and app.config["SALE_FEE_BUDGET"]:
+    if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
         with app.app_context():
             signer.require_account()

@@ -10,7 +10,6 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 from flask import Flask
-from requests.adapters import BaseAdapter
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace.api import cors
@@ -18,10 +17,12 @@ from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
-from marketplace.sandbox import api, commands, gateway, mirror
+from marketplace.sandbox import api, commands, gateway, mirror, wallet
 from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.services import KEY, Sandbox, Storage
+from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
 
@@ -37,13 +38,13 @@ asks for it. The mirror node's own REST is below `/sandbox/api/v1`, as Hedera do
 SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
 
 
-def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]:
-    """Mount the sandbox, and return what carries requests for its address to it, in-process.
+def init_app(app: Flask, database: Engine, sign: Callable | None = None) -> Sandbox:
+    """Mount the sandbox.
 
-    Its databases are brought up to this version at once. ``sign``: who signs for the marketplace, if
-    neither the demo wallet nor a key file does.
+    Its databases, that of the marketplace included, are upgraded at once. ``sign``: who signs for the
+    marketplace, if neither the demo wallet nor a key file does.
     """
-    upgrade_at_once(app.extensions["database"])
+    upgrade_at_once(database)
     sandbox = create_sandbox(
         app.config["SANDBOX_DATABASE_URL"],
         app.config["MAX_CONTENT_LENGTH"],
@@ -52,15 +53,18 @@ def init_app(app: Flask, sign: Callable | None = None) -> dict[str, BaseAdapter]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     name_routes(sandbox, PATH)
-    app.extensions["sandbox"] = sandbox
     served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
     app.wsgi_app = HostGuard(served, {own_name, *app.config["SANDBOX_HOSTS"]})
     app.cli.add_command(commands.cli)
-    app.extensions["hello"] = commands.hello
     prefix = app.config["PUBLIC_URL"] + PATH
-    app.extensions["gateway_adapters"] = partial(gateway.make_adapters, prefix)
-    return {f"{prefix}/": WSGIAdapter(sandbox, prefix)}
+    return Sandbox(
+        app=sandbox,
+        adapters={f"{prefix}/": WSGIAdapter(sandbox, prefix)},
+        gateway_adapters=partial(gateway.make_adapters, prefix),
+        sign=wallet.signer(app.config["ACCOUNT_ID"]),
+        describe=commands.hello,
+    )
 
 
 def create_sandbox(
@@ -71,7 +75,8 @@ def create_sandbox(
     sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)
     sandbox.json.sort_keys = False
     log.init_app(sandbox)
-    sandbox.extensions["database"] = database = Database(path, SCHEMA)
+    database = Database(path, SCHEMA)
+    sandbox.extensions[KEY] = Storage(database=database)
     upgrade_at_once(database)
     Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(api.blp)
     sandbox.register_blueprint(mirror.blp)

@@ -14,6 +14,7 @@ from marketplace.sandbox import access, catalogue, wallet
 from marketplace.sandbox.hapi import server
 from marketplace.sandbox.hapi.address import HOST, find_port
 from marketplace.sandbox.ledger import consensus
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read
 
@@ -42,19 +43,19 @@ def seed_command():
     missing = [nft for nft in sample if nfts.get_nft(read(), *nft) is None]
     if missing:
         # All of them first: what the ledger says of a collection is read with the first that is added.
-        with app.extensions["sandbox"].app_context():
+        with services(app).sandbox.app.app_context():
             for nft in missing:
                 consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
             add_nft.add(_owner(*nft), *nft)
-    _list_some(app.extensions["sandbox"], [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
+    _list_some(services(app).sandbox.app, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
 @cli.command("hello")
 def hello_command():
     """Print where the sandbox is, a token, and a request to try."""
     say(hello(current_app, current_app.config["PUBLIC_URL"]))
-    if port := find_port(current_app.extensions["sandbox"]):
+    if port := find_port(services().sandbox.app):
         say(_describe_node(port))
 
 
@@ -65,7 +66,7 @@ def node_command():
     Where that port is taken, another one. The file sandbox-node, beside the sandbox's ledger, says which.
     """
     app = current_app._get_current_object()
-    sandbox, wanted = app.extensions["sandbox"], app.config["GRPC_PORT"]
+    sandbox, wanted = services(app).sandbox.app, app.config["GRPC_PORT"]
 
     def tell(port: int) -> None:
         is_another = wanted not in (0, port)

@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 from pathlib import Path
 
-from flask import Flask, current_app
+from flask import Config, current_app
 
+from marketplace import services
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite
 from marketplace.store.database_errors import DatabaseUnreadable
@@ -16,13 +17,13 @@ SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
 OWNERS = ("network", "account_id")
 
 
-def init_app(app: Flask) -> None:
+def from_config(config: Config) -> Engine:
     """Open the database, or make it. Raises DatabaseUnreadable for one that is another's."""
-    app.extensions["database"] = open_database(app.config["DATABASE_URL"], _owners(app))
+    return open_database(config["DATABASE_URL"], _owners(config))
 
 
-def _owners(app: Flask) -> dict[str, str]:
-    return {name: app.config[name.upper()] for name in OWNERS}
+def _owners(config: Config) -> dict[str, str]:
+    return {name: config[name.upper()] for name in OWNERS}
 
 
 def open_target(url: str) -> Engine:
@@ -33,7 +34,7 @@ def open_target(url: str) -> Engine:
             " (postgresql://user@host-a,host-b/market)"
         )
     url = url.replace("postgres://", "postgresql://", 1)
-    return open_database(url, _owners(current_app), called="The target")
+    return open_database(url, _owners(current_app.config), called="The target")
 
 
 def open_database(
@@ -57,9 +58,9 @@ def open_database(
 
 def read():
     """Return the connection for reads; each statement sees all that was committed before it."""
-    return current_app.extensions["database"].connection
+    return services.database().connection
 
 
 def write():
     """Open a write transaction: ``with write() as db:``. Short: no network and no SDK inside."""
-    return current_app.extensions["database"].write()
+    return services.database().write()

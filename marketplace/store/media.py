@@ -7,7 +7,7 @@ from datetime import timedelta
 from pathlib import Path
 
 import obstore
-from flask import Flask, current_app
+from flask import Config, current_app
 from obstore.exceptions import GenericError
 from obstore.store import LocalStore, S3Store
 
@@ -101,8 +101,5 @@ class MediaStore:
         return f"{self._public_url}/{key or PLACEHOLDER.name}"
 
 
-def init_app(app: Flask) -> None:
-    public_url = app.config["MEDIA_PUBLIC_URL"]
-    app.extensions["media"] = MediaStore(
-        app.config["MEDIA_URL"], public_url, app.config["MEDIA_MAX_BYTES"]
-    )
+def from_config(config: Config) -> MediaStore:
+    return MediaStore(config["MEDIA_URL"], config["MEDIA_PUBLIC_URL"], config["MEDIA_MAX_BYTES"])

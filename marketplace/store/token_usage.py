@@ -4,8 +4,6 @@ import os
 import threading
 import weakref
 
-from flask import Flask
-
 from marketplace import times
 from marketplace.store import access_tokens
 from marketplace.store.engine import Engine
@@ -85,7 +83,3 @@ def _write_all() -> None:
         uses.close()
     if not all(done):
         _wait_to_write()
-
-
-def init_app(app: Flask) -> None:
-    app.extensions["uses"] = TokenUsage(app.extensions["database"])

@@ -14,6 +14,7 @@ from marketplace.cli.systemd import notify_alive
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
 from marketplace.ledger.clean_text import clean_text
+from marketplace.services import services
 from marketplace.store import nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
@@ -48,7 +49,7 @@ def make_enricher(app: Flask) -> "Enricher":
 
     Where the application has something else that enriches, that is asked.
     """
-    if enrich := app.extensions.get("enrich"):
+    if enrich := services(app).enrich:
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
     from marketplace.watcher.strangers import confine
@@ -58,7 +59,8 @@ def make_enricher(app: Flask) -> "Enricher":
             "Images are decoded without seccomp: this kernel has none, or we do not know this machine's"
             " system calls. docs/metadata.md says what that means"
         )
-    make_adapters = app.extensions.get("gateway_adapters", dict)
+    sandbox = services(app).sandbox
+    make_adapters = sandbox.gateway_adapters if sandbox else dict
     processes = EnrichmentProcesses(app.config, make_adapters, AT_ONCE)
     return Enricher(app, processes.enrich, end=processes.close)
 
@@ -85,7 +87,7 @@ class Enricher:
         """``end`` ends what enriches, whatever it does."""
         self._app = app
         self._end = end
-        self._media = app.extensions["media"]
+        self._media = services(app).media
         self._enrich = enrich
         self._tasks: dict[tuple[str, int], Task] = {}
         self._unwritable: set[tuple[str, int]] = set()
@@ -228,7 +230,7 @@ def enrich(nft: Any, enrich: Enrich, *, is_quick: bool) -> dict:
     key, reason, is_ours = nft["image"], found.reason, found.outcome.name == "BUSY"
     if found.image:
         try:
-            key = current_app.extensions["media"].put(found.image.content, "webp")
+            key = services().media.put(found.image.content, "webp")
         except (MediaUnreachable, MediaFull) as error:
             reason, is_ours = error.message, True
     count("images", outcome=found.outcome.value)

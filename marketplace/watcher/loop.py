@@ -11,6 +11,7 @@ from marketplace import times
 from marketplace.cli.command import say_or_drop
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
+from marketplace.services import services
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
@@ -128,7 +129,7 @@ def watch(stop: threading.Event) -> None:
     """
     was_leading, failure = None, None
     app = current_app._get_current_object()
-    leadership = app.extensions["database"].leadership("watch")
+    leadership = services(app).database.leadership("watch")
     with closing(leadership), closing(Watch(app, stop)) as work:
         work.begin()
         while not stop.is_set():

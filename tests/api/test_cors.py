@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from marketplace import create_app
+from marketplace.services import services
 from tests.conftest import assert_error, authorized_client, settings
 
 pytestmark = pytest.mark.once("headers alone")
@@ -159,7 +160,7 @@ def test_a_page_reads_every_refusal_and_failure(tmp_path):
 
     refused(500, "/v1/broken")
     Path(app.config["DATABASE_URL"]).write_bytes(b"no database" * 1000)
-    app.extensions["database"].close()
+    services(app).database.close()
     refused(503, "/v1/orderbook")
 
 
@@ -234,7 +235,7 @@ def test_the_sandbox_may_be_called_from_any_page(app, origin):
 
 
 def test_a_page_reads_what_fails_in_the_sandbox(app):
-    sandbox = app.extensions["sandbox"]
+    sandbox = services(app).sandbox.app
     client, headers = app.test_client(), {"Origin": DAPP}
 
     @sandbox.get("/broken")
@@ -244,8 +245,8 @@ def test_a_page_reads_what_fails_in_the_sandbox(app):
     r = client.get("/sandbox/broken", headers=headers)
     assert_error(r, 500)
     assert granted(r)["Allow-Origin"] == "*"
-    app.extensions["sandbox"].extensions["database"].path.write_bytes(b"no database" * 1000)
-    sandbox.extensions["database"].close()
+    services(services(app).sandbox.app).database.path.write_bytes(b"no database" * 1000)
+    services(sandbox).database.close()
     r = client.get("/sandbox/api/v1/accounts/0.0.1001", headers=headers)
     assert_error(r, 503)
     assert granted(r)["Allow-Origin"] == "*"

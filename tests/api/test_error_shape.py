@@ -7,6 +7,7 @@ import logging
 import pytest
 
 from marketplace import errors
+from marketplace.services import services
 from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
@@ -121,9 +122,9 @@ def test_every_domain_error_has_its_own_status():
 
 @pytest.mark.once("one writer at a time")
 def test_the_database_being_locked_is_said(app, client):
-    blocker = app.extensions["database"]._connect()
+    blocker = services(app).database._connect()
     blocker.execute("BEGIN IMMEDIATE")
-    app.extensions["database"].connection.execute("PRAGMA busy_timeout = 50")
+    services(app).database.connection.execute("PRAGMA busy_timeout = 50")
     try:
         r = client.post("/v1/add", json=KEYS)
         assert_error(r, 503, "stayed locked by another writer")
@@ -137,8 +138,8 @@ def test_the_database_being_locked_is_said(app, client):
 @pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
 def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
-    app.extensions["database"].close()
-    blocker = app.extensions["database"]._connect()
+    services(app).database.close()
+    blocker = services(app).database._connect()
     blocker.execute("PRAGMA locking_mode = EXCLUSIVE")
     blocker.execute("BEGIN EXCLUSIVE")
     try:
@@ -160,7 +161,7 @@ def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(client,
 
 @pytest.mark.once("its file")
 def test_a_full_disk_is_said_and_passes(app, client, caplog):
-    connection = app.extensions["database"].connection
+    connection = services(app).database.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]
     most = connection.execute("PRAGMA max_page_count").fetchone()[0]
     connection.execute(f"PRAGMA max_page_count = {pages}")

@@ -16,6 +16,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app, times
 from marketplace.api import authentication, response_cache
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
@@ -148,7 +149,7 @@ def test_a_commit_while_it_is_made_ends_it(app, client, nft):
 def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
-    connection = app.extensions["database"].connection
+    connection = services(app).database.connection
 
     def commit_first(statement):
         if "FROM nft" in statement:
@@ -165,7 +166,7 @@ def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
 def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
-    connection = app.extensions["database"].connection
+    connection = services(app).database.connection
 
     def commit_then(cursor, row):
         found = sqlite3.Row(cursor, row)
@@ -184,7 +185,7 @@ def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
 def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
-    connection = app.extensions["database"].connection
+    connection = services(app).database.connection
 
     def revoke_first(statement):
         if "FROM nft" in statement:
@@ -204,7 +205,7 @@ def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
     answered.clear()
     authorized_client(app, "read")  # a commit elsewhere
     interrupts = iter([1])
-    app.extensions["database"].connection.set_progress_handler(lambda: next(interrupts, 0), 1)
+    services(app).database.connection.set_progress_handler(lambda: next(interrupts, 0), 1)
     assert client.get(url).data == first.data
     assert answered == [url]
 
@@ -285,7 +286,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
 @pytest.mark.once("its trace")
 def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
     url, statements = f"/v1/nft/{TOKEN}/7", []
-    app.extensions["database"].connection.set_trace_callback(statements.append)
+    services(app).database.connection.set_trace_callback(statements.append)
     first = client.get(url)
     assert any("FROM nft" in statement for statement in statements)
     statements.clear()
@@ -494,7 +495,7 @@ def kept_by(app):
     """All that the layer holds just now: answers, and who may read."""
     layer = app.wsgi_app._application
     assert isinstance(layer, response_cache.ResponseCache)
-    return layer._memory._kept
+    return layer._cache._kept
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ from marketplace.counts import folder
 from marketplace.counts.folder import Folder
 from marketplace.counts.table import METRICS
 from marketplace.errors import DatabaseUnreachable
+from marketplace.services import services
 from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS
@@ -219,7 +220,7 @@ def test_it_answers_while_the_server_says_nothing(tmp_path, asked_anew):
             assert_error(scraper.get("/status?ready"), 503, "can not be reached")
         finally:
             server.thaw()
-        app.extensions["database"].close()
+        services(app).database.close()
 
 
 def authorized(token, app):
@@ -315,7 +316,7 @@ def test_a_spoilt_file_of_a_dead_process_harms_nobody(app, client, scraper, tmp_
 
 @pytest.mark.once("the counts are no database's")
 def test_more_routes_than_there_is_room_for_break_nothing(app, scraper):
-    table = app.extensions["counts"]
+    table = services(app).counts
     for number in range(3000):
         table.observe(("request_duration_seconds", "GET", f"/{number}", "200"), 0.1)
     assert scrape(scraper)["marketplace_database_up",] == 1

@@ -11,6 +11,7 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts
+from marketplace.services import services
 from marketplace.store.database import read, write
 from tests.conftest import (
     ALICE,
@@ -43,12 +44,12 @@ def amounts(body):
 
 
 def balance(app, account_id):
-    with app.extensions["sandbox"].app_context():
+    with services(app).sandbox.app.app_context():
         return accounts.balance(read(), account_id)
 
 
 def change_account(app, account_id, balance=None, associations=None):
-    with app.extensions["sandbox"].app_context(), write() as db:
+    with services(app).sandbox.app.app_context(), write() as db:
         if balance is not None:
             accounts.add(db, account_id, balance - accounts.balance(db, account_id), times.now())
         if associations is not None:
@@ -219,7 +220,7 @@ def test_it_rejects_who_is_not_associated(app, nft, lister, buy):
     change_account(app, BOB, associations=0)
     body = assert_error(buy(), 409, f"{BOB} is not associated with {TOKEN}", "associate it first")
     assert body["errors"] == {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
-    with app.extensions["sandbox"].app_context(), write() as db:
+    with services(app).sandbox.app.app_context(), write() as db:
         accounts.associate(db, BOB, TOKEN, times.now())
     assert buy().status_code == 200
 
@@ -299,7 +300,7 @@ def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, pa
 @pytest.mark.once("it is about the ledger's answer")
 def test_it_says_what_is_missing_without_rest_java(app, nft, lister, buy):
     lister(nft)
-    sandbox = app.extensions["sandbox"]
+    sandbox = services(app).sandbox.app
     answer = sandbox.wsgi_app
     missing = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
 

@@ -7,6 +7,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from werkzeug.wrappers import Response
 
 from marketplace import times
+from marketplace.services import services
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
@@ -197,7 +198,7 @@ def test_its_owner_can_withdraw_while_the_mirror_node_can_not_be_asked(
     """A gateway in front of it answers, or nobody. The ledger says who may sign, and what it ends."""
     if is_listed:
         lister(nft)
-    app.extensions["sandbox"].wsgi_app = Response(b"<html>Sorry</html>", status)
+    services(app).sandbox.app.wsgi_app = Response(b"<html>Sorry</html>", status)
     assert prepare(client).status_code == 200
     assert_error(prepare(client, accountId=BOB), 503 if status == 503 else 502, refused)
 

@@ -12,6 +12,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 from marketplace import create_app
 from marketplace.ledger import mirror_schemas
 from marketplace.market import records
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.enrichment import enrich
@@ -43,7 +44,7 @@ def own(tmp_path):
 def app(own):
     app = create_app(**own)
     yield app
-    app.extensions["database"].close()
+    services(app).database.close()
 
 
 def store(app, pointer, token_name):
@@ -106,7 +107,7 @@ def test_a_redirect(own, location):
         row = store(app, pointer, "A name")
         assert row["missing"]
         assert "\0" not in row["missing"]
-        app.extensions["database"].close()
+        services(app).database.close()
 
 
 @pytest.mark.parametrize("bad", BAD[:6])

@@ -3,6 +3,7 @@
 import pytest
 
 from marketplace import create_app, errors, times
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
@@ -170,7 +171,7 @@ def test_a_host_brings_its_own_authentication(tmp_path):
 @pytest.mark.once("one writer at a time")
 @pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
 def test_a_command_says_that_the_database_is_locked(app, command):
-    database = app.extensions["database"]
+    database = services(app).database
     blocker = database._connect()
     blocker.execute("BEGIN IMMEDIATE")
     database.connection.execute("PRAGMA busy_timeout = 50")

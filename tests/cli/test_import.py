@@ -68,9 +68,10 @@ def test_it_refuses_what_is_no_token_id(app, token):
 
 def test_it_says_what_the_ledger_did_not_answer(app, monkeypatch):
     from marketplace import ledger
+    from marketplace.services import services
 
     monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
-    ledger.init_app(app, {})
+    services(app).mirror_node = ledger.from_config(app.config, {})
     result = run(app, TOKEN)
     assert result.exit_code == 1
     assert "did not answer" in result.output

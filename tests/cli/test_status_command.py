@@ -5,13 +5,14 @@ from click.testing import CliRunner
 from flask.cli import FlaskGroup
 
 from marketplace import __version__, errors
+from marketplace.services import services
 from tests.serving import environment, run_flask
 
 
 def test_it_works(app):
     told = app.test_cli_runner().invoke(args=["status"]).output
     assert f"NFT Marketplace Service {__version__}: sandbox\n" in told
-    assert f"Database       {app.extensions['database'].name}, schema " in told
+    assert f"Database       {services(app).database.name}, schema " in told
     assert "Account        0.0.9001, 10,000 HBAR\n" in told
     assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in told
     assert "\n  MARKETPLACE_SALE_MAX_FEE=0.5\n" in told

@@ -7,6 +7,7 @@ from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.work import name_of
@@ -111,7 +112,7 @@ def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeyp
     lister(nft, add=False)
     with serve(lambda environ, start: (start("404 Not Found", []), [b"nothing"])[1]) as url:
         monkeypatch.setitem(app.config, "MIRROR_NODE_URL", url)
-        outside.init_app(app, {})
+        services(app).mirror_node = outside.from_config(app.config, {})
         assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
     assert shown(client)["isForSale"] is True
 
@@ -205,7 +206,7 @@ def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
 def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatch):
     lister(nft, add=False)
     monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
-    outside.init_app(app, {})
+    services(app).mirror_node = outside.from_config(app.config, {})
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
     assert "not checked: 2" in result.output

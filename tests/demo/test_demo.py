@@ -14,6 +14,7 @@ from werkzeug.test import Client
 from marketplace import create_app
 from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access, commands
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, enriching, settings
@@ -184,7 +185,7 @@ def test_the_python_snippet_signs(client, listing):
 def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     monkeypatch.setattr(commands, "NFTS_PER_COLLECTION", 6)
     app = create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
-    app.extensions["enrich"] = enriching(app)
+    services(app).enrich = enriching(app)
     seed = ["sandbox", "seed"]
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0
     client = authorized_client(app, "read")

@@ -6,6 +6,7 @@ import pytest
 
 from marketplace.errors import LedgerUnreachable
 from marketplace.ledger import mirror_node
+from marketplace.services import services
 
 pytestmark = pytest.mark.once("no database is asked")
 
@@ -33,7 +34,7 @@ def test_one_that_fails_is_told(app):
 def test_a_purchase_asks_all_about_its_parties_at_once(client, app, lister):
     """Whoever asks first waits until the others have come: one after the other, they never would."""
     lister(("0.0.7001", 7))
-    sandbox = app.extensions["sandbox"]
+    sandbox = services(app).sandbox.app
     answer, met = sandbox.wsgi_app, threading.Barrier(6, timeout=60)
     paths = (
         "/accounts/0.0.1001",

@@ -16,6 +16,7 @@ from marketplace.sandbox.catalogue import Royalty as SandboxRoyalty
 from marketplace.sandbox.ledger import accounts, consensus, queries
 from marketplace.sandbox.ledger.custom_fees import FixedFee as SandboxFixedFee
 from marketplace.sandbox.ledger.custom_fees import Schedule
+from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
 from tests.conftest import ALICE, BOB, TOKEN, Ledger, assert_error, authorized_client, settings
@@ -45,7 +46,7 @@ class Market:
             IPFS_GATEWAYS="https://127.0.0.1",  # refused at once: images cost more than all else here
         )
         self.ledger = Ledger(self.app)
-        self._sandbox = self.app.extensions["sandbox"]
+        self._sandbox = services(self.app).sandbox.app
 
     def charge(self, token, *fees, is_refused=False):
         """Let an issuer change a token's custom fees."""
@@ -227,8 +228,8 @@ def test_the_seller_pays_fixed_fees(market, listed):
     assert market.balance(ALICE) == before + 10 * HBAR * 9750 // 10_000 - 2 * HBAR
     assert market.balance(COLLECTOR) == 10_002 * HBAR
     [row] = (
-        market.app.extensions["sandbox"]
-        .test_client()
+        services(market.app)
+        .sandbox.app.test_client()
         .get(f"/api/v1/accounts/{COLLECTOR}/tokens")
         .json["tokens"]
     )
@@ -244,7 +245,7 @@ def assert_refused(market, r, *words):
 
 def test_without_fees_nothing_more_is_asked(market, listed):
     nft, asked = listed(), []
-    sandbox = market.app.extensions["sandbox"]
+    sandbox = services(market.app).sandbox.app
     answer = sandbox.wsgi_app
 
     def noting(environ, start_response):

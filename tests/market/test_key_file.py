@@ -23,6 +23,7 @@ from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_keys
 from marketplace.market.signer import verifies
 from marketplace.sandbox.ledger import accounts
+from marketplace.services import services
 from marketplace.settings import load
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN, Ledger, authorized_client, settings
@@ -305,7 +306,7 @@ def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
     app = start(tmp_path, path, **real)
     signer.require_account(app)
     assert "was not compared with the account's key" in caplog.text
-    assert app.extensions["signer"]
+    assert services(app).signer
 
 
 def test_two_signers_are_one_too_many(tmp_path, put):
@@ -329,7 +330,7 @@ def test_an_operators_command_needs_no_key(tmp_path):
 
 def test_a_wrong_file_is_a_sentence_of_the_server(tmp_path):
     with pytest.raises(StartRefused, match="is a folder: name a file that holds a private key"):
-        start(tmp_path, str(tmp_path))
+        services(start(tmp_path, str(tmp_path))).signer.load()
 
 
 # A key in place of the path

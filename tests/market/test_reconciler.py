@@ -15,6 +15,7 @@ from marketplace import create_app, times
 from marketplace.market import add_nft, listings
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.ledger import consensus
+from marketplace.services import services
 from marketplace.store.database import write
 from marketplace.store.postgresql.connection import Connection
 from marketplace.watcher import sweep
@@ -82,7 +83,7 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
     app, client, nft, ledger, monkeypatch, number, moment
 ):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    app.extensions["database"].close()
+    services(app).database.close()
     commits = iter(range(number))
 
     def die_at_last(commit):
@@ -105,7 +106,7 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
         patch.setattr(Connection, "commit", lambda own: die_at_last(partial(commit, own)))
         with suppress(lives.Killed):
             report(client, transaction_id)
-    app.extensions["database"].close()
+    services(app).database.close()
     sync(app)
     assert price(client) == 250
     assert report(client).json == {"result": "OK"}
@@ -193,7 +194,7 @@ def as_of_an_earlier_version(app, tmp_path):
     """Start again on a database that says it is of version 3."""
     with app.app_context(), write() as db:
         make_version_3(db)
-    app.extensions["database"].close()
+    services(app).database.close()
     return create_app(**settings(tmp_path))
 
 

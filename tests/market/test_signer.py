@@ -11,6 +11,7 @@ from marketplace.errors import SignerFailed, StartRefused
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
+from marketplace.services import services
 from marketplace.store.database import read
 from tests.conftest import (
     ALICE,
@@ -179,7 +180,7 @@ def test_an_older_answer_about_the_key_keeps_nobody_else_from_signing(app):
     shown = {"_type": "ED25519", "key": public_key.hex()}
     Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key=shown))
     with app.app_context():
-        assert Hurried(MARKET, [signing_with(DEMO)]).sign(b"body")[0] == public_key
+        assert Hurried(MARKET, lambda: [signing_with(DEMO)]).sign(b"body")[0] == public_key
 
 
 def test_a_key_that_can_not_be_looked_up_is_refused(market):
@@ -213,7 +214,7 @@ def test_no_place_is_lost_while_no_thread_can_be_had(market, monkeypatch, caplog
         def start(self):
             raise RuntimeError("can't start new thread")
 
-    signer = app.extensions["signer"]
+    signer = services(app).signer
     with monkeypatch.context() as patched, app.app_context():
         patched.setattr(signing.threading, "Thread", Thread)
         for _ in range(signing.SIGNATURES_AT_ONCE + 1):
@@ -232,7 +233,7 @@ def test_where_all_hang_it_is_said_at_once(app, monkeypatch):
         over.wait(60)
         return signing_with(DEMO)(body)
 
-    signer = Signer(MARKET, [hang])
+    signer = Signer(MARKET, lambda: [hang])
     with app.app_context():
         for _ in range(signing.SIGNATURES_AT_ONCE):
             with pytest.raises(signing.SignerFailed):
@@ -262,7 +263,7 @@ def test_an_ecdsa_signature_has_the_lower_s(app, alter):
 
     key = {"_type": "ECDSA_SECP256K1", "key": ECDSA.public_key().to_bytes_raw().hex()}
     alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
-    signer = Signer(MARKET, [sign])
+    signer = Signer(MARKET, lambda: [sign])
     with app.app_context():
         public_key, signature = signer.sign(b"body")
     assert int.from_bytes(signature[32:]) <= SECP256K1_ORDER // 2
@@ -270,7 +271,7 @@ def test_an_ecdsa_signature_has_the_lower_s(app, alter):
 
 
 def test_signatures_at_once_do_not_mix(app):
-    signer, wrong = Signer(MARKET, [signing_with(DEMO)]), []
+    signer, wrong = Signer(MARKET, lambda: [signing_with(DEMO)]), []
 
     def sign(number):
         with app.app_context():

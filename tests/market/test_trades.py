@@ -11,6 +11,7 @@ import pytest
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts, consensus
+from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.watcher.sweep import sync
 from stress.audit import TINYBARS, find_sales
@@ -42,7 +43,7 @@ class Trader:
     def __init__(self, app, account_id: str, seed: str) -> None:
         self._app, self._account_id = app, account_id
         self._client = authorized_client(app, "read", "write")
-        self._sandbox = app.extensions["sandbox"]
+        self._sandbox = services(app).sandbox.app
         self._dice = random.Random(f"{seed} {account_id}")
         self._kept: list[bytes] = []  # signed by us, and not submitted yet
         self.told: Counter = Counter()
@@ -120,7 +121,7 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
         thread.join()
     assert not failures
     told = sum((trader.told for trader in traders), Counter())
-    sales = find_sales(market.extensions["sandbox"], MARKET, share=SHARE)
+    sales = find_sales(services(market).sandbox.app, MARKET, share=SHARE)
     assert [sale.fault for sale in sales if sale.fault] == []
     assert sales, told
     earned = sum(sale.price * SHARE // 10_000 for sale in sales)
@@ -130,7 +131,7 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
 
 
 def _balance(app) -> int:
-    with app.extensions["sandbox"].app_context():
+    with services(app).sandbox.app.app_context():
         return accounts.balance(read(), MARKET)
 
 
@@ -138,7 +139,7 @@ def _expect_book_in_line(app) -> None:
     """After one round of the watcher the order book holds no NFT that its owner could not sell."""
     with app.app_context():
         sync()
-    client, sandbox = authorized_client(app, "read"), app.extensions["sandbox"].test_client()
+    client, sandbox = authorized_client(app, "read"), services(app).sandbox.app.test_client()
     for nft in client.get("/v1/orderbook").json:
         row = sandbox.get(f"/api/v1/tokens/{nft['token']}/nfts/{nft['serialNo']}").json
         assert (row["account_id"], row["spender"]) == (nft["owner"]["accountId"], MARKET)
@@ -146,7 +147,7 @@ def _expect_book_in_line(app) -> None:
 
 def test_two_buyers_of_one_nft_one_pays(market, request):
     _add_all(market)
-    client, sandbox = authorized_client(market, "read", "write"), market.extensions["sandbox"]
+    client, sandbox = authorized_client(market, "read", "write"), services(market).sandbox.app
     keys = {"tokenId": TOKEN, "serialNo": 1}
     listing = {"accountId": ALICE, "listingPrice": 3} | keys
     with sandbox.app_context():
@@ -172,7 +173,7 @@ def test_two_buyers_of_one_nft_one_pays(market, request):
 def test_a_price_binds_its_owner_for_a_minute_though_he_sells_and_buys_back(market):
     """A purchase that was signed is not taken back; nor does it bind who lists after him."""
     _add_all(market)
-    sandbox, keys = market.extensions["sandbox"], {"tokenId": TOKEN, "serialNo": 1}
+    sandbox, keys = services(market).sandbox.app, {"tokenId": TOKEN, "serialNo": 1}
 
     def sign(what, account_id, **fields):
         client = authorized_client(market, "write")

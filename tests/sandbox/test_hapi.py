@@ -23,6 +23,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.hapi.services import METHODS, Malformed
+from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox import hapi
@@ -40,7 +41,7 @@ BALANCE = "/proto.CryptoService/cryptoGetBalance"
 @pytest.fixture
 def call(app):
     """Have a request answered, at a moment or now."""
-    sandbox = app.extensions["sandbox"]
+    sandbox = services(app).sandbox.app
 
     def call(path, content, now=None):
         with sandbox.app_context():
@@ -213,9 +214,9 @@ def test_a_kind_that_the_sandbox_has_not(submit):
 
 def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
     monkeypatch.setattr(database_errors, "BUSY_TIMEOUT_SECONDS", 0.05)
-    path = app.extensions["sandbox"].extensions["database"].path
-    with app.extensions["sandbox"].app_context():
-        app.extensions["sandbox"].extensions["database"].close()
+    path = services(services(app).sandbox.app).database.path
+    with services(app).sandbox.app.app_context():
+        services(services(app).sandbox.app).database.close()
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:

@@ -7,6 +7,7 @@ import pytest
 from marketplace import create_app
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
+from marketplace.services import services
 from tests.conftest import ALICE, settings
 from tests.sandbox import hapi
 from tests.sandbox.hapi import APPROVE, RECEIPTS
@@ -161,7 +162,7 @@ def test_a_mounted_service_has_it_too(app, nft):
 def test_it_is_counted_under_its_path(app, client, post):
     post(RECEIPTS, framed(b""))
     post("/proto.NobodyService/nothing", framed(b""))
-    total, _ = app.extensions["counts"].read()
+    total, _ = services(app).counts.read()
     routes = {key[2] for key in total if key[0] == "request_duration_seconds"}
     assert RECEIPTS in routes
     assert not any("Nobody" in route for route in routes)
@@ -171,4 +172,3 @@ def test_no_real_network_has_it(tmp_path):
     app = create_app(**settings(tmp_path), NETWORK="testnet", ACCOUNT_ID="0.0.4321")
     r = app.test_client().post(APPROVE, data=framed(b""), headers={"Content-Type": CONTENT_TYPE})
     assert r.status_code == 404
-    assert "node" not in app.extensions

@@ -24,6 +24,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import times
 from marketplace.sandbox import wallet
+from marketplace.services import services
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -290,7 +291,7 @@ def test_the_desk_refuses_what_is_no_transaction(app, value):
 @contextmanager
 def locked(ledger):
     """Keep the ledger locked meanwhile, as another process does that writes."""
-    path = ledger.sandbox.extensions["database"].path
+    path = services(ledger.sandbox).database.path
     with closing(sqlite3.connect(path, isolation_level=None)) as other:
         other.execute("BEGIN IMMEDIATE")
         yield

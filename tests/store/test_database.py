@@ -10,6 +10,7 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
+from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA, read, write
@@ -43,7 +44,7 @@ def test_a_failed_write_leaves_nothing(app):
 
 def test_it_is_set_up_to_keep_what_was_answered(app):
     def pragma(name):
-        return app.extensions["database"].connection.execute(f"PRAGMA {name}").fetchone()[0]
+        return services(app).database.connection.execute(f"PRAGMA {name}").fetchone()[0]
 
     assert pragma("journal_mode") == "wal"
     assert pragma("synchronous") == 2  # FULL
@@ -51,7 +52,7 @@ def test_it_is_set_up_to_keep_what_was_answered(app):
 
 
 def test_a_thread_keeps_its_connection_and_shares_it_with_no_other(app):
-    database = app.extensions["database"]
+    database = services(app).database
     assert database.connection is database.connection
     with ThreadPoolExecutor(1) as pool:
         assert pool.submit(lambda: database.connection).result() is not database.connection
@@ -106,7 +107,7 @@ def test_a_child_writes_where_others_read_though_its_parent_had_the_database_ope
 # From 3.12 on, Python warns of the threads that run beside a test.
 @pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_no_connection_is_open_at_a_fork(app):
-    database = app.extensions["database"]
+    database = services(app).database
     inherited = database.connection
     pid = os.fork()
     if pid == 0:

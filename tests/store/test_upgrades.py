@@ -11,14 +11,16 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, sandbox
+from marketplace.cli import startup
 from marketplace.errors import StartRefused
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import SCHEMA, write
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
 from marketplace.store.sqlite_files import find_version
 from marketplace.watcher.sweep import sync
-from tests.conftest import ALICE, TOKEN, settings
+from tests.conftest import ALICE, TOKEN, assert_error, settings
 from tests.engines import make_version_3
 from tests.serving import ROOT, run_flask
 
@@ -179,9 +181,12 @@ def test_no_other_command_works_on_an_older_one(outdated, command):
     assert version(outdated) == 3
 
 
-def test_a_host_is_told_too(outdated, tmp_path):
+def test_a_host_is_told_too(outdated, tmp_path, caplog):
+    app = create_app(**settings(tmp_path), **TESTNET)
     with pytest.raises(StartRefused, match="run flask --app wsgi upgrade"):
-        create_app(**settings(tmp_path), **TESTNET)
+        startup.require_ready(app)
+    assert_error(app.test_client().get("/status?ready"), 503)
+    assert "run flask --app wsgi upgrade" in caplog.text
 
 
 def test_it_is_refused_while_another_process_has_it_open(outdated):
@@ -290,7 +295,7 @@ def test_a_file_that_vanishes_under_a_running_service_is_said(
 def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp_path):
     """Its inode may be the same: it is looked at again whenever a connection is opened."""
     path = tmp_path / "marketplace.db"
-    app.extensions["database"].close()
+    services(app).database.close()
     with connect(path) as db:
         for (table,) in db.execute(
             "SELECT name FROM sqlite_schema WHERE type = 'table'"
@@ -395,7 +400,7 @@ def test_an_upgrade_lets_only_the_sandboxs_images_follow_its_address(tmp_path, n
         record |= {"owner": ALICE, "ledger_at": "2026", "attempts": 0}
         nfts.insert_nft(db, record | {"original_image_url": OLD_URL})
         make_version_3(db)
-    app.extensions["database"].close()
+    services(app).database.close()
     database = Database(app.config["DATABASE_URL"], SCHEMA)
     database.upgrade()
     assert nfts.get_nft(database.connection, TOKEN, 7)["original_image_url"] == url

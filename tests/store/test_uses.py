@@ -5,6 +5,7 @@ import time
 import pytest
 
 from marketplace import times
+from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from tests.conftest import authorized_client
@@ -44,22 +45,22 @@ def test_it_is_written_after_a_while(app, monkeypatch):
 @pytest.mark.once("where a server is shared, others' commits move its data version")
 def test_no_request_writes(app):
     client = authorized_client(app, "read", "write")
-    version = app.extensions["database"].data_version()
+    version = services(app).database.data_version()
     for _ in range(3):
         assert client.get("/v1/orderbook").status_code == 200
         assert client.post("/v1/add", json={}).status_code == 422
-    assert app.extensions["database"].data_version() == version
+    assert services(app).database.data_version() == version
     assert last_used(app) is None
-    assert app.extensions["uses"].write()
+    assert services(app).token_usage.write()
     assert last_used(app) is not None
 
 
 def test_a_kept_answer_is_a_use(app):
     client = authorized_client(app, "read")
-    noted = app.extensions["uses"]
+    noted = services(app).token_usage
     client.get("/v1/orderbook")
     assert noted.write()
-    with app.app_context(), app.extensions["database"].write() as db:
+    with app.app_context(), services(app).database.write() as db:
         db.execute("UPDATE access_token SET last_used_at = NULL")
     client.get("/v1/orderbook")
     noted._noted.clear()  # as in the next hour
@@ -71,15 +72,15 @@ def test_a_kept_answer_is_a_use(app):
 def test_what_failed_is_no_use(app):
     authorized_client(app, "read")
     app.test_client().get("/v1/orderbook", headers={"Authorization": "Bearer wrong"})
-    assert app.extensions["uses"].write()
+    assert services(app).token_usage.write()
     assert last_used(app) is None
 
 
 def test_an_earlier_hour_never_wins(app):
     authorized_client(app, "read").get("/v1/orderbook")
-    app.extensions["uses"].write()
+    services(app).token_usage.write()
     used_at = last_used(app)
-    with app.app_context(), app.extensions["database"].write() as db:
+    with app.app_context(), services(app).database.write() as db:
         [row] = access_tokens.list_access_tokens(read())
         assert not access_tokens.mark_access_token_used(
             db, row["hash"], "2020-01-01T00:00:00.000000000Z"
@@ -92,13 +93,13 @@ def test_an_earlier_hour_never_wins(app):
 def test_a_locked_database_loses_nothing(app):
     client = authorized_client(app, "read")
     client.get("/v1/orderbook")
-    database = app.extensions["database"]
+    database = services(app).database
     blocker = database._connect()
     blocker.execute("BEGIN IMMEDIATE")
     database.connection.execute("PRAGMA busy_timeout = 50")
-    assert not app.extensions["uses"].write()
+    assert not services(app).token_usage.write()
     blocker.close()
-    assert app.extensions["uses"].write()
+    assert services(app).token_usage.write()
     assert last_used(app) is not None
 
 
@@ -109,8 +110,8 @@ def test_ten_thousand_tokens_are_written_at_once(app):
             access_tokens.create(f"token {number}", ("read",), 3600)
         rows = access_tokens.list_access_tokens(read())
     for row in rows:
-        app.extensions["uses"].note(row["hash"], time.time())
+        services(app).token_usage.note(row["hash"], time.time())
     for number in range(10_000):
-        app.extensions["uses"].note(f"{number}", time.time())
-    assert app.extensions["uses"].write()
-    assert not app.extensions["uses"]._unwritten
+        services(app).token_usage.note(f"{number}", time.time())
+    assert services(app).token_usage.write()
+    assert not services(app).token_usage._unwritten

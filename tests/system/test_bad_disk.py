@@ -9,6 +9,7 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
+from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import make_version_3
@@ -41,7 +42,7 @@ def own(app, tmp_path, ledger, lister, nft):
         ledger.mint((token, 1), ALICE, times.now())
     assert app.test_cli_runner().invoke(args=["token", "create", "first"]).exit_code == 0
     for extension in (app, ledger.sandbox):
-        extension.extensions["database"].close()
+        services(extension).database.close()
     return settings(tmp_path)
 
 

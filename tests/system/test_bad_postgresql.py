@@ -21,6 +21,7 @@ from cryptography.x509.oid import NameOID
 import marketplace.store
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable, StartRefused
+from marketplace.services import services
 from marketplace.store.database import open_database
 from marketplace.watcher import sweep
 from tests.conftest import authorized_client, settings
@@ -388,7 +389,7 @@ def test_tls_is_required_by_the_server(tmp_path, server, tls, database):
         client = authorized_client(app, "read")
         for _ in range(2):
             assert client.get("/v1/orderbook").json == []
-        app.extensions["database"].close()
+        services(app).database.close()
 
 
 # pgbouncer
@@ -496,7 +497,7 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
                 " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
                 " FROM generate_series(1, 20) AS n"
             )
-        ledger = app.extensions["sandbox"]
+        ledger = services(app).sandbox.app
         answer = ledger.wsgi_app
 
         def answer_once(environ, start_response):
@@ -508,7 +509,7 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
         with app.app_context(), pytest.raises(DatabaseUnreachable):
             sweep.sync()
         proxy.mend()
-        app.extensions["database"].close()
+        services(app).database.close()
     assert "was not checked" not in caplog.text
 
 
@@ -543,7 +544,7 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     client = authorized_client(app, "read")
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("UPDATE property SET value = '3' WHERE name = 'schema_version'")
-        app.extensions["database"].close()
+        services(app).database.close()
         r = client.get("/v1/orderbook")
         assert r.status_code == 503
         assert "is not what it was at the start" in r.json["message"]

@@ -12,6 +12,7 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app
+from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.postgresql import filling
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
@@ -106,7 +107,7 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
         client.get("/v1/orderbook?sort=-price").headers["Link"].split(">")[0][1:],
     ]
     before = [client.get(path) for path in paths]
-    app.extensions["database"].close()
+    services(app).database.close()
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
     assert "Copy nft: 31 ... " in told.output
@@ -142,7 +143,7 @@ def test_what_it_was_moved_from_stays_as_it_is(source, tmp_path, postgresql_url)
     # A second time it would take away what was written since.
     app = start(postgresql_url, tmp_path)
     authorized_client(app, "read")
-    app.extensions["database"].close()
+    services(app).database.close()
     assert_refused(
         move(tmp_path, postgresql_url),
         "Nothing was moved: postgresql://127.0.0.1:",
@@ -221,7 +222,7 @@ def test_a_service_that_is_up(source, tmp_path, postgresql_url):
 
 
 def test_a_service_that_is_up_over_there(source, tmp_path, postgresql_url):
-    database = start(postgresql_url, tmp_path).extensions["database"]
+    database = services(start(postgresql_url, tmp_path)).database
     database.connection.execute("SELECT 1")
     refused = move(tmp_path, postgresql_url)
     database.close()

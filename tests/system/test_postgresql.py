@@ -17,6 +17,7 @@ import pytest
 
 from marketplace import create_app
 from marketplace.errors import DatabaseUnreachable
+from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.postgresql import Database
@@ -227,7 +228,7 @@ def test_a_commit_whose_answer_is_lost(server, url, tmp_path):
         assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
         time.sleep(AGAIN_SECONDS)
         assert through.post("/v1/add", json=KEYS).json == {"result": "OK"}
-        app.extensions["database"].close()
+        services(app).database.close()
 
 
 # What stands before each answer
@@ -260,7 +261,7 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
         reader = app.test_client()
         while not stop.is_set():
             at_least = committed[0]
-            stamps.add(app.extensions["database"].data_version())
+            stamps.add(services(app).database.data_version())
             name = reader.get(f"/v1/nft/{TOKEN}/7", headers=header).json["name"]
             seen = int(name.removeprefix("version ")) if name.startswith("version") else 0
             answers[0] += 1
@@ -586,7 +587,7 @@ def test_nobody_comes_in_while_it_is_upgraded(url, database, newer, tmp_path):
 
 
 def test_the_command_says_who_is_in_the_way(tmp_path, url, app, monkeypatch):
-    names(app.extensions["database"].connection)
+    names(services(app).database.connection)
     with psycopg.connect(url, autocommit=True) as connection:
         connection.execute("UPDATE property SET value = '3' WHERE name = 'schema_version'")
         connection.execute("UPDATE property SET value = 'testnet' WHERE name = 'network'")

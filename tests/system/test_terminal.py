@@ -12,6 +12,7 @@ import pytest
 
 from marketplace import create_app
 from marketplace.sandbox import create_sandbox
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, settings
@@ -102,14 +103,14 @@ def test_a_sync(own):
         record |= {"token": TOKEN, "serial_no": 7, "name": EVIL, "file_type": "image/png"}
         record |= {"owner": ALICE, "ledger_at": "1970-01-01T00:00:00.000000000Z"}
         nfts.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
-    app.extensions["database"].close()
+    services(app).database.close()
     ended = run(own, "sync")
     assert "An NFT was not checked: " in ended.stderr
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])
 def test_a_line_of_the_log(app, is_sandbox):
-    logger = app.extensions["sandbox"].logger if is_sandbox else app.logger
+    logger = services(app).sandbox.app.logger if is_sandbox else app.logger
     handler = logging.StreamHandler(io.StringIO())
     logger.addHandler(handler)
     try:

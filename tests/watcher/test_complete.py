@@ -11,6 +11,7 @@ import pytest
 from marketplace import create_app, times
 from marketplace.market import add_nft
 from marketplace.sandbox import create_sandbox
+from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
@@ -234,7 +235,7 @@ def test_a_shortage_of_ours_is_no_attempt(app, hosts):
 
 
 def test_no_image_is_kept_beyond_what_they_may_take(app, hosts, tmp_path):
-    app.extensions["media"].bytes = app.config["MEDIA_MAX_BYTES"]
+    services(app).media.bytes = app.config["MEDIA_MAX_BYTES"]
     add(app)
     hosts.complete()
     nft = stored(app)
@@ -247,7 +248,7 @@ def test_no_image_is_kept_beyond_what_they_may_take(app, hosts, tmp_path):
 def test_what_all_images_take_is_measured(app, hosts):
     add(app)
     hosts.complete()
-    media = app.extensions["media"]
+    media = services(app).media
     assert media.bytes == len(WEBP.content)
     media.bytes = 0
     media.measure()

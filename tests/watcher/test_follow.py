@@ -8,6 +8,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.ledger import consensus
+from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
@@ -143,7 +144,7 @@ def test_facts_that_are_older_than_the_row_do_not_end_a_look(
     watcher.follow()
     watcher.look(seconds=120)
     with app.app_context():
-        old = app.extensions["sandbox"].test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
+        old = services(app).sandbox.app.test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
     ledger.hand_over(NFT, BOB)
     alter("/nfts/7$", lambda nft: nft.update(old))
     assert watcher.follow() == {}

@@ -6,11 +6,13 @@ from pathlib import Path
 
 from flask import Flask
 
+from marketplace.services import services
+
 HOST = "127.0.0.1"
 
 
 def _file(sandbox: Flask) -> Path:
-    return sandbox.extensions["database"].path.with_name("sandbox-node")
+    return services(sandbox).database.path.with_name("sandbox-node")
 
 
 def find_port(sandbox: Flask) -> int | None:

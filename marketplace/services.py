@@ -1,0 +1,81 @@
+"""What an application is made of: one typed set of objects for each, in ``app.extensions["marketplace"]``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from flask import Flask, current_app
+
+if TYPE_CHECKING:
+    from marshmallow import Schema
+    from requests.adapters import BaseAdapter
+    from werkzeug import Request
+
+    from marketplace.api.concurrency_limit import ConcurrencyLimit
+    from marketplace.api.metrics import Facts, Scrapers
+    from marketplace.api.rate_limit import RateLimits
+    from marketplace.api.row_json import Encode
+    from marketplace.counts import Counts
+    from marketplace.ledger.mirror import MirrorNode
+    from marketplace.market.signer import Signer
+    from marketplace.store.engine import Engine
+    from marketplace.store.media import MediaStore
+    from marketplace.store.token_usage import TokenUsage
+    from marketplace.watcher.enrichment import Enrich
+
+KEY = "marketplace"
+
+
+@dataclass(kw_only=True)
+class Storage:
+    """What the sandbox's own application has, and the marketplace's, too."""
+
+    database: Engine
+
+
+@dataclass(kw_only=True)
+class Services(Storage):
+    """What the marketplace's application has."""
+
+    media: MediaStore
+    mirror_node: MirrorNode
+    signer: Signer | None  # None: nothing is bought
+    authenticate: Callable[[Request, str], bool | str]
+    rate_limits: RateLimits
+    writes: ConcurrencyLimit
+    image_reads: ConcurrencyLimit
+    counts: Counts
+    facts: Facts
+    scrapers: Scrapers
+    token_usage: TokenUsage
+    sandbox: Sandbox | None
+    encoders: dict[type[Schema], Encode] = field(default_factory=dict)
+    reference: Callable[[], dict[str, Any]] = dict
+    # Where it is set, the watcher asks it for metadata and images, and starts no processes for them.
+    enrich: Enrich | None = None
+    warned_at: dict[str, float] = field(default_factory=dict)  # by message, on the monotonic clock
+
+
+@dataclass(kw_only=True)
+class Sandbox:
+    """The sandbox, and what it lends to the marketplace's application."""
+
+    app: Flask
+    adapters: Mapping[str, BaseAdapter]  # carry requests for its address to it, in this process
+    gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
+    sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
+    describe: Callable[[Flask, str], str]  # how to try it, for the address that it is served at
+
+
+def services(app: Flask | None = None) -> Services:
+    """The services of an application; of the current one, if none is given."""
+    found: Services = (app or current_app).extensions[KEY]
+    return found
+
+
+def database(app: Flask | None = None) -> Engine:
+    """The database of an application, which may be the sandbox's own."""
+    found: Storage = (app or current_app).extensions[KEY]
+    return found.database
