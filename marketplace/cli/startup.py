@@ -16,7 +16,7 @@ from marketplace.settings import SETTINGS
 
 
 def require_ready(app: Flask) -> None:
-    """Raise StartRefused for an outdated database, or a key that can not be read. The network is not asked."""
+    """Raise StartRefused for an outdated database, or a key that can not be read. Asks no network."""
     own = services(app)
     own.database.require_current()
     if own.signer:
