@@ -13,7 +13,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store import sqlite as engine
-from marketplace.store.database import SCHEMA, read, write
+from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.engines import make_version_3
 from tests.serving import ROOT, run_flask
@@ -29,17 +29,6 @@ def insert_token(connection, name):
 
 def names(connection):
     return [row["name"] for row in access_tokens.list_access_tokens(connection)]
-
-
-def test_a_failed_write_leaves_nothing(app):
-    with app.app_context():
-        with pytest.raises(RuntimeError), write() as connection:
-            insert_token(connection, "half")
-            raise RuntimeError
-        assert names(read()) == []
-        with write() as connection:
-            insert_token(connection, "whole")
-        assert names(read()) == ["whole"]
 
 
 def test_it_is_set_up_to_keep_what_was_answered(app):
@@ -177,16 +166,6 @@ def test_what_was_answered_survives_a_kill(tmp_path):
     assert len(answered) >= 33
     assert set(answered) <= set(names(database.connection))
     assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
-
-
-def test_racing_writers_wait_for_each_other(app):
-    def write_one(number):
-        with app.app_context(), write() as connection:
-            return insert_token(connection, f"racer {number % 20}") is not None
-
-    with ThreadPoolExecutor(8) as pool:
-        written = list(pool.map(write_one, range(200)))
-    assert sum(written) == 20
 
 
 def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):

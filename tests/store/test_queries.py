@@ -1,10 +1,13 @@
 """State changes are guarded: what is older, by the ledger's own clock, never overwrites what is newer."""
 
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from marketplace.store import nfts, prepared_transactions
-from marketplace.store.database import write
+from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB
+from tests.store.test_database import insert_token, names
 
 
 def at(second):
@@ -32,6 +35,26 @@ def listed(db, nft, price, listed_at, ledger_at):
 
 def not_listed(db, nft, owner, ledger_at):
     return mark(db, nft, 0, owner, 0, at(ledger_at))
+
+
+def test_a_failed_write_leaves_nothing(app):
+    with app.app_context():
+        with pytest.raises(RuntimeError), write() as connection:
+            insert_token(connection, "half")
+            raise RuntimeError
+        assert names(read()) == []
+        with write() as connection:
+            insert_token(connection, "whole")
+        assert names(read()) == ["whole"]
+
+
+def test_racing_writers_wait_for_each_other(app):
+    def write_one(number):
+        with app.app_context(), write() as connection:
+            return insert_token(connection, f"racer {number % 20}") is not None
+
+    with ThreadPoolExecutor(8) as pool:
+        assert sum(pool.map(write_one, range(200))) == 20
 
 
 def test_a_listing_is_written(db, nft):

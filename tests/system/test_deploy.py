@@ -330,16 +330,6 @@ def test_what_is_no_request_is_told_in_our_shape(site):
         assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
 
 
-def test_http_2_has_the_same_limits(site):
-    for arguments, code in (
-        (["-d", " " * 70_000], 413),
-        (["-G", "-d", 3000 * "x"], 414),
-    ):
-        assert json.loads(site.curl(*arguments, url(site)))["code"] == code
-    with pytest.raises(subprocess.CalledProcessError):
-        site.curl("-H", "X: " + 9000 * "x", url(site))
-
-
 def test_a_service_that_is_down_is_told_in_our_shape(site):
     # The last test of this site.
     assert site.error("/v1/add", b"{}")[1]["code"] == 401
@@ -422,14 +412,6 @@ def environ_of(path):
 def test_the_settings_make_sense():
     settings = config.load({}, environ_of(DEPLOY / "nft-marketplace.env"))
     assert settings["NETWORK"] == "testnet"
-
-
-def test_the_page_names_every_file():
-    for path in DEPLOY.iterdir():
-        stem = path.name.replace("-backup.service", "*.service").replace(
-            "-watch.service", "*.service"
-        )
-        assert path.name == "README.md" or path.name in README or stem in README, path.name
 
 
 def test_the_containers_are_confined_and_begin_in_turn():

@@ -178,28 +178,6 @@ def test_its_metadata_says_what_it_needs(wheel):
     assert extra == "psycopg[binary]<4,>=3.3.1"
 
 
-def test_its_extra_is_for_postgresql(wheel, tmp_path):
-    programs = make_environment(tmp_path / "env", sys.executable, wheel)
-    url = "postgresql://market:s3cret@127.0.0.1:1/market"
-    environ = environment(programs, MARKETPLACE_DATABASE_URL=url)
-
-    def start():
-        command = [programs / "flask", "--app", "marketplace", "token", "list"]
-        ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
-        assert ended.returncode == 1
-        assert ended.stderr.count("\n") == 1
-        assert "s3cret" not in ended.stderr
-        return ended.stderr
-
-    extra = "pip install 'nft-marketplace-service[postgresql]'"
-    assert start().startswith(
-        "Error: MARKETPLACE_DATABASE_URL names a PostgreSQL database, and psycopg is not installed"
-    )
-    assert extra in start()
-    install(tmp_path / "env", f"{wheel}[postgresql]").check_returncode()
-    assert "port 1 failed: Connection refused" in start()
-
-
 def test_a_changelog_entry_tells_of_this_version():
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
 

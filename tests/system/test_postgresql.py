@@ -234,61 +234,6 @@ def test_a_commit_whose_answer_is_lost(server, url, tmp_path):
 # What stands before each answer
 
 
-WRITER = """
-import sys, time
-from marketplace.store.database import SCHEMA
-from marketplace.store.postgresql import Database
-
-database = Database(sys.argv[1], SCHEMA)
-for number in range(1, 100_000):
-    with database.write() as db:
-        db.execute("UPDATE nft SET name = :name WHERE serial_no = 7", {"name": f"version {number}"})
-    print(number, flush=True)
-    time.sleep(0.002)
-"""
-
-
-def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, url):
-    assert client.post("/v1/add", json=KEYS).status_code == 200
-    committed, stop, stale, answers, stamps = [0], threading.Event(), [], [0], set()
-    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
-
-    def follow(writer):
-        for line in writer.stdout:
-            committed[0] = int(line)
-
-    def read_on():
-        reader = app.test_client()
-        while not stop.is_set():
-            at_least = committed[0]
-            stamps.add(services(app).database.data_version())
-            name = reader.get(f"/v1/nft/{TOKEN}/7", headers=header).json["name"]
-            seen = int(name.removeprefix("version ")) if name.startswith("version") else 0
-            answers[0] += 1
-            if seen < at_least:
-                stale.append((at_least, seen))
-
-    command = [sys.executable, "-c", WRITER, url]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
-        readers = [threading.Thread(target=read_on) for _ in range(4)]
-        follower = threading.Thread(target=follow, args=(writer,), daemon=True)
-        for thread in (follower, *readers):
-            thread.start()
-        give_up = time.monotonic() + 120
-        while (answers[0] < 500 or committed[0] < 100) and time.monotonic() < give_up:
-            time.sleep(0.1)
-        stop.set()
-        for thread in readers:
-            thread.join()
-        writer.kill()
-        follower.join()
-    assert stale == []
-    assert answers[0] >= 500
-    assert committed[0] >= 100
-    assert None not in stamps
-    assert len(stamps) > 50
-
-
 def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, database):
     other = Database(url, SCHEMA, OWNERS)
     seen = [database.data_version()]
@@ -350,27 +295,10 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
     assert len(names(first.connection)) == 3
 
 
-def test_a_write_that_is_rolled_back_leaves_nothing(database):
-    with pytest.raises(RuntimeError), database.write() as db:
-        insert_token(db, "half")
-        raise RuntimeError
-    assert names(database.connection) == []
-
-
 def test_what_only_reads_can_not_write(database):
     with pytest.raises(Exception, match=r"can not be reached|read-only"):
         insert_token(database.connection, "x")
     assert names(database.connection) == []
-
-
-def test_racing_writers_wait_for_each_other(database):
-    def write_one(number):
-        with database.write() as db:
-            return insert_token(db, f"racer {number % 20}") is not None
-
-    with ThreadPoolExecutor(8) as pool:
-        assert sum(pool.map(write_one, range(200))) == 20
-        pool.map(lambda _: database.close(), range(8))
 
 
 def test_a_row_that_another_one_locks(app, client, url):
