@@ -10,7 +10,7 @@ from werkzeug.middleware.proxy_fix import ProxyFix
 __version__ = "0.2.0"
 
 from marketplace import cli as operators
-from marketplace import counts, demo, ledger, sandbox, settings, watcher
+from marketplace import counts, ledger, settings, watcher
 from marketplace.api import (
     authentication,
     concurrency_limit,
@@ -32,7 +32,6 @@ from marketplace.api.concurrency_limit import ConcurrencyLimit
 from marketplace.api.openapi import Document
 from marketplace.api.rate_limit import RateLimits
 from marketplace.market import signer
-from marketplace.sandbox import access
 from marketplace.services import KEY, Services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
@@ -73,7 +72,11 @@ def create_app(
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)
-    own = sandbox.init_app(app, database, sign) if is_sandbox else None
+    own = None
+    if is_sandbox:
+        from marketplace import demo, sandbox  # of which a production service loads nothing
+
+        own = sandbox.init_app(app, database, sign)
     app.extensions[KEY] = Services(
         database=database,
         media=media_store.from_config(config),
@@ -102,7 +105,7 @@ def create_app(
     app.register_blueprint(media.blp)
     if is_sandbox:
         demo.init_app(app)
-        reference.init_app(app, is_home=False, pages=demo.PAGES, token=access.kept_token)
+        reference.init_app(app, is_home=False, pages=demo.PAGES, token=sandbox.kept_token)
     else:
         reference.init_app(app)
     cors.init_app(app)

@@ -25,6 +25,8 @@ from http import HTTPStatus
 import click
 from flask.cli import ScriptInfo
 
+from marketplace import hbar
+
 
 def shown(value: object) -> str:
     """A stranger's value, fit for a sentence: as JSON, in ASCII, and not long."""
@@ -57,10 +59,6 @@ def printable(text: str) -> str:
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
     )
-
-
-def _hbar(tinybars: int) -> str:
-    return f"{Decimal(tinybars) / 100_000_000:f}"
 
 
 class StartRefused(click.ClickException):
@@ -375,8 +373,8 @@ class BudgetTooSmall(OperatorNeeded):
         """``fee``, ``budget``: in tinybars."""
         super().__init__(
             "Nothing can be bought at the moment: the operator must raise the fee budget",
-            f"One purchase can cost up to {_hbar(fee)} HBAR; the hourly budget is {_hbar(budget)}. Raise"
-            " MARKETPLACE_SALE_FEE_BUDGET",
+            f"One purchase can cost up to {hbar.written(fee)} HBAR; the hourly budget is"
+            f" {hbar.written(budget)}. Raise MARKETPLACE_SALE_FEE_BUDGET",
             3600,
         )
 
@@ -388,7 +386,7 @@ class BalanceTooLow(OperatorNeeded):
         """``balance``: in tinybars."""
         super().__init__(
             "The marketplace can't pay fees at the moment: nothing can be bought",
-            f"The marketplace's account has {_hbar(balance)} HBAR, too little for a fee. Top it up",
+            f"The marketplace's account has {hbar.written(balance)} HBAR, too little for a fee. Top it up",
             300,
         )
 

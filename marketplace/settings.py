@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
+from marketplace import hbar
 from marketplace.errors import StartRefused
 from marketplace.ids import is_entity_id
 from marketplace.private_keys import describe_key
@@ -91,7 +92,7 @@ def _integer(low: int, high: int) -> Callable[[str], int]:
 
 def _tinybars(value: str) -> int:
     try:
-        tinybars = Decimal(value.removesuffix("HBAR").strip()) * 100_000_000
+        tinybars = Decimal(value.removesuffix("HBAR").strip()) * hbar.TINYBARS
     except InvalidOperation:
         tinybars = Decimal(0)
     if (
@@ -311,7 +312,7 @@ OLD_SETTINGS = {
 def written(name: str, value: Any) -> str:
     """A parsed setting as an operator reads it, without the password of an address."""
     if SETTINGS[name].parse in (_tinybars, _tinybars_or_none):
-        return f"{Decimal(value) / 10**8:f}"
+        return hbar.written(value)
     text = ",".join(value) if isinstance(value, tuple) else str(value)
     return re.sub(r"(?<=://)[^/@]*@", "***@", text)
 

@@ -26,17 +26,20 @@ WORDS = {
     "counts",
     "settings",
     "private_keys",
+    "hbar",
+    "services",
 }
 # What each room may import, besides itself. The package's own __init__ puts them together.
 ALLOWED = {
-    "errors": set(),
+    "errors": {"hbar"},
+    "hbar": set(),
     "ids": set(),
     "times": set(),
     "wsgi_environ": set(),
     "file_lock": set(),
-    "counts": {"file_lock"},
+    "counts": {"file_lock", "services"},
     "private_keys": set(),
-    "settings": {"errors", "ids", "private_keys"},
+    "settings": {"errors", "hbar", "ids", "private_keys"},
     "store": WORDS,
     "ledger": WORDS,
     "market": WORDS | {"ledger", "store"},
@@ -45,7 +48,7 @@ ALLOWED = {
     "watcher": WORDS | {"market", "ledger", "store", "cli"},
     "sandbox": WORDS | {"market", "store", "api", "cli", "watcher"},
     "demo": WORDS | {"sandbox"},
-    "wsgi": {"create_app", "errors"},
+    "wsgi": {"create_app", "errors", "cli"},
     "__main__": {"create_app"},
 }
 # What a module must do without, though its room may have it.
@@ -80,6 +83,10 @@ def our_imports(path):
             yield rest.partition(".")[0]
 
 
+# It names the types of all rooms, and loads none of them.
+TYPES_ONLY = "services"
+
+
 @pytest.mark.parametrize("room", ALLOWED)
 def test_imports_point_one_way(room):
     folder = ROOT / "marketplace" / room
@@ -90,7 +97,7 @@ def test_imports_point_one_way(room):
 
 def test_every_room_has_its_directions():
     rooms = {path.relative_to(ROOT / "marketplace").parts[0] for path in MODULES}
-    assert {room.removesuffix(".py") for room in rooms} == ALLOWED.keys() | {"__init__"}
+    assert {room.removesuffix(".py") for room in rooms} == ALLOWED.keys() | {"__init__", TYPES_ONLY}
 
 
 @pytest.mark.parametrize("place", WITHOUT)
@@ -150,6 +157,20 @@ strange = ("PIL", "pebble", "requests_hardened", "marketplace.watcher.strangers"
 print([name for name in sys.modules if name.startswith(strange)])
 """
     options = json.dumps(settings(tmp_path) | {"NETWORK": network, "ACCOUNT_ID": "0.0.9001"})
+    command = [sys.executable, "-c", program, options]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "[]\n"
+
+
+def test_a_production_service_loads_neither_the_sandbox_nor_the_hedera_sdk(tmp_path):
+    program = """
+import json, sys
+from marketplace import create_app
+create_app(**json.loads(sys.argv[1]))
+needless = ("marketplace.sandbox", "marketplace.demo", "hiero_sdk_python", "grpc")
+print([name for name in sys.modules if name.startswith(needless)])
+"""
+    options = json.dumps(settings(tmp_path) | {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"})
     command = [sys.executable, "-c", program, options]
     run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     assert run.stdout == "[]\n"

@@ -1,16 +1,14 @@
 """What is said when the service starts: what it serves, where, for which network, and what is unsafe."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from flask import Flask
 
-from marketplace import __version__
+from marketplace import __version__, hbar
 from marketplace.errors import command
 from marketplace.market import freshness
-from marketplace.market.transactions import TINYBARS
 from marketplace.services import services
 from marketplace.settings import SETTINGS
 
@@ -55,8 +53,8 @@ def _selling(app: Flask) -> Iterator[str]:
     if app.config["NETWORK"] == "sandbox" or services(app).signer is None:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
-        hbar = f"{Decimal(budget) / TINYBARS:f} HBAR"
-        yield f"Signing purchases, whose fees may cost {app.config['ACCOUNT_ID']} {hbar} an hour"
+        most = f"{hbar.written(budget)} HBAR"
+        yield f"Signing purchases, whose fees may cost {app.config['ACCOUNT_ID']} {most} an hour"
     else:
         yield "Signing no purchases: MARKETPLACE_SALE_FEE_BUDGET is 0"
 

@@ -1,7 +1,6 @@
 """The operator's command that shows how the service stands: what it runs with, and whether it can."""
 
 from collections.abc import Iterator
-from decimal import Decimal
 
 import click
 from flask import Flask, current_app
@@ -10,8 +9,8 @@ from flask.cli import with_appcontext
 from marketplace import __version__
 from marketplace.cli.command import Command, say
 from marketplace.errors import MarketplaceError, command
+from marketplace.hbar import to_hbar
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
-from marketplace.market.transactions import TINYBARS
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
 from marketplace.times import to_iso
@@ -48,7 +47,7 @@ def _describe_ledger() -> Iterator[str]:
     elif account.balance is None:
         yield f"Account        {account_id}, whose balance the mirror node does not tell"
     else:
-        yield f"Account        {account_id}, {Decimal(account.balance) / TINYBARS:,f} HBAR"
+        yield f"Account        {account_id}, {to_hbar(account.balance):,f} HBAR"
     yield f"Mirror node    {url}, at {to_iso(present)[:19]}Z"
 
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
 
 from marketplace import times
+from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
 from marketplace.ledger import tokens
 from marketplace.ledger.tokens import Token
@@ -64,7 +65,7 @@ class ExchangeRate(NamedTuple):
 
     @property
     def tinybars_per_cent(self) -> Fraction:
-        return Fraction(self.hbar * 100_000_000, self.cents)
+        return Fraction(self.hbar * TINYBARS, self.cents)
 
 
 class NftTransfer(NamedTuple):

@@ -1,15 +1,14 @@
 """Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
 
-from decimal import Decimal
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
 
 from marketplace.errors import LedgerAnswerInvalid, PurchaseImpossible
+from marketplace.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Relationship
 from marketplace.ledger.tokens import Token
-from marketplace.market.transactions import TINYBARS
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
@@ -85,7 +84,7 @@ def _require_balance(account_id: str, buyer: Account, price: int) -> None:
     if buyer.balance is None:
         raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
     if buyer.balance < price * TINYBARS:
-        has = Decimal(buyer.balance) / TINYBARS
+        has = to_hbar(buyer.balance)
         raise PurchaseImpossible(
             f"{account_id} has {has:,f} HBAR, and the price is {price:,} HBAR",
             "INSUFFICIENT_ACCOUNT_BALANCE",

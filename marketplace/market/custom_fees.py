@@ -7,7 +7,6 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
-from decimal import Decimal
 from functools import partial
 from typing import NamedTuple
 
@@ -19,10 +18,10 @@ from marketplace.errors import (
     PurchaseImpossible,
     TooManyFees,
 )
+from marketplace.hbar import to_hbar
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Account, Relationship
 from marketplace.ledger.tokens import FixedFee, Royalty, Token
-from marketplace.market.transactions import TINYBARS
 
 MOST_QUESTIONS = 20  # about one token's fees: the mirror node's rate is everybody's
 
@@ -109,11 +108,7 @@ def _require_rest(sale: Sale, owed: Owed) -> None:
     fixed = sum(fee.amount for fee in owed.fixed if not fee.token)
     taken = _royalties(sale, owed) + fixed
     if taken >= sale.credit:
-        raise NothingLeftForSeller(sale.token, _hbar(taken), _hbar(sale.credit))
-
-
-def _hbar(tinybars: int) -> Decimal:
-    return Decimal(tinybars) / TINYBARS
+        raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
 
 
 def _require_known_at_listing(sale: Sale, found: Token, owed: Owed) -> None:

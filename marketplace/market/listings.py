@@ -14,7 +14,6 @@ from marketplace.market.prepare import (
     PreparedTransaction,
     prepare_as_owner,
 )
-from marketplace.market.transactions import build_listing
 
 
 def prepare(
@@ -31,6 +30,8 @@ def prepare(
     Raises NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors where it must be
     asked.
     """
+    from marketplace.market.transactions import build_listing
+
     require_owned(account_id, token, serial_no)
     settings = current_app.config
     if account_id == settings["ACCOUNT_ID"]:

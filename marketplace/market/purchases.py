@@ -22,6 +22,7 @@ from marketplace.errors import (
     PriceChanged,
     shown,
 )
+from marketplace.hbar import find_credit
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
@@ -38,7 +39,6 @@ from marketplace.market.prepare import (
 )
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.market.transactions import build_purchase, find_credit, write_signed
 from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
@@ -226,6 +226,8 @@ def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
 
 def _have_signed(signer: Signer, row: Any) -> bytes:
     settings = current_app.config
+    from marketplace.market.transactions import build_purchase, write_signed
+
     body = build_purchase(
         token=row["token"],
         serial_no=row["serial_no"],

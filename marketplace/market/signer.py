@@ -13,7 +13,6 @@ from typing import Any
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from flask import Config, Flask, current_app
-from hiero_sdk_python.crypto.public_key import PublicKey
 
 from marketplace.errors import (
     LedgerAnswerInvalid,
@@ -22,14 +21,13 @@ from marketplace.errors import (
     StartRefused,
 )
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.market import key_file
-from marketplace.market.transactions import ECDSA_BYTES, ED25519_BYTES
 from marketplace.services import services
 
 # Signs the bytes of a TransactionBody: returns the raw public key, 32 bytes of ED25519 or 33 of compressed
 # ECDSA secp256k1, and the signature, 64 bytes; ECDSA signs their Keccak-256.
 Sign = Callable[[bytes], tuple[bytes, bytes]]
 
+ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
 SIGNER_SECONDS = 5
 SIGNATURES_AT_ONCE = 8  # more wait; who hangs, hangs in one of as many threads
 KEY_SECONDS = 3  # for the mirror node to tell the account's key
@@ -74,6 +72,8 @@ def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
         if len(public_key) == ED25519_BYTES:
             Ed25519PublicKey.from_public_bytes(public_key).verify(signature, content)
         else:
+            from hiero_sdk_python.crypto.public_key import PublicKey
+
             PublicKey.from_bytes_ecdsa(public_key).verify(signature, content)
     except (InvalidSignature, ValueError):
         return False
@@ -223,6 +223,12 @@ def _lower(signature: bytes) -> bytes:
     return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
 
 
+def _read_keys(path: str) -> Sequence[Sign]:
+    from marketplace.market import key_file  # which loads the Hedera SDK
+
+    return key_file.read_keys(path)
+
+
 def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer | None:
     """Make what signs purchases: what a host brings, the key in a file, or in the sandbox its wallet.
 
@@ -240,7 +246,7 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
             " key and the signature"
         )
     if path:
-        return Signer(account_id, partial(key_file.read_keys, path))
+        return Signer(account_id, partial(_read_keys, path))
     return Signer(account_id, lambda: [chosen]) if (chosen := sign or demo) else None
 
 

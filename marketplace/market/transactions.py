@@ -1,6 +1,6 @@
 """Values in, bytes out: the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
 
-hiero-sdk-python is imported here, once, before gunicorn forks.
+It loads hiero-sdk-python, 70 MB: what builds a transaction imports it at that moment.
 """
 
 from typing import Any
@@ -30,11 +30,9 @@ from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from marketplace.hbar import TINYBARS, find_credit
 from marketplace.ids import TransactionId
 from marketplace.market.encoding import encode, write_list
-
-TINYBARS = 100_000_000  # in one HBAR
-ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
 
 
 def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
@@ -109,15 +107,9 @@ def build_purchase(
     return _body(cryptoTransfer=data, **envelope)
 
 
-def find_credit(price: int, fee_basis_points: int) -> int:
-    """Tinybars that a seller is paid: the price, in HBAR, less the marketplace's part."""
-    tinybars = price * TINYBARS
-    return tinybars - tinybars * fee_basis_points // 10_000
-
-
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
     """Write what has one signature already: the bytes of a HAPI TransactionList, as build_listing() does."""
-    kind = "ed25519" if len(public_key) == ED25519_BYTES else "ECDSA_secp256k1"
+    kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
     pair = SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
     return write_list(
         [SignedTransaction(bodyBytes=body_bytes, sigMap=SignatureMap(sigPair=[pair]))]

@@ -23,7 +23,6 @@ from marketplace.market.prepare import (
     prepare_as_owner,
 )
 from marketplace.market.reconciler import Reconciliation
-from marketplace.market.transactions import build_withdrawal
 
 
 def prepare(
@@ -40,6 +39,8 @@ def prepare(
     the transaction all the same: it needs nothing that the ledger would say, and only the owner can sign it.
     Raises NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the ledger's errors.
     """
+    from marketplace.market.transactions import build_withdrawal
+
     nft = require_nft(token, serial_no)
     try:
         line = reconciler.refresh(token, serial_no)

@@ -18,6 +18,7 @@ from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.sandbox import api, commands, gateway, mirror, wallet
+from marketplace.sandbox.access import kept_token
 from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
@@ -25,6 +26,8 @@ from marketplace.services import KEY, Sandbox, Storage
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
+
+__all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
 
 PATH = "/sandbox"
 TITLE = "The sandbox's desk"

@@ -7,11 +7,11 @@ from functools import lru_cache
 from typing import NamedTuple
 
 from marketplace import times
+from marketplace.hbar import TINYBARS
 from marketplace.ids import is_entity_id
 
 CREATOR = "The sandbox"
 GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
-TINYBARS = 100_000_000  # in one HBAR
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
 

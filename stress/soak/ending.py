@@ -9,7 +9,7 @@ from urllib.error import HTTPError
 from urllib.parse import urlsplit
 
 from marketplace import times
-from marketplace.sandbox.catalogue import TINYBARS
+from marketplace.hbar import TINYBARS
 from stress.soak.books import ACCOUNTS, TOKENS, Books
 from stress.soak.client import offer_in
 from stress.soak.network import Ledger, content_of

@@ -2,9 +2,9 @@
 
 from flask import current_app
 
+from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import wallet
-from marketplace.sandbox.catalogue import TINYBARS
 from marketplace.sandbox.ledger import queries
 
 FIRST_BALANCE = 10_000 * TINYBARS

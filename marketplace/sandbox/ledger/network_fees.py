@@ -9,8 +9,8 @@ from decimal import Decimal
 
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
+from marketplace.hbar import TINYBARS
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.catalogue import TINYBARS
 from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import Signed, write_id
 from marketplace.store.database import read

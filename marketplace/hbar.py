@@ -1,0 +1,20 @@
+"""Amounts of HBAR: the ledger counts in tinybars, people in HBAR."""
+
+from decimal import Decimal
+
+TINYBARS = 100_000_000  # in one HBAR
+
+
+def to_hbar(tinybars: int) -> Decimal:
+    return Decimal(tinybars) / TINYBARS
+
+
+def written(tinybars: int) -> str:
+    """The amount as people read it: 12.5"""
+    return f"{to_hbar(tinybars):f}"
+
+
+def find_credit(price: int, fee_basis_points: int) -> int:
+    """Tinybars that a seller is paid: the price, in HBAR, less the marketplace's part."""
+    tinybars = price * TINYBARS
+    return tinybars - tinybars * fee_basis_points // 10_000
