@@ -10,9 +10,6 @@ PYTEST = env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest --dist worksteal
 UV := $(shell command -v uv)
 export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
-ifdef GRPC_PORT
-export MARKETPLACE_GRPC_PORT := $(GRPC_PORT)
-endif
 
 # Make a virtual environment, or nothing: $(call venv,python,folder). uv is quicker, where it is installed.
 venv = trap 'rm -rf $(2); exit 1' INT TERM; $(if $(UV),$(UV) venv --quiet --python,) $(1) $(if $(UV),,-m venv) $(2) || \

@@ -45,7 +45,7 @@ def main(is_quick: bool) -> None:
             "PORT": str(port),
             "PYTHONPATH": str(ROOT),
             "MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}",
-            "MARKETPLACE_GRPC_PORT": str(node_port),
+            "GRPC_PORT": str(node_port),
         }
         if not is_quick:
             _seed(folder, environ)

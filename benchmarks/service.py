@@ -23,7 +23,6 @@ def settings(database: Path) -> dict[str, str]:
         "MEDIA_URL": f"file:{database.parent}/media",
         # Counted as ever, and never reached.
         "WRITE_LIMIT": "999999/s",
-        "WRITES_AT_ONCE": "1000",
     }
 
 

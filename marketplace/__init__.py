@@ -84,7 +84,11 @@ def create_app(
         signer=signer.from_config(config, sign, own and own.sign),
         authenticate=authenticate,
         rate_limits=RateLimits(app),
-        writes=ConcurrencyLimit(config["WRITES_AT_ONCE"]),
+        writes=ConcurrencyLimit(
+            concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
+            if is_sandbox
+            else concurrency_limit.WRITES_AT_ONCE
+        ),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
         counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
         facts=metrics.Facts(),

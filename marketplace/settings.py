@@ -17,20 +17,12 @@ from marketplace.private_keys import describe_key
 PREFIX = "MARKETPLACE_"
 
 
-class Network(NamedTuple):
-    """What is true of one Hedera network, and of no other."""
-
-    mirror_node_url: str | None
-    node_numbers: tuple[int, ...]
-
-
-# Its public mirror node, and the consensus nodes that every wallet's SDK knows: an SDK refuses to submit
-# to one it does not know. The sandbox lives inside this service, below PUBLIC_URL, and takes any node.
+# The public mirror node of each network. The sandbox has its own, below PUBLIC_URL.
 NETWORKS = {
-    "sandbox": Network(None, tuple(range(3, 40))),
-    "mainnet": Network("https://mainnet.mirrornode.hedera.com", (3, 4, 7, 8, 9, 10)),
-    "testnet": Network("https://testnet.mirrornode.hedera.com", tuple(range(3, 10))),
-    "previewnet": Network("https://previewnet.mirrornode.hedera.com", tuple(range(3, 10))),
+    "sandbox": None,
+    "mainnet": "https://mainnet.mirrornode.hedera.com",
+    "testnet": "https://testnet.mirrornode.hedera.com",
+    "previewnet": "https://previewnet.mirrornode.hedera.com",
 }
 
 
@@ -56,22 +48,8 @@ def _account_id(value: str) -> str:
     return value
 
 
-def _account_ids(value: str) -> tuple[str, ...]:
-    ids = tuple(_account_id(part) for part in _words(value))
-    if not ids or len(set(ids)) < len(ids):
-        raise ValueError("is not a list of different account ids (0.0.3,0.0.4)")
-    return ids
-
-
 def _words(value: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in value.split(",") if word.strip())
-
-
-def _hosts(value: str) -> tuple[str, ...]:
-    hosts = tuple(word.lower() for word in _words(value))
-    if not all(re.fullmatch(r"\*|[a-z0-9-]+(\.[a-z0-9-]+)*", host) for host in hosts):
-        raise ValueError("is not a list of host names (market.example.com), nor * for any")
-    return hosts
 
 
 def _wallets(value: str) -> tuple[str, ...]:
@@ -195,13 +173,6 @@ def parse_rate(value: str) -> str:
     return value
 
 
-def _node_port(value: str) -> int:
-    port = _integer(0, 65_535)(value)
-    if port == 50_212:
-        raise ValueError("is not possible: Hedera SDKs speak TLS there. Take another one (50213)")
-    return port
-
-
 def _redis(value: str) -> str | None:
     try:
         parts = urlsplit(value)
@@ -242,27 +213,12 @@ def _key_file(value: str) -> str | None:
     return value.strip() or None
 
 
-def _known_nodes(network: str) -> list[str]:
-    return [f"0.0.{number}" for number in NETWORKS[network].node_numbers]
-
-
-def _default_nodes(network: str) -> list[str]:
-    """All that wallets know; in the sandbox the one that its clients are told of."""
-    return ["0.0.3"] if network == "sandbox" else _known_nodes(network)
-
-
-def _off_in_sandbox(rate: str) -> Callable[[dict[str, Any]], str]:
-    return lambda settings: "off" if settings["NETWORK"] == "sandbox" else rate
-
-
 SETTINGS = {
     "NETWORK": Setting(_network, "sandbox"),
     "PUBLIC_URL": Setting(_url, "http://127.0.0.1:8000"),
     "API_PREFIX": Setting(_prefix, ""),
     "DATA_DIR": Setting(_folder, "instance"),
     "DATABASE_URL": Setting(_database, lambda s: f"sqlite:///{s['DATA_DIR']}/marketplace.db"),
-    "SANDBOX_HOSTS": Setting(_hosts, ""),
-    "GRPC_PORT": Setting(_node_port, "50211"),
     "MEDIA_URL": Setting(_store, lambda s: f"file:{s['DATA_DIR']}/media"),
     "MEDIA_PUBLIC_URL": Setting(_url, lambda s: s["PUBLIC_URL"] + "/media"),
     "MEDIA_MAX_BYTES": Setting(_integer(1_000_000, 10**15), "10000000000"),
@@ -273,28 +229,18 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, lambda s: "*" if s["NETWORK"] == "sandbox" else ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "ACCESS_LOG": Setting(_access_log, "off"),
-    "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
-    # In the sandbox nobody outside is waited for.
-    "WRITES_AT_ONCE": Setting(
-        _integer(1, 1000), lambda s: "1000" if s["NETWORK"] == "sandbox" else "5"
-    ),
-    "WRITE_LIMIT": Setting(parse_rate, _off_in_sandbox("600/m")),
-    "FAILED_LIMIT": Setting(parse_rate, _off_in_sandbox("30/m")),
+    "WRITE_LIMIT": Setting(parse_rate, lambda s: "off" if s["NETWORK"] == "sandbox" else "600/m"),
     "REDIS_URL": Setting(_redis, ""),
-    "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
-    "NODE_ACCOUNT_IDS": Setting(_account_ids, lambda s: ",".join(_default_nodes(s["NETWORK"]))),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
-    "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
-    "SALE_MAX_FEE": Setting(_tinybars, "0.5"),
     # In the sandbox a developer may buy all day, and nothing is worth money.
     "SALE_FEE_BUDGET": Setting(
         _tinybars_or_none, lambda s: "2000" if s["NETWORK"] == "sandbox" else "20"
     ),
     "MIRROR_NODE_URL": Setting(
         _mirror_node_url,
-        lambda s: NETWORKS[s["NETWORK"]].mirror_node_url or s["PUBLIC_URL"] + "/sandbox",
+        lambda s: NETWORKS[s["NETWORK"]] or s["PUBLIC_URL"] + "/sandbox",
     ),
     "MIRROR_NODE_RATE": Setting(_integer(1, 10_000), "40"),
     "IPFS_GATEWAYS": Setting(
@@ -306,6 +252,9 @@ SETTINGS = {
 # Settings of version 0.2, which are accepted until 0.4, and what the start says of them.
 OLD_SETTINGS = {
     "SANDBOX_DATABASE_URL": f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
+    "USER_LIMIT_MAX": "it is ignored, and a user's listings have a limit of 1000",
+    "NODE_ACCOUNT_IDS": "it is ignored, and all nodes of the network take turns",
+    "TRANSACTION_VALID_SECONDS": "it is ignored, and transactions are valid for 180 seconds",
 }
 
 
@@ -340,7 +289,6 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         if value is None:
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
-    _require_known_nodes(settings)
     _require_room_for_a_fee(settings)
     _require_free_prefix(settings)
     name, path = "SANDBOX_DATABASE_URL", f"sqlite:///{settings['DATA_DIR']}/sandbox.db"
@@ -355,22 +303,11 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
     return settings
 
 
-def _require_known_nodes(settings: dict[str, Any]) -> None:
-    known = _known_nodes(settings["NETWORK"])
-    for node in settings["NODE_ACCOUNT_IDS"]:
-        if node not in known:
-            raise SettingError(
-                f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
-                f" {settings['NETWORK']} ({', '.join(known)})"
-            )
-
-
 def _require_room_for_a_fee(settings: dict[str, Any]) -> None:
-    budget, fee = settings["SALE_FEE_BUDGET"], settings["SALE_MAX_FEE"]
-    if 0 < budget < fee:
+    if 0 < settings["SALE_FEE_BUDGET"] < settings["MAX_TRANSACTION_FEE"] // 10:
         raise SettingError(
-            f"{PREFIX}SALE_FEE_BUDGET is less than one {PREFIX}SALE_MAX_FEE: nothing could be bought. Raise"
-            " it, or set it to 0, which turns buying off"
+            f"{PREFIX}SALE_FEE_BUDGET is less than one purchase may cost, a tenth of"
+            f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0, which turns buying off"
         )
 
 

@@ -87,9 +87,9 @@ class Service:
 
 
 @contextmanager
-def node(folder, **settings):
+def node(folder, port=0):
     """The sandbox's node in a folder, as make run begins it; yields its process, which has a port."""
-    with _beside(folder, "sandbox", "node", **{"GRPC_PORT": 0} | settings) as process:
+    with _beside(folder, "sandbox", "node", "--port", str(port)) as process:
         process.port = _port_of(process, folder / "instance/sandbox-node")
         yield process
 

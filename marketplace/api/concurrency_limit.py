@@ -14,6 +14,9 @@ from marketplace.services import services
 # For one that ends meanwhile: writes come in bursts, and browsers ask for a page's images at once. Nobody
 # waits behind one for whom that was too short.
 PAUSE_SECONDS = 0.25
+# In a worker of eight threads: writes may wait for the ledger, which the sandbox's never do.
+WRITES_AT_ONCE = 5
+WRITES_AT_ONCE_IN_SANDBOX = 1000
 IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 
 

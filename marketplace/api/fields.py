@@ -59,14 +59,10 @@ class WholeNumber(Strict, fields.Integer):
 
     @property
     def expected(self):
-        return f"a whole number from {self.low} to {self.maximum}"
-
-    @property
-    def maximum(self):
-        return self.high
+        return f"a whole number from {self.low} to {self.high}"
 
     def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not self.low <= value <= self.maximum:
+        if type(value) is not int or not self.low <= value <= self.high:
             self.refuse(value)
         return value
 
@@ -78,18 +74,6 @@ class Digits(WholeNumber):
         if not DIGITS.fullmatch(value):
             self.refuse(value)
         return super()._deserialize(int(value), attr, data, **kwargs)
-
-
-class UserLimit(Digits):
-    """How many listings of a user are wanted: the operator sets the maximum."""
-
-    @property
-    def maximum(self):
-        return current_app.config["USER_LIMIT_MAX"]
-
-    def by_settings(self, settings):
-        """What the document says of it."""
-        return {"maximum": settings["USER_LIMIT_MAX"]}
 
 
 class WalletName(fields.String):

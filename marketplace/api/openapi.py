@@ -157,6 +157,6 @@ def _without_noise(document: dict) -> dict:
 
 
 def _read_settings(field, app: Flask) -> dict:
-    """What a field is by the settings: the names of wallets, the highest limit."""
+    """What a field is by the settings: the names of wallets."""
     by_settings = getattr(field, "by_settings", None)
     return by_settings(app.config) if by_settings else {}

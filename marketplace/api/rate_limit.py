@@ -24,6 +24,8 @@ from marketplace.errors import LimitExceeded, StartRefused
 from marketplace.store import rate_limit_store  # noqa: F401 - it is the store of addresses that begin with file:
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
+FAILED_LIMIT = "30/m"
+
 UNITS = {"s": RateLimitItemPerSecond, "m": RateLimitItemPerMinute, "h": RateLimitItemPerHour}
 
 # In the WSGI environment: the rate of the access token, where it has one of its own.
@@ -43,7 +45,8 @@ class RateLimits:
     def __init__(self, app: Flask) -> None:
         """Raises StartRefused for a store that can not be used."""
         config = app.config
-        self._write, self._failed = config["WRITE_LIMIT"], config["FAILED_LIMIT"]
+        self._write = config["WRITE_LIMIT"]
+        self._failed = "off" if self._write == "off" else FAILED_LIMIT
         url = config["REDIS_URL"] or f"file:{config['DATA_DIR']}/rate-limits"
         self._limiter = Limiter(
             find_address,

@@ -18,7 +18,6 @@ from marketplace.api.fields import (
     EntityId,
     PagePosition,
     TransactionIdField,
-    UserLimit,
     WalletName,
     WholeNumber,
 )
@@ -27,7 +26,7 @@ from marketplace.api.paging import NEWEST, ORDERS
 from marketplace.ids import MAX_HBAR, MAX_INT64
 
 ORDERBOOK_LIMIT = 20
-USER_LIMIT = 10
+USER_LIMIT, USER_LIMIT_MAX = 10, 1000
 
 
 def token_field(example="0.0.5001"):
@@ -145,11 +144,11 @@ class OrderbookQuerySchema(RequestSchema):
 
 
 class UserQuerySchema(RequestSchema):
-    limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum",
+    limit = Digits(
+        "Number of NFTs wanted at most",
         USER_LIMIT,
         low=1,
-        high=MAX_INT64,
+        high=USER_LIMIT_MAX,
         load_default=USER_LIMIT,
     )
     offset = offset_field()

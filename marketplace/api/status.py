@@ -5,7 +5,7 @@ import shutil
 
 from flask import current_app
 
-from marketplace import __version__, times
+from marketplace import __version__
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
@@ -31,7 +31,6 @@ def show_status(alive, ready):
         return _describe("not asked", None, "not asked")
     last_sync = freshness.find_last_sync()  # fails where the database does
     if ready is not None:
-        _require_recent(last_sync)
         _require_room()
     return _describe("reachable", last_sync, "running" if freshness.is_watched() else "silent")
 
@@ -56,16 +55,3 @@ def _require_room() -> None:
         folder = path if name == "MEDIA_URL" else os.path.dirname(path) or "."
         if "://" not in path and shutil.disk_usage(folder).free < MIN_FREE_BYTES:
             raise NotReady(f"the disk of MARKETPLACE_{name} is full")
-
-
-def _require_recent(last_sync: str | None) -> None:
-    """Raise NotReady where the order book may no longer be what the ledger shows."""
-    seconds = current_app.config["READY_SYNC_SECONDS"]
-    setting = f"MARKETPLACE_READY_SYNC_SECONDS is {seconds}"
-    if not seconds:
-        return
-    if last_sync is None:
-        raise NotReady(f"no watcher was ever through with everything, and {setting}")
-    age = times.now() // times.SECOND - int(times.from_iso(last_sync))
-    if age > seconds:
-        raise NotReady(f"the ledger was last followed {age} s ago, and {setting}")

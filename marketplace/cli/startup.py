@@ -101,11 +101,11 @@ def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator
             f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, and {_written(exposed[0])}"
             " may be reached past the proxy: who does so may claim any address"
         )
-    counted = [name for name in ("WRITE_LIMIT", "FAILED_LIMIT") if config[name] != "off"]
-    if real and counted and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
+    is_limited = config["WRITE_LIMIT"] != "off"
+    if real and is_limited and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
         yield (
             "MARKETPLACE_TRUSTED_PROXIES is 0, and a proxy ends TLS: whoever comes through it counts as one"
-            f" address for MARKETPLACE_{counted[0]}. Set it to the number of proxies"
+            " address for MARKETPLACE_WRITE_LIMIT. Set it to the number of proxies"
         )
     if is_shared and config["MEDIA_URL"].startswith("file:"):
         yield (

@@ -95,7 +95,7 @@ def give_addresses():
             "wallet": current_app.config["WALLETS"][0],
             "account": current_app.config["ACCOUNT_ID"],
             "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
-            "limit": current_app.config["USER_LIMIT_MAX"],
+            "limit": 1000,  # of a user's listings
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + sandbox.PATH,
             "gallery": url_for("demo.show_gallery"),

@@ -31,7 +31,12 @@ def find_most(deadline: Deadline) -> int:
     associated now, and ends that before the purchase is submitted.
     """
     association = mirror_node().find_price(ASSOCIATION_CENTS, deadline)
-    return current_app.config["SALE_MAX_FEE"] + association
+    return max_fee() + association
+
+
+def max_fee() -> int:
+    """The cap of a purchase's own fee, in tinybars. The network asks for less than $0.01."""
+    return current_app.config["MAX_TRANSACTION_FEE"] // 10
 
 
 def find_balance(deadline: Deadline) -> int:

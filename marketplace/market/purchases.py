@@ -88,7 +88,7 @@ def _prepare(ask: Ask) -> PreparedTransaction:
     require_nft(ask.token, ask.serial_no)
     known, overdue = _find_open(read(), ask), purchase_fees.list_unsettled(SETTLED_AT_ONCE)
     if not known and not overdue:  # a refusal need not ask the ledger, unless that may make room
-        fee_budget.require_room(read(), ask.caller, current_app.config["SALE_MAX_FEE"])
+        fee_budget.require_room(read(), ask.caller, purchase_fees.max_fee())
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
@@ -238,7 +238,7 @@ def _have_signed(signer: Signer, row: Any) -> bytes:
         node_account_id=next_node(),
         transaction_id=TransactionId.parse(row["transaction_id"]),
         memo=row["memo"],
-        max_fee_tinybars=settings["SALE_MAX_FEE"],
+        max_fee_tinybars=purchase_fees.max_fee(),
         valid_seconds=VALID_SECONDS,
     )
     signed = write_signed(body, *signer.sign(body))

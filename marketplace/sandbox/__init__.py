@@ -58,7 +58,7 @@ def init_app(app: Flask, database: Engine, sign: Callable | None = None) -> Sand
     name_routes(sandbox, PATH)
     served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
-    app.wsgi_app = HostGuard(served, {own_name, *app.config["SANDBOX_HOSTS"]})
+    app.wsgi_app = HostGuard(served, own_name)
     app.cli.add_command(commands.cli)
     prefix = app.config["PUBLIC_URL"] + PATH
     return Sandbox(

@@ -60,19 +60,22 @@ def hello_command():
 
 
 @cli.command("node")
-def node_command():
-    """Serve Hedera SDKs, by gRPC on GRPC_PORT of 127.0.0.1, until SIGTERM.
+@click.option(
+    "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
+)
+def node_command(port):
+    """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
 
     Where that port is taken, another one. The file sandbox-node, beside the sandbox's ledger, says which.
     """
-    app = current_app._get_current_object()
-    sandbox, wanted = services(app).sandbox.app, app.config["GRPC_PORT"]
+    if port == 50_212:
+        raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
 
-    def tell(port: int) -> None:
-        is_another = wanted not in (0, port)
-        say_or_drop(_describe_node(port) + (f", as {wanted} is taken" if is_another else ""))
+    def tell(taken: int) -> None:
+        is_another = port not in (0, taken)
+        say_or_drop(_describe_node(taken) + (f", as {port} is taken" if is_another else ""))
 
-    asyncio.run(server.serve(sandbox, wanted, tell))
+    asyncio.run(server.serve(services().sandbox.app, port, tell))
 
 
 @cli.command("key")

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from marketplace import create_app
+from marketplace.api import rate_limit
 from marketplace.services import services
 from tests.conftest import assert_error, authorized_client, settings
 
@@ -134,9 +135,10 @@ def test_an_options_that_is_no_preflight_is_a_request_like_others(app):
     assert_error(client.options("/v1/nowhere"), 404)
 
 
-def test_a_page_reads_every_refusal_and_failure(tmp_path):
+def test_a_page_reads_every_refusal_and_failure(tmp_path, monkeypatch):
     """The layers in front have a hand in some; that no room is left for a write is in test_waiting.py."""
-    app = serve(tmp_path, DAPP, WRITE_LIMIT="1/h", FAILED_LIMIT="1/h")
+    monkeypatch.setattr(rate_limit, "FAILED_LIMIT", "1/h")
+    app = serve(tmp_path, DAPP, WRITE_LIMIT="1/h")
 
     @app.get("/v1/broken")
     def broken():

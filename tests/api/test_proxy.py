@@ -23,7 +23,7 @@ def serve(folder, trusted):
         return True
 
     seen = {}
-    more = {"TRUSTED_PROXIES": trusted, "SANDBOX_HOSTS": "shop.example"}
+    more = {"TRUSTED_PROXIES": trusted, "PUBLIC_URL": "https://shop.example"}
     app = create_app(authenticate=authenticate, **more, **settings(folder))
     return app.test_client(), seen
 
@@ -51,13 +51,13 @@ def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
     }
     assert 'href="/market/reference"' in client.get("/", headers=FORWARDED).text
     assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
-        {"url": "http://127.0.0.1:8000/market"}
+        {"url": "https://shop.example/market"}
     ]
     page = client.get("/reference", headers=FORWARDED).text
     assert 'data-document="/market/openapi.json"' in page
     assert 'data-sandbox="/market/sandbox/openapi.json"' in page
     document = client.get("/sandbox/openapi.json", headers=FORWARDED).json
-    assert document["servers"] == [{"url": "http://127.0.0.1:8000/market/sandbox"}]
+    assert document["servers"] == [{"url": "https://shop.example/market/sandbox"}]
 
 
 def test_nobody_is_believed_by_default(tmp_path):
@@ -68,7 +68,7 @@ def test_nobody_is_believed_by_default(tmp_path):
     assert seen == {"url": "http://localhost/v1/orderbook?limit=1", "client": "127.0.0.1"}
     assert 'href="/reference"' in client.get("/", headers=FORWARDED).text
     assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
-        {"url": "http://127.0.0.1:8000"}
+        {"url": "https://shop.example"}
     ]
 
 

@@ -39,15 +39,15 @@ def gate(tmp_path):
 
 
 @pytest.fixture
-def busy(gate, tmp_path):
+def busy(gate, tmp_path, monkeypatch):
     """A client with as many adds under way as may be, the gate, and the adds."""
+    monkeypatch.setattr(concurrency_limit, "WRITES_AT_ONCE", AT_ONCE)
     url, gate = gate
     app = create_app(
         NETWORK="testnet",
         ACCOUNT_ID="0.0.9001",
         MIRROR_NODE_URL=url,
         IPFS_GATEWAYS="http://127.0.0.1:1",
-        WRITES_AT_ONCE=AT_ONCE,
         CORS_ORIGINS=PAGE,
         **settings(tmp_path),
     )

@@ -15,7 +15,7 @@ def test_it_works(app):
     assert f"Database       {services(app).database.name}, schema " in told
     assert "Account        0.0.9001, 10,000 HBAR\n" in told
     assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in told
-    assert "\n  MARKETPLACE_SALE_MAX_FEE=0.5\n" in told
+    assert "\n  MARKETPLACE_MAX_TRANSACTION_FEE=5\n" in told
     assert "\n  MARKETPLACE_WALLETS=extwallet" in told
 
 

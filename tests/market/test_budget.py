@@ -216,7 +216,7 @@ def test_a_refusal_is_logged_once_a_minute(market, caplog):
 
 
 def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
-    market = market(SALE_FEE_BUDGET="0.6")  # above SALE_MAX_FEE, below an association besides
+    market = market(SALE_FEE_BUDGET="0.6")  # above its cap, below an association besides
     r = market.buy(market.list_one())
     body = assert_error(r, 503, "Nothing can be bought at the moment: the operator must raise")
     assert "0.6" not in body["message"]

@@ -117,8 +117,8 @@ def running(line, folder, elsewhere):
 
 
 def _running(line, folder, elsewhere, port, node_port):
-    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}", GRPC_PORT=node_port)
-    environ |= {"PORT": str(port)}
+    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}")
+    environ |= {"PORT": str(port), "GRPC_PORT": str(node_port)}
     environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
     del environ["PYTHONPATH"]
     service = Service(folder, port, environ)

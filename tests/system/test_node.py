@@ -194,7 +194,7 @@ def test_after_a_kill_the_next_one_says_where_it_is(tmp_path):
 def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
     with socket.create_server(("127.0.0.1", 0)) as taken:
         wanted = taken.getsockname()[1]
-        with serving.node(tmp_path, GRPC_PORT=wanted) as node:
+        with serving.node(tmp_path, port=wanted) as node:
             assert node.port != wanted
             ping(node.port)
     assert (
@@ -205,7 +205,7 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
 
 
 def test_the_port_that_is_set_is_taken(tmp_path):
-    with reserved_port() as wanted, serving.node(tmp_path, GRPC_PORT=wanted) as node:
+    with reserved_port() as wanted, serving.node(tmp_path, port=wanted) as node:
         assert node.port == wanted
         ping(wanted)
         told = run_flask(tmp_path / "instance", "sandbox", "hello").output
