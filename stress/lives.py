@@ -48,7 +48,7 @@ from marketplace.store import access_tokens, following, nfts, prepared_transacti
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.connection import Connection
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.looker import Looker
+from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
@@ -197,7 +197,7 @@ class World:
         World.weather = clear_sky()
         for app in (self.app, self.rebuilt):
             with app.app_context(), write() as db:
-                for table in ("prepared_transaction", "nft", "collection", "look", "job"):
+                for table in ("prepared_transaction", "nft", "collection", "recheck", "job"):
                     db.execute(f"DELETE FROM {table}")
                 moment = times.to_iso(times.now())
                 following.mark_followed_from(db, moment, moment)
@@ -553,13 +553,13 @@ class Story:
         self.post("comingsoon", nft, account_id, **fields)
 
     def follow(self, step: Step, seconds: int = 0) -> Counter:
-        """Read what there is to read, and look at what is due so many seconds from now."""
-        looker = Looker(self.world.app)
-        with closing(looker), self.world.app.app_context():
+        """Read what there is to read, and recheck what is due so many seconds from now."""
+        rechecker = Rechecker(self.world.app)
+        with closing(rechecker), self.world.app.app_context():
             with suppress(MarketplaceError):
                 while self.follower.step():
                     pass
-            return looker.drain(times.now() + seconds * times.SECOND)
+            return rechecker.drain(times.now() + seconds * times.SECOND)
 
     def sync(self, step: Step) -> Counter:
         with self.world.app.app_context():

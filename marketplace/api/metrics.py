@@ -55,9 +55,9 @@ HELP = {
     "sale_fee_budget_tinybars": "Fees that purchases may cost in an hour",
     "balance_tinybars": "What the marketplace's account had when a purchase was last asked for",
     "database_bytes": "Size of the database",
-    "last_round_age_seconds": "How old that is up to which the ledger was followed",
+    "last_sync_age_seconds": "How old that is up to which the ledger was followed",
     "watcher_up": "1 where a watcher was at work in the last minute, on whatever machine",
-    "looks_waiting": "NFTs, accounts and tokens that are to be looked at",
+    "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
     "processes": "Processes of this machine that count: workers and the watcher",
     "media_bytes": "What all optimised images take",
     "media_max_bytes": "What all optimised images may take",
@@ -86,7 +86,7 @@ class Facts:
                 self._asked_at = time.monotonic()
             found = dict(self._found)
         if self._last_sync is not None and found["database_up"]:
-            found["last_round_age_seconds"] = max(times.now() / times.SECOND - self._last_sync, 0)
+            found["last_sync_age_seconds"] = max(times.now() / times.SECOND - self._last_sync, 0)
         return found
 
     def _ask(self) -> dict[str, float]:
@@ -101,7 +101,7 @@ class Facts:
                 "database_up": 1,
                 "listings": nfts.count_listed(db),
                 "watcher_up": int(freshness.is_watched()),
-                "looks_waiting": following.count_looks(db),
+                "rechecks_waiting": following.count_rechecks(db),
                 "nfts_incomplete": nfts.count_incomplete(db),
                 "preparations_open": prepared_transactions.count_open_preparations(db, now),
                 **_find_media_bytes(db),

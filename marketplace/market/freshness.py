@@ -25,4 +25,4 @@ def find_last_sweep() -> str:
 def is_watched() -> bool:
     """Tell whether a watcher was at work a moment ago, on whatever machine."""
     state = following.get_follow(read())
-    return state is not None and state["alive_at"] > times.to_iso(times.now() - SILENT)
+    return state is not None and state["heartbeat_at"] > times.to_iso(times.now() - SILENT)

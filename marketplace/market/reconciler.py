@@ -13,10 +13,12 @@ from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import listing_rule, nft_collections, records
+from marketplace.market import listing_rule, nft_collections, recheck_queue, records
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
-from marketplace.store import following, nfts
+from marketplace.market.recheck_queue import Recheck
+from marketplace.store import nfts
 from marketplace.store.database import read, write
+from marketplace.store.rows import Connection
 
 AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
 LEDGER_SECONDS = 4  # for what the mirror node must say
@@ -151,7 +153,7 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
         if record:
             nfts.insert_nft(db, record)
             nft_collections.store(db, on_ledger.token, collection)
-            _look_again(db, on_ledger)
+            _recheck_soon(db, on_ledger)
         if state:
             seen_at = state["ledger_at"]
             if seen_at == NOTHING_DECIDED:
@@ -166,9 +168,8 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
         return nfts.get_nft(db, **keys)
 
 
-def _look_again(db: Any, on_ledger: Nft) -> None:
-    """Have the watcher look at a new NFT: what came after these facts may have been followed already."""
-    look_at = times.to_iso(times.now() + AGAIN_AFTER)
-    look = {"kind": "nft", "id": on_ledger.token, "serial_no": on_ledger.serial_no}
-    told_at = {"told_at": times.to_iso(on_ledger.modified_at), "enough_at": look_at}
-    following.insert_look(db, look | told_at | {"look_at": look_at, "again_at": look_at})
+def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
+    """Check a new NFT once more: what came after these facts may have been followed already."""
+    now, keys = times.now(), (on_ledger.token, on_ledger.serial_no)
+    recheck = Recheck("nft", *keys, on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER)
+    recheck_queue.enqueue(db, recheck, now)

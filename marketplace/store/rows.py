@@ -164,20 +164,20 @@ class FollowRow(TypedDict):
     began_at: str
     cursor_at: str
     fresh_at: str
-    alive_at: str
-    past_at: str | None
+    heartbeat_at: str
+    backfilled_to: str | None
     sweep_began_at: str | None
     swept_to: str
 
 
-class LookRow(TypedDict):
+class RecheckRow(TypedDict):
     kind: Literal["nft", "token", "account"]
     id: str
     serial_no: int
-    told_at: str
-    enough_at: str | None
+    changed_at: str
+    stale_ok_at: str | None
     attempts: int
-    look_at: str
+    due_at: str
 
 
 class AccessTokenRow(TypedDict):

@@ -135,26 +135,26 @@ CREATE TABLE follow (
     began_at TEXT NOT NULL, -- where following began: what came before is swept
     cursor_at TEXT NOT NULL, -- consensus timestamp up to which every transaction was seen
     fresh_at TEXT NOT NULL, -- the mirror node's present when all that it shows had been seen last
-    alive_at TEXT NOT NULL, -- when a watcher wrote this last, by its own clock
-    past_at TEXT, -- up to there approvals of before began_at were read; null: all that concern us
+    heartbeat_at TEXT NOT NULL, -- when a watcher wrote this last, by its own clock
+    backfilled_to TEXT, -- the approvals of before began_at were read up to there; null: all that concern us
     sweep_began_at TEXT, -- of the sweep that is under way; null while there is none
     swept_to TEXT NOT NULL DEFAULT '' -- the last token that it has compared
 ) STRICT;
 
--- What is to be looked at: a transaction may have changed this NFT, those of this token, or this account's listings.
-CREATE TABLE look (
+-- The queue of rechecks: a transaction may have changed this NFT, those of this token, or this account's listings.
+CREATE TABLE recheck (
     kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
     id TEXT NOT NULL, -- of a token, or of an account
     serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)), -- 0 of a token or an account
-    told_at TEXT NOT NULL, -- consensus timestamp of the newest transaction that told of it
-    enough_at TEXT, -- from then on a look is enough whose facts are older; null: they must be as new
+    changed_at TEXT NOT NULL, -- consensus timestamp of the newest such transaction
+    stale_ok_at TEXT, -- from then on facts older than changed_at are accepted; null: never
     attempts INTEGER NOT NULL DEFAULT 0,
-    look_at TEXT NOT NULL,
+    due_at TEXT NOT NULL,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 
--- Serves following.list_looks_due.
-CREATE INDEX look_due ON look (kind, look_at);
+-- Serves following.list_rechecks_due.
+CREATE INDEX recheck_due ON recheck (kind, due_at);
 
 -- What holds for the whole database: the network and the account it is of, and the version of its schema.
 CREATE TABLE property (

@@ -1,4 +1,4 @@
-"""Follows the ledger: reads its transactions in their order, and notes what is to be looked at.
+"""Follows the ledger: reads its transactions in their order, and queues what they may have changed.
 
 That and how far was read are committed together, so that a kill anywhere repeats a page at most.
 """
@@ -6,20 +6,24 @@ That and how far was read are committed together, so that a kill anywhere repeat
 import threading
 import time
 from collections import defaultdict
+from collections.abc import Iterable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple
+from contextvars import copy_context
+from typing import NamedTuple
 
-from flask import Flask, current_app
+from flask import current_app
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.ledger.transaction_feed import Page
+from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
+from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
-from marketplace.watcher.directions import OF_TOKENS, Look, find_looks
+from marketplace.store.rows import Connection, FollowRow
+from marketplace.watcher.transaction_rechecks import OF_TOKENS, find_rechecks
 
 PRESENT_SECONDS = 10  # between two questions how far the mirror node has come
 # Between two writes of how far was read, where that is all there is to write: each empties the kept answers.
@@ -30,7 +34,6 @@ HOPELESS = 24 * 3600 * times.SECOND  # who is so far behind sweeps, and follows 
 # So far back a list of the mirror node reaches that ends now: maxTransactionsTimestampRange.
 MAX_PAST = 60 * 24 * 3600 * times.SECOND
 AHEAD = 3600 * times.SECOND  # no row is so far in the future
-TOKEN_PAUSE = 10 * times.SECOND  # between two looks at the same token: it may have 100,000 NFTs
 
 
 class Ahead(NamedTuple):
@@ -44,8 +47,8 @@ class Ahead(NamedTuple):
 class Follower:
     """How far it has read, and when that was written. One at a time works in a process."""
 
-    def __init__(self, noted: threading.Event | None = None) -> None:
-        self._noted = noted or threading.Event()  # is set where something is to be looked at
+    def __init__(self, queued: threading.Event | None = None) -> None:
+        self._queued = queued or threading.Event()  # is set where something is to be rechecked
         self._cursor = 0
         self._written_at = float("-inf")
         self._present, self._asked_at = 0, float("-inf")
@@ -80,10 +83,9 @@ class Follower:
         if ahead and ahead.after == after:
             page, present = ahead.page.result(), ahead.present
         else:
-            page = _ask(current_app, after)
+            page = ask_page(after)
         if page.is_full:
-            app = current_app._get_current_object()
-            following_page = self._reader.submit(_ask, app, page.last_at)
+            following_page = self._reader.submit(copy_context().run, ask_page, page.last_at)
             self._ahead = Ahead(page.last_at, self._present, following_page)
         return page, present
 
@@ -97,33 +99,35 @@ class Follower:
     def _write(self, page: Page, cursor: int, fresh: int) -> None:
         _settle(page.rows)
         db = read()
-        looks = [look for row in page.rows for look in find_looks(row) if _is_ours(db, look)]
-        if not looks and time.monotonic() < self._written_at + WRITING_SECONDS:
+        rechecks = [each for row in page.rows for each in find_rechecks(row) if _is_ours(db, each)]
+        if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
-            for look in looks:
-                _note(db, look)
+            for recheck in rechecks:
+                enqueue(db, recheck, times.now())
             _mark_collections_due(db, page.rows)
             now = times.to_iso(times.now())
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(fresh), now)
         self._written_at = time.monotonic()
-        if looks:
-            self._noted.set()
+        if rechecks:
+            self._queued.set()
 
 
-def _ask(app: Flask, after: int) -> Page:
-    with app.app_context():
-        deadline, market = Deadline(UNHURRIED_SECONDS), app.config["ACCOUNT_ID"]
-        return mirror_node().list_transactions_after(after, market, deadline)
+def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
+    """Ask for the transactions after a moment. Raises the ledger's errors."""
+    deadline, market = Deadline(UNHURRIED_SECONDS), current_app.config["ACCOUNT_ID"]
+    return mirror_node().list_transactions_after(after, market, deadline, types)
 
 
-def _begin_at(present: int, state: Any) -> None:
+def _begin_at(present: int, state: FollowRow | None) -> None:
     """Follow from now on. What came before is swept, as nothing was swept since; its approvals are read."""
-    seen_to = times.to_nanoseconds(state["past_at"] or state["cursor_at"]) if state else 0
-    past_at = times.to_iso(max(seen_to, present - MAX_PAST))
+    seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
+    backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
         properties.delete_job(db, "sync")
-        following.mark_followed_from(db, times.to_iso(present), times.to_iso(times.now()), past_at)
+        following.mark_followed_from(
+            db, times.to_iso(present), times.to_iso(times.now()), backfilled_to
+        )
 
 
 def _settle(rows: list[Transaction]) -> None:
@@ -136,24 +140,17 @@ def _settle(rows: list[Transaction]) -> None:
         purchase_fees.note_charged(transaction_id, charged)
 
 
-def _is_ours(db: Any, look: Look) -> bool:
-    """Tell whether there is something stored to look at; or the NFT may be one that is for sale here."""
-    if look.kind == "token":
-        return nfts.get_stored_of_token(db, look.id) is not None
-    if look.kind == "account":
-        return nfts.get_listed_of_owner(db, look.id) is not None
-    return look.patience is not None or nfts.get_nft(db, look.id, look.serial_no) is not None
+def _is_ours(db: Connection, recheck: Recheck) -> bool:
+    """Tell whether something is stored that may have changed; or an NFT may have been listed here."""
+    if recheck.kind == "token":
+        return nfts.get_stored_of_token(db, recheck.id) is not None
+    if recheck.kind == "account":
+        return nfts.get_listed_of_owner(db, recheck.id) is not None
+    is_named = recheck.stale_ok_at is not None  # by a memo
+    return is_named or nfts.get_nft(db, recheck.id, recheck.serial_no) is not None
 
 
-def _note(db: Any, look: Look) -> None:
-    """Have it looked at; a token once in a while, however many rows tell of it."""
-    look_at = times.now() + look.delay
-    again_at = look_at + TOKEN_PAUSE if look.kind == "token" else look_at
-    dates = {"look_at": times.to_iso(look_at), "again_at": times.to_iso(again_at)}
-    following.insert_look(db, look.row | dates)
-
-
-def _mark_collections_due(db: Any, rows: list[Transaction]) -> None:
+def _mark_collections_due(db: Connection, rows: list[Transaction]) -> None:
     """Have collections read again whose tokens were changed."""
     now = times.to_iso(times.now())
     for token in {row.entity_id for row in rows if row.name in OF_TOKENS and row.entity_id}:

@@ -15,37 +15,42 @@ from marketplace.services import services
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
+from marketplace.watcher.backfill import backfill
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.looker import Looker
 from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
-from marketplace.watcher.past import read_past
+from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.settle import forget_preparations, settle_purchases
-from marketplace.watcher.sweep import Sweeper
+from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done, for_each, summary
 
 FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be had
-ALIVE_SECONDS = 10  # between two signs of life in the database, where nothing else is written
-LOOKING_SECONDS = 0.25
+HEARTBEAT_SECONDS = 10  # between two heartbeats in the database, where nothing else is written
+RECHECKING_SECONDS = 0.25
 CHORES_SECONDS = 5
-ENDING_SECONDS = 3  # for what is under way when the watcher ends
+ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 
 
 class Watch:
-    """What runs side by side while this watcher leads: none of it waits for another."""
+    """The jobs that run side by side while this watcher leads: none of them waits for another."""
 
     def __init__(self, app: Flask, stop: threading.Event) -> None:
         self._app, self._stop = app, stop
         self._leads = threading.Event()
-        self._looker, self._sweeper = Looker(app), Sweeper(app)
-        self._follower, self._completer = Follower(self._looker.ended), make_enricher(app)
-        self._alive_at = float("-inf")
-        jobs = (self._look, self._sweep, self._read_past, self._do_chores)
+        self._rechecker = Rechecker(app)
+        self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
+        self._heartbeat_at = float("-inf")
+        jobs = {
+            "Rechecking": self._recheck,
+            "The sweep": lambda: sweep_step(stop),
+            "Reading past approvals": lambda: backfill(stop),
+            "A chore": self._do_chores,
+        }
         self._threads = [
-            *(threading.Thread(target=self._repeat, args=(job,), daemon=True) for job in jobs),
-            threading.Thread(target=self._completer.run, args=(stop, self._leads), daemon=True),
+            *(threading.Thread(target=self._repeat, args=job, daemon=True) for job in jobs.items()),
+            threading.Thread(target=self._enricher.run, args=(stop, self._leads), daemon=True),
         ]
 
     def begin(self) -> None:
@@ -53,7 +58,10 @@ class Watch:
             thread.start()
 
     def lead(self, leads: bool) -> None:
-        (self._leads.set if leads else self._leads.clear)()
+        if leads:
+            self._leads.set()
+        else:
+            self._leads.clear()
 
     def follow(self) -> float:
         """Read a page; returns for how many seconds to pause then. Raises what makes it fail."""
@@ -61,18 +69,18 @@ class Watch:
             with explained():
                 return 0 if self._follower.step() else FOLLOWING_SECONDS
         except (MarketplaceError, OSError):
-            self._give_sign()
+            self._beat()
             raise
 
-    def _give_sign(self) -> None:
+    def _beat(self) -> None:
         """Note in the database that a watcher is at work, though the ledger may be silent."""
-        if time.monotonic() > self._alive_at + ALIVE_SECONDS:
-            self._alive_at = time.monotonic()
+        if time.monotonic() > self._heartbeat_at + HEARTBEAT_SECONDS:
+            self._heartbeat_at = time.monotonic()
             with suppress(MarketplaceError, OSError), explained(), write() as db:
-                following.mark_watcher_alive(db, times.to_iso(times.now()))
+                following.mark_heartbeat(db, times.to_iso(times.now()))
 
-    def _repeat(self, job: Callable[[], float]) -> None:
-        """Do a job again and again while this watcher leads. Whatever fails is tried again."""
+    def _repeat(self, name: str, job: Callable[[], float]) -> None:
+        """Do a job again and again while this watcher leads. What fails is tried again."""
         while not self._stop.is_set():
             seconds: float = 1
             if self._leads.is_set():
@@ -80,46 +88,36 @@ class Watch:
                     with self._app.app_context(), explained():
                         seconds = job()
                 except (MarketplaceError, OSError) as error:
-                    self._app.logger.warning("%s failed: %s", job.__name__.strip("_"), error)
+                    self._app.logger.warning("%s failed: %s", name, error)
                 except Exception:
                     if not self._stop.is_set():  # its threads may be gone by then
-                        self._app.logger.exception("%s failed", job.__name__.strip("_"))
+                        self._app.logger.exception("%s failed", name)
             self._stop.wait(seconds)
 
-    def _look(self) -> float:
-        self._looker.begin_due()
-        counts = self._looker.collect()
+    def _recheck(self) -> float:
+        self._rechecker.begin_due()
+        counts = self._rechecker.collect()
         if counts.keys() - UNREMARKABLE:
             say_or_drop(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
-        self._looker.ended.wait(LOOKING_SECONDS)
-        self._looker.ended.clear()
+        self._rechecker.changed.wait(RECHECKING_SECONDS)
+        self._rechecker.changed.clear()
         return 0
 
-    def _sweep(self) -> float:
-        return self._sweeper.step(self._stop)
-
-    def _read_past(self) -> float:
-        return read_past(self._stop)
-
     def _do_chores(self) -> float:
-        _each(refresh, next_collections(), self._stop, COLLECTIONS_SECONDS)
+        for _ in for_each(refresh, next_collections(), self._stop, COLLECTIONS_SECONDS):
+            pass
         settle_purchases()
         forget_preparations()
         return CHORES_SECONDS
 
     def close(self) -> None:
-        """End what runs beside following, and only then what it uses."""
+        """End the jobs, and only then what they use."""
         self._stop.set()
         until = time.monotonic() + ENDING_SECONDS
         for thread in self._threads:
             thread.join(max(0, until - time.monotonic()))
-        self._looker.close()
-        self._completer.close()
-
-
-def _each(work: Callable, items: list, stop: threading.Event, seconds: float) -> None:
-    for _ in for_each(work, items, stop, seconds):
-        pass
+        self._rechecker.close()
+        self._enricher.close()
 
 
 def watch(stop: threading.Event) -> None:

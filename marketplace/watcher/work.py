@@ -1,13 +1,12 @@
 """How the watcher works on many things at once, and what it says it did."""
 
 import enum
-import random
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any
+from typing import TypeVar
 
 from flask import current_app
 
@@ -21,11 +20,13 @@ from marketplace.errors import (
 )
 from marketplace.store.database_errors import explained
 
-AT_ONCE = 8  # requests under way
+AT_ONCE = 8  # requests in progress
+
+T = TypeVar("T")
 
 
 class Done(enum.Enum):
-    """What a round did, in its operator's words."""
+    """What was done, in the operator's words."""
 
     SELLERS = "sellers checked"
     TOKENS = "tokens checked"
@@ -41,28 +42,24 @@ class Done(enum.Enum):
 
     @property
     def is_final(self) -> bool:
-        """Whether the next round need not look again."""
+        """Whether it need not be checked again."""
         return self not in (Done.UNDECIDED, Done.NOT_CHECKED)
 
 
 def for_each(
-    work: Callable,
-    items: list,
-    stop: threading.Event,
-    seconds: float = float("inf"),
-    left_out: Done = Done.NOT_CHECKED,
-) -> Iterator[Any]:
-    """Do the work for each item, several at once, while there is time. One that fails ends no round.
+    work: Callable[[str], T], items: list[str], stop: threading.Event, seconds: float = float("inf")
+) -> Iterator[T | None]:
+    """Do the work for each item, several at once, while there is time. One that fails stops no other.
 
-    Yields what it returned for each; Done.NOT_CHECKED where it failed, ``left_out`` where it was not begun.
-    Raises what would be the same for all: DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError.
+    Yields what it returned for each; None where it failed, or was not begun. Raises what would be the same
+    for all: DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError.
     """
     app = current_app._get_current_object()
-    enough = time.monotonic() + seconds
+    until = time.monotonic() + seconds
 
-    def work_on(item):
-        if stop.is_set() or time.monotonic() > enough:
-            return left_out
+    def work_on(item: str) -> T | None:
+        if stop.is_set() or time.monotonic() > until:
+            return None
         with app.app_context():
             try:
                 with explained():
@@ -70,30 +67,15 @@ def for_each(
             except (DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError):
                 raise
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-                app.logger.warning("%s was not checked: %s", name_of(item), error)
+                app.logger.warning("%s was not checked: %s", item, error)
             except Exception:
-                app.logger.exception("%s was not checked", name_of(item))
+                app.logger.exception("%s was not checked", item)
             finally:
                 notify_alive()
-            return Done.NOT_CHECKED
+            return None
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         yield from pool.map(work_on, items)
-
-
-def shuffled(items: Iterable) -> list:
-    items = list(items)
-    return random.sample(items, len(items))
-
-
-def name_of(item: Any) -> str:
-    """What an item is called in the log: an account, or an NFT, of the ledger or as it is stored."""
-    if isinstance(item, LedgerAnswerInvalid):
-        return "An NFT"
-    if isinstance(item, str):
-        return item
-    token, serial_no = item[:2] if isinstance(item, tuple) else (item["token"], item["serial_no"])
-    return f"{token} #{serial_no}"
 
 
 def summary(counts: Counter[Done]) -> str:

@@ -98,12 +98,12 @@ def test_it_shows_what_the_database_holds(client, scraper, lister, asked_anew):
     assert found["marketplace_database_bytes",] > 10_000
     assert found["marketplace_mirror_node_requests_total", "2xx"] > 2
     assert found["marketplace_mirror_node_rate",] == 40
-    assert "marketplace_last_round_age_seconds" not in {name for name, *_ in found}
+    assert "marketplace_last_sync_age_seconds" not in {name for name, *_ in found}
 
 
-def test_it_shows_how_long_ago_the_last_round_was(app, scraper):
+def test_it_shows_how_old_the_last_sync_is(app, scraper):
     assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 0
-    assert 0 <= scrape(scraper)["marketplace_last_round_age_seconds",] < 600
+    assert 0 <= scrape(scraper)["marketplace_last_sync_age_seconds",] < 600
 
 
 @pytest.mark.once("the counts are no database's")

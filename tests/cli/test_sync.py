@@ -10,7 +10,6 @@ from marketplace.market.memos import listing_memo
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.watcher.work import name_of
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
 from tests.network import serve
 
@@ -237,10 +236,3 @@ def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
         assert all(pool.map(report, range(12)))
     sync()
     assert shown(client)["listingPrice"] == 250
-
-
-def test_what_a_round_is_about_has_a_name_in_the_log(app, nft):
-    with app.app_context():
-        stored = nfts.get_nft(read(), *nft)
-    name = f"{TOKEN} #7"
-    assert [name_of(item) for item in (stored, nft, ALICE)] == [name, name, ALICE]

@@ -39,13 +39,13 @@ COLLECTION = {
     "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
     "royalties": "[]", "fixed_fees": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
 }  # fmt: skip
-LOOK = {
-    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "told_at": DATE, "enough_at": None, "look_at": DATE,
-    "again_at": DATE,
+RECHECK = {
+    "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "stale_ok_at": None, "due_at": DATE,
+    "due_again_at": DATE,
 }  # fmt: skip
 ARGUMENTS = {
-    "is_first": True, "look": LOOK, "again_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
-    "alive_at": DATE, "past_at": DATE, "stored": NFT,
+    "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
+    "heartbeat_at": DATE, "backfilled_to": DATE, "stored": NFT,
     "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "swept_to": "0.0.7001", "metadata": "x",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
@@ -59,7 +59,7 @@ ARGUMENTS = {
 # What reads all there is of something, as its name says.
 WHOLE = {
     "list_access_tokens", "list_jobs", "list_sellers", "list_preparers", "list_collections",
-    "get_follow", "count_looks",
+    "get_follow", "count_rechecks",
 }  # fmt: skip
 MODULES = (
     access_tokens, following, nft_collections, nfts, orderbook, prepared_transactions, properties

@@ -106,6 +106,8 @@ def test_a_sync(own):
     services(app).database.close()
     ended = run(own, "sync")
     assert "An NFT was not checked: " in ended.stderr
+    assert "not checked: 1" in ended.stdout
+    assert ended.returncode == 1
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])

@@ -1,20 +1,19 @@
-"""A watcher that is told each step: what it reads, and what it looks at."""
+"""A watcher that is told each step: what it reads, and what it rechecks."""
 
 import pytest
 
 from marketplace import times
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.looker import Looker
-from marketplace.watcher.sweep import Sweeper
+from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.work import Done
 
 
 class Watcher:
-    """Follows when it is told to, and then looks at everything that is due."""
+    """Follows when it is told to, and then rechecks everything that is due."""
 
     def __init__(self, app):
         self.app = app
-        self.follower, self.looker, self.sweeper = Follower(), Looker(app), Sweeper(app)
+        self.follower, self.rechecker = Follower(), Rechecker(app)
 
     def read(self):
         """Read all pages that there are."""
@@ -22,15 +21,15 @@ class Watcher:
             while self.follower.step():
                 pass
 
-    def look(self, seconds=0):
-        """Look at what is due so many seconds from now; returns what was done, without what was nothing."""
-        counts = self.looker.drain(times.now() + seconds * times.SECOND)
+    def recheck(self, seconds=0):
+        """Recheck what is due so many seconds from now; returns what changed something."""
+        counts = self.rechecker.drain(times.now() + seconds * times.SECOND)
         del counts[Done.UNCHANGED], counts[Done.SELLERS], counts[Done.TOKENS]
         return +counts
 
     def follow(self):
         self.read()
-        return self.look()
+        return self.recheck()
 
 
 @pytest.fixture
@@ -39,4 +38,4 @@ def watcher(app):
     watcher = Watcher(app)
     watcher.read()
     yield watcher
-    watcher.looker.close()
+    watcher.rechecker.close()

@@ -12,6 +12,7 @@ from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
+from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 
@@ -22,9 +23,9 @@ def shown(client, nft=NFT):
     return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json
 
 
-def looks(app):
+def rechecks(app):
     with app.app_context():
-        rows = read().execute("SELECT * FROM look ORDER BY kind, id").fetchall()
+        rows = read().execute("SELECT * FROM recheck ORDER BY kind, id").fetchall()
         return [(row["kind"], row["id"], row["serial_no"]) for row in rows]
 
 
@@ -74,7 +75,7 @@ def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, li
     watcher.follow()
     ledger.approve(NFT, ALICE, "0.0.6666", memo=listing_memo(TOKEN, 9, 5, "Foo"))
     assert watcher.follow() == {}
-    assert watcher.look(seconds=61) == {Done.TAKEN_OFF: 1}
+    assert watcher.recheck(seconds=61) == {Done.TAKEN_OFF: 1}
 
 
 def test_it_finds_a_new_owner_of_what_is_not_listed(client, watcher, nft, ledger):
@@ -120,20 +121,20 @@ def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, asked):
     for number in range(10):
         ledger.hand_over(nft, (ALICE, BOB)[number % 2])
     watcher.read()
-    assert looks(app) == [("nft", *nft)]
+    assert rechecks(app) == [("nft", *nft)]
     asked.clear()
-    watcher.look()
+    watcher.recheck()
     assert asked == [f"/tokens/{TOKEN}/nfts/7"]
-    assert looks(app) == []
+    assert rechecks(app) == []
 
 
 def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
     ledger.mint(("0.0.8001", 1), CHARLIE, times.now())
     ledger.hand_over(("0.0.8001", 1), BOB)
     ledger.approve(("0.0.8001", 1), BOB, "0.0.6666")
-    watcher.look(seconds=60)  # at the NFT that was added
+    watcher.recheck(seconds=60)  # at the NFT that was added
     watcher.read()
-    assert looks(app) == []
+    assert rechecks(app) == []
 
 
 def test_facts_that_are_older_than_the_row_do_not_end_a_look(
@@ -142,31 +143,31 @@ def test_facts_that_are_older_than_the_row_do_not_end_a_look(
     """A replica that lags answers with the row that is stored already."""
     lister(NFT)
     watcher.follow()
-    watcher.look(seconds=120)
+    watcher.recheck(seconds=120)
     with app.app_context():
         old = services(app).sandbox.app.test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
     ledger.hand_over(NFT, BOB)
     alter("/nfts/7$", lambda nft: nft.update(old))
     assert watcher.follow() == {}
-    assert looks(app) == [("nft", *NFT)]
+    assert rechecks(app) == [("nft", *NFT)]
     mirror.heal()
-    assert watcher.look() == {}  # not due
-    assert watcher.look(seconds=1) == {Done.TAKEN_OFF: 1}
-    assert looks(app) == []
+    assert watcher.recheck() == {}  # not due
+    assert watcher.recheck(seconds=1) == {Done.TAKEN_OFF: 1}
+    assert rechecks(app) == []
 
 
 def test_a_list_is_looked_at_once_more_a_minute_later(app, watcher, lister, ledger):
     lister(NFT)
     watcher.follow()
-    watcher.look(seconds=120)
+    watcher.recheck(seconds=120)
     ledger.mint(("0.0.8001", 1), ALICE, times.now())
     ledger.approve(("0.0.8001", 1), ALICE, "0.0.6666")
     watcher.follow()
-    assert looks(app) == [("account", ALICE, 0)]
-    watcher.look(seconds=50)
-    assert looks(app) == [("account", ALICE, 0)]
-    watcher.look(seconds=61)
-    assert looks(app) == []
+    assert rechecks(app) == [("account", ALICE, 0)]
+    watcher.recheck(seconds=50)
+    assert rechecks(app) == [("account", ALICE, 0)]
+    watcher.recheck(seconds=61)
+    assert rechecks(app) == []
 
 
 def test_a_kill_after_reading_loses_nothing(app, client, watcher, nft, ledger):
@@ -175,7 +176,7 @@ def test_a_kill_after_reading_loses_nothing(app, client, watcher, nft, ledger):
     watcher.read()
     other = type(watcher)(app)
     assert other.follow() == {Done.LISTED: 1}
-    other.looker.close()
+    other.rechecker.close()
 
 
 def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alter, caplog):
@@ -209,7 +210,7 @@ def test_a_page_that_makes_no_sense_is_asked_for_again(
     alter("/v1/transactions$", change)
     with pytest.raises(LedgerAnswerInvalid):
         watcher.read()
-    assert looks(app) == [("nft", *nft)]  # it was added
+    assert rechecks(app) == [("nft", *nft)]  # it was added
     mirror.heal()
     assert watcher.follow() == {Done.LISTED: 1}
 
@@ -259,18 +260,18 @@ def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(app, client, wa
     assert other.follow() == {}
     assert client.get("/status").json["lastSync"] is None
     with app.app_context():
-        other.sweeper.step(threading.Event())
-    assert other.look() == {Done.LISTED: 1}
+        sweep_step(threading.Event())
+    assert other.recheck() == {Done.LISTED: 1}
     assert client.get("/status").json["lastSync"] > "2026"
-    other.looker.close()
+    other.rechecker.close()
 
 
 def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
     approve(ledger, nft)
     with app.app_context(), write() as db:
-        db.execute("ALTER TABLE look RENAME TO elsewhere")
-    with pytest.raises(Exception, match="look"):
+        db.execute("ALTER TABLE recheck RENAME TO elsewhere")
+    with pytest.raises(Exception, match="recheck"):
         watcher.read()
     with app.app_context(), write() as db:
-        db.execute("ALTER TABLE elsewhere RENAME TO look")
+        db.execute("ALTER TABLE elsewhere RENAME TO recheck")
     assert watcher.follow() == {Done.LISTED: 1}

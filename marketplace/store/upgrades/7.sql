@@ -54,20 +54,20 @@ CREATE TABLE follow (
     began_at TEXT NOT NULL,
     cursor_at TEXT NOT NULL,
     fresh_at TEXT NOT NULL,
-    alive_at TEXT NOT NULL,
-    past_at TEXT,
+    heartbeat_at TEXT NOT NULL,
+    backfilled_to TEXT,
     sweep_began_at TEXT,
     swept_to TEXT NOT NULL DEFAULT ''
 ) STRICT;
 
-CREATE TABLE look (
+CREATE TABLE recheck (
     kind TEXT NOT NULL CHECK (kind IN ('nft', 'token', 'account')),
     id TEXT NOT NULL,
     serial_no INTEGER NOT NULL CHECK ((kind = 'nft') = (serial_no > 0)),
-    told_at TEXT NOT NULL,
-    enough_at TEXT,
+    changed_at TEXT NOT NULL,
+    stale_ok_at TEXT,
     attempts INTEGER NOT NULL DEFAULT 0,
-    look_at TEXT NOT NULL,
+    due_at TEXT NOT NULL,
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
-CREATE INDEX look_due ON look (kind, look_at);
+CREATE INDEX recheck_due ON recheck (kind, due_at);

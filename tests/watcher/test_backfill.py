@@ -8,13 +8,13 @@ import pytest
 from marketplace import create_app, times
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
-from marketplace.watcher import past
-from marketplace.watcher.past import read_past
+from marketplace.watcher import backfill as backfill_module
+from marketplace.watcher.backfill import backfill
 from marketplace.watcher.work import Done
 from tests.conftest import CHARLIE, TOKEN, Ledger, settings
 from tests.serving import ROOT
 from tests.watcher.conftest import Watcher
-from tests.watcher.test_follow import approve, looks, shown
+from tests.watcher.test_follow import approve, rechecks, shown
 
 NFT = (TOKEN, 8)
 
@@ -31,41 +31,41 @@ def late(app, listed):
     watcher = Watcher(app)
     watcher.read()
     yield watcher
-    watcher.looker.close()
+    watcher.rechecker.close()
 
 
 def read_all(app):
     with app.app_context():
-        while following.get_follow(read())["past_at"]:
-            read_past(threading.Event())
+        while following.get_follow(read())["backfilled_to"]:
+            backfill(threading.Event())
 
 
 def test_it_finds_them(app, client, late):
     assert late.follow() == {}
     read_all(app)
-    assert late.look() == {Done.LISTED: 1}
+    assert late.recheck() == {Done.LISTED: 1}
     assert shown(client, NFT)["isForSale"] is True
     read_all(app)
-    assert looks(app) == []
+    assert rechecks(app) == []
 
 
 def test_what_ended_since_is_not_stored(app, client, late, ledger):
     ledger.withdraw(NFT, CHARLIE)
     read_all(app)
-    assert late.look() == {}
+    assert late.recheck() == {}
     assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
 
 
 def test_it_goes_on_page_by_page(app, late, ledger, monkeypatch):
     monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 1)
-    monkeypatch.setattr(past, "WRITING_SECONDS", 0)
+    monkeypatch.setattr(backfill_module, "WRITING_SECONDS", 0)
     with app.app_context():
-        before = following.get_follow(read())["past_at"]
-        read_past(threading.Event())
-        assert following.get_follow(read())["past_at"] == before  # nothing was asked
-    monkeypatch.setattr(past, "WRITING_SECONDS", 10)
+        before = following.get_follow(read())["backfilled_to"]
+        backfill(threading.Event())
+        assert following.get_follow(read())["backfilled_to"] == before  # nothing was asked
+    monkeypatch.setattr(backfill_module, "WRITING_SECONDS", 10)
     read_all(app)
-    assert late.look() == {Done.LISTED: 1}
+    assert late.recheck() == {Done.LISTED: 1}
 
 
 def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
@@ -75,10 +75,10 @@ def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     other = Watcher(app)
     other.read()
     with app.app_context():
-        assert following.get_follow(read())["past_at"] == moment
+        assert following.get_follow(read())["backfilled_to"] == moment
     read_all(app)
-    assert other.look() == {Done.LISTED: 1}
-    other.looker.close()
+    assert other.recheck() == {Done.LISTED: 1}
+    other.rechecker.close()
 
 
 @pytest.mark.once("of this version there is no other")
@@ -91,7 +91,7 @@ def test_an_upgrade_finds_them(tmp_path):
     watcher = Watcher(app)
     watcher.read()
     read_all(app)
-    watcher.look()
+    watcher.recheck()
     with app.app_context():
         assert nfts.get_nft(read(), *NFT)["is_for_sale"]
-    watcher.looker.close()
+    watcher.rechecker.close()

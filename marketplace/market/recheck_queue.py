@@ -1,0 +1,37 @@
+"""The queue of NFTs, tokens and accounts that the watcher compares with the ledger once more."""
+
+from typing import Literal, NamedTuple
+
+from marketplace import times
+from marketplace.store import following
+from marketplace.store.rows import Connection
+
+# A token that is queued already waits so much longer: it may have 100,000 NFTs.
+TOKEN_PAUSE = 10 * times.SECOND
+
+
+class Recheck(NamedTuple):
+    """One entry: an NFT, the stored NFTs of a token, or the listings of an account."""
+
+    kind: Literal["nft", "token", "account"]
+    id: str
+    serial_no: int  # 0 of a token or an account
+    changed_at: int  # consensus timestamp of what may have changed it
+    stale_ok_at: int | None = None  # from then on older facts are accepted; None: never
+    delay: int = 0  # nanoseconds
+
+
+def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
+    """Queue a recheck. One that is queued already keeps its place."""
+    due_at = now + recheck.delay
+    due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
+    row = {
+        "kind": recheck.kind,
+        "id": recheck.id,
+        "serial_no": recheck.serial_no,
+        "changed_at": times.to_iso(recheck.changed_at),
+        "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
+        "due_at": times.to_iso(due_at),
+        "due_again_at": times.to_iso(due_again_at),
+    }
+    following.insert_recheck(db, row)

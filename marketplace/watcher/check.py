@@ -1,0 +1,72 @@
+"""Compares one entry of the recheck queue with the ledger, and says whether that is enough."""
+
+from typing import NamedTuple
+
+from flask import current_app
+
+from marketplace import times
+from marketplace.ids import NftId
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.market import reconciler
+from marketplace.market.recheck_queue import Recheck
+from marketplace.market.reconciler import Reconciliation
+from marketplace.store import nfts
+from marketplace.store.database import read
+from marketplace.store.rows import RecheckRow
+from marketplace.watcher.compare import compare_account, compare_token
+from marketplace.watcher.work import Done
+
+FOREVER = 2**63 - 1
+
+
+class Checked(NamedTuple):
+    """The result of a check: what was done, how new the facts were, and which NFTs differ."""
+
+    done: Done
+    facts_at: int = 0  # nanoseconds of consensus
+    differing: tuple[Recheck, ...] = ()
+
+
+def check(row: RecheckRow) -> Checked:
+    """Reconcile an NFT, or compare a list. Raises the ledger's errors, and the database's."""
+    if row["kind"] == "nft":
+        return _check_nft(NftId(row["id"], row["serial_no"]))
+    if row["kind"] == "token":
+        return Checked(Done.TOKENS, 0, tuple(compare_token(row["id"]).differing))
+    compared = compare_account(row["id"], times.to_nanoseconds(row["changed_at"]))
+    return Checked(Done.SELLERS, 0, tuple(compared.differing))
+
+
+def _check_nft(nft_id: NftId) -> Checked:
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    on_ledger = mirror_node().find_nft(*nft_id, deadline)
+    stored = nfts.get_nft(read(), *nft_id)
+    if on_ledger is None:
+        return Checked(Done.UNDECIDED if stored else Done.UNCHANGED)
+    facts_at = FOREVER if on_ledger.is_deleted else on_ledger.modified_at
+    if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
+        return Checked(Done.UNCHANGED, facts_at)
+    made = reconciler.reconcile(on_ledger, deadline)
+    if not made.is_decided:
+        current_app.logger.info("%s is not decided yet: %s", nft_id, made.verdict.reason)
+    return Checked(_describe(made), facts_at)
+
+
+def _describe(made: Reconciliation) -> Done:
+    if not made.is_decided:
+        return Done.UNDECIDED
+    was_listed = made.before and made.before["is_for_sale"]
+    if made.nft is None or not made.nft["is_for_sale"]:
+        return Done.TAKEN_OFF if was_listed else Done.UNCHANGED
+    columns = ("listing_price", "last_listed_at", "owner")
+    is_same = was_listed and all(made.before[name] == made.nft[name] for name in columns)
+    return Done.UNCHANGED if is_same else Done.LISTED
+
+
+def is_enough(row: RecheckRow, checked: Checked, now: int) -> bool:
+    """Tell whether a check is final: decided, by facts as new as the change, or where older ones do."""
+    if not checked.done.is_final:
+        return False
+    facts_at = times.to_iso(min(checked.facts_at, now))
+    is_new = facts_at >= row["changed_at"] or checked.facts_at == FOREVER
+    return is_new or (row["stale_ok_at"] is not None and times.to_iso(now) >= row["stale_ok_at"])

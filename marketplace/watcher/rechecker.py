@@ -1,0 +1,106 @@
+"""Works off the recheck queue: many checks at once, and none holds up another for long."""
+
+import threading
+from collections import Counter
+from concurrent.futures import Future, ThreadPoolExecutor, wait
+
+from flask import Flask
+
+from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.market.recheck_queue import enqueue
+from marketplace.store import following
+from marketplace.store.database import read, write
+from marketplace.store.database_errors import explained
+from marketplace.store.rows import RecheckRow
+from marketplace.watcher.check import Checked, check, is_enough
+from marketplace.watcher.work import Done
+
+# Checks at once. Lists are long, and keep no NFT waiting.
+AT_ONCE = {"nft": 8, "account": 2, "token": 2}
+LONGEST_PAUSE = 3600 * times.SECOND
+
+Key = tuple[str, str, int]
+
+
+class Rechecker:
+    """Checks that are in progress, each in a thread. No entry of the queue is checked twice at once."""
+
+    def __init__(self, app: Flask) -> None:
+        self._app = app
+        self._pools = {kind: ThreadPoolExecutor(most, kind) for kind, most in AT_ONCE.items()}
+        self._in_progress: dict[Key, Future[Done]] = {}
+        self.changed = threading.Event()  # there may be something to begin
+
+    def begin_due(self, now: int | None = None) -> list[Future[Done]]:
+        """Begin what is due and has room; returns what was begun. Raises the database's errors."""
+        begun = []
+        for kind, most in AT_ONCE.items():
+            busy = sum(key[0] == kind for key in self._in_progress)
+            due = following.list_rechecks_due(
+                read(), kind, times.to_iso(now or times.now()), most * 2
+            )
+            free = [row for row in due if _key(row) not in self._in_progress]
+            begun += [self._begin(row, now) for row in free[: most - busy]]
+        return begun
+
+    def _begin(self, row: RecheckRow, now: int | None) -> Future[Done]:
+        checking = self._pools[row["kind"]].submit(self._check, row, now)
+        checking.add_done_callback(lambda _: self.changed.set())
+        self._in_progress[_key(row)] = checking
+        return checking
+
+    def collect(self) -> Counter[Done]:
+        """Count the checks that have ended since. Raises what they raised."""
+        ended = {key: each for key, each in self._in_progress.items() if each.done()}
+        for key in ended:
+            del self._in_progress[key]
+        return Counter(each.result() for each in ended.values())
+
+    def drain(self, now: int | None = None) -> Counter[Done]:
+        """Check all that is due at a moment, and wait for it."""
+        counts: Counter[Done] = Counter()
+        with self._app.app_context(), explained():
+            while begun := self.begin_due(now):
+                wait(begun)
+                counts += self.collect()
+        return counts
+
+    def _check(self, row: RecheckRow, now: int | None) -> Done:
+        with self._app.app_context():
+            try:
+                with explained():
+                    checked = check(row)
+            except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+                name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
+                self._app.logger.warning("%s was not checked: %s", name, error)
+                checked = Checked(Done.NOT_CHECKED)
+            with explained():
+                _store(row, checked, now or times.now())
+            return checked.done
+
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _store(row: RecheckRow, checked: Checked, now: int) -> None:
+    """Write what follows from a check, in one transaction."""
+    with write() as db:
+        for recheck in checked.differing:
+            enqueue(db, recheck, now)
+        if is_enough(row, checked, now):
+            following.delete_recheck(db, row)
+        else:
+            following.mark_recheck_due(db, row, times.to_iso(_next(row, checked, now)))
+
+
+def _next(row: RecheckRow, checked: Checked, now: int) -> int:
+    """Ever later. A list is read once more, when the last replica must show it."""
+    if checked.done.is_final and row["kind"] != "nft":
+        return max(now + times.SECOND, times.to_nanoseconds(row["stale_ok_at"]))
+    return now + min(2 ** min(row["attempts"], 20) * times.SECOND, LONGEST_PAUSE)
+
+
+def _key(row: RecheckRow) -> Key:
+    return row["kind"], row["id"], row["serial_no"]
