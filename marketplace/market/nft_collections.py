@@ -11,6 +11,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.tokens import FixedFee, Royalty, Token
 from marketplace.store import nft_collections as kept
+from marketplace.store import nfts
 from marketplace.store.database import read, write
 
 ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
@@ -124,7 +125,7 @@ def refresh(token: str) -> bool:
         _put_off(token)
         return False
     with write() as db:
-        is_listed = kept.get_floor(db, token)["price"] is not None
+        is_listed = nfts.get_floor(db, token)["price"] is not None
         retry_at = times.to_iso(times.now() + (HOUR if is_listed else DAY))
         kept.mark_collection_read(db, news | {"retry_at": retry_at}, until)
     return True
