@@ -11,7 +11,7 @@ from concurrent.futures import CancelledError, TimeoutError
 from contextlib import contextmanager
 from multiprocessing import forkserver
 
-from pebble import ProcessExpired, ProcessPool
+from pebble import ProcessExpired, ProcessFuture, ProcessPool
 from requests.adapters import BaseAdapter
 
 from marketplace.watcher.strangers import confine, decoding, enrich
@@ -44,6 +44,8 @@ class EnrichmentProcesses:
         self._arguments = ({name: settings[name] for name in NEEDED}, make_adapters)
         self._at_once = at_once
         self._pool: ProcessPool | None = None
+        self._tasks: set[ProcessFuture] = set()
+        self._is_closed = False
         self._lock = threading.Lock()
         with _clean_environment():
             forkserver.ensure_running()
@@ -53,43 +55,50 @@ class EnrichmentProcesses:
         fetching = enrich.QUICK_SECONDS if is_quick else enrich.LONG_SECONDS
         decoding_ = decoding.QUICK_SECONDS if is_quick else 3 * decoding.LONG_SECONDS
         seconds = fetching + decoding_ + SPARE_SECONDS
+        task = None
         try:
-            pool = self._started()
-            task = pool.schedule(work, (pointer, is_quick), timeout=seconds)
+            task = self._schedule(pointer, is_quick, seconds)
             return task.result(3 * seconds)
         except TimeoutError:
-            if not task.done():  # nor was it killed: the pool itself stands still
-                self._drop(pool)
+            if task and not task.done():  # nor was it killed: the pool hangs
+                self._stop()
             return Found(Outcome.SLOW, "it took too long")
         except CancelledError:
             return Found(Outcome.BUSY, "the watcher ends")
         except ProcessExpired:
             return Found(Outcome.UNREACHABLE, "the process that fetches it was ended")
-        except (
-            RuntimeError,
-            OSError,
-        ) as error:  # the pool is broken, or the system short of something
-            self._drop(pool)
+        except (RuntimeError, OSError) as error:
+            # The pool is broken, or the system lacks memory or processes.
+            self._stop()
             return Found(Outcome.BUSY, f"nothing can be fetched now: {type(error).__name__}")
+        finally:
+            self._tasks.discard(task)
 
-    def _started(self) -> ProcessPool:
+    def _schedule(self, pointer: str, is_quick: bool, seconds: float) -> ProcessFuture:
         with self._lock:
+            if self._is_closed:
+                raise CancelledError
             if self._pool is None:
                 self._pool = ProcessPool(self._at_once, TASKS, begin, self._arguments, _context)
-            return self._pool
+            task = self._pool.schedule(work, (pointer, is_quick), timeout=seconds)
+            self._tasks.add(task)
+            return task
 
-    def _drop(self, pool: ProcessPool) -> None:
-        with self._lock:
-            if self._pool is pool:
-                self._pool = None
-        pool.stop()
-
-    def close(self) -> None:
-        """End all processes, whatever they do."""
+    def _stop(self) -> ProcessPool | None:
+        """Stop the pool and its tasks. The next task starts another pool."""
         with self._lock:
             pool, self._pool = self._pool, None
+            tasks, self._tasks = self._tasks, set()
         if pool:
             pool.stop()
+        for task in tasks:
+            task.cancel()  # a stopped pool would let its thread wait
+        return pool
+
+    def close(self) -> None:
+        """End all processes, whatever they do. No other is started."""
+        self._is_closed = True
+        if pool := self._stop():
             pool.join()
 
 

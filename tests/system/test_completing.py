@@ -7,6 +7,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -25,7 +26,7 @@ SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
 PROGRAM = """
 import json, sys
 from marketplace import create_app
-from marketplace.market import add_nft
+from marketplace.market.add_nft import add
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import make_enricher
@@ -34,7 +35,7 @@ if __name__ == "__main__":
     app = create_app(**json.loads(sys.argv[1]))
     enricher = make_enricher(app)
     with app.app_context():
-        add_nft.add("0.0.1001", "0.0.7001", 7)
+        add("0.0.1001", "0.0.7001", 7)
         enricher.drain(threading.Event(), 60)
         print(nfts.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
         time.sleep(120)
@@ -98,3 +99,14 @@ def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(app, mo
         finally:
             pool.close()
     assert threading.active_count() < 20
+
+
+def test_closing_ends_what_is_under_way_and_begins_no_more(app):
+    with serve_raw(drip_headers) as url, ThreadPoolExecutor(1) as thread:
+        pool = EnrichmentProcesses(app.config | {"IPFS_GATEWAYS": (f"{url}/ipfs/",)}, dict, 1)
+        pointer = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
+        under_way = thread.submit(pool.enrich, pointer, is_quick=False)
+        time.sleep(0.5)
+        pool.close()
+        assert under_way.result(5).outcome is Outcome.BUSY
+        assert pool.enrich(pointer, is_quick=True).outcome is Outcome.BUSY

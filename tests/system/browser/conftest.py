@@ -107,7 +107,7 @@ def market(browsers, tmp_path_factory):
         subprocess.run(seeding, cwd=folder, env=environ, capture_output=True, check=True)
         with watcher(folder, PUBLIC_URL=url):
             until(lambda: is_complete(folder))
-        yield url, folder
+            yield url, folder
 
 
 def is_complete(folder):
