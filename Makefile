@@ -169,9 +169,9 @@ clean:
 	@$(call install,.venv,-r requirements.txt)
 	@touch $@
 
-.venv/installed-dev: requirements-dev.txt .venv/installed
+.venv/installed-dev: tests/requirements.txt .venv/installed
 	@echo "Installing what the tests need ..."
-	@$(call install,.venv,-r requirements-dev.txt)
+	@$(call install,.venv,-r tests/requirements.txt)
 	@touch $@
 
 benchmarks/.venv/installed: requirements.txt benchmarks/requirements.txt constraints.txt | .venv/bin/python

@@ -150,11 +150,10 @@ def make_base(folder, podman):
 
 def build(folder, podman, base):
     wheels = folder / "wheels"
-    wanted = ("requirements.txt", "requirements-postgresql.txt")
     fetch = [sys.executable, "-m", "pip", "download", "--quiet", "--constraint=constraints.txt"]
     fetch += [f"--dest={wheels}", "--only-binary=:all:"]
     fetch += [f"--python-version={python_version(podman, base)}", "setuptools"]
-    fetch += [f"--requirement={name}" for name in wanted]
+    fetch += ["--requirement=requirements.txt", "psycopg[binary]"]
     subprocess.run(fetch, cwd=ROOT, check=True)
     (folder / "pip.conf").write_text("[global]\nno-index = true\nfind-links = /wheels\n")
     podman(

@@ -153,8 +153,7 @@ def _options(url: str) -> dict:
     except ImportError as error:
         raise StartRefused(
             f"MARKETPLACE_REDIS_URL is set, and redis is not installed ({error}):"
-            " pip install 'nft-marketplace-service[redis]', or in a clone pip install"
-            " -r requirements-redis.txt"
+            " pip install 'nft-marketplace-service[redis]', or in a clone pip install redis"
         ) from error
     # Once more, as a connection that was kept may be gone.
     retry = Retry(NoBackoff(), 1)

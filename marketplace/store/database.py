@@ -51,7 +51,7 @@ def open_database(
         raise StartRefused(
             f"{called} names a PostgreSQL database, and psycopg is not installed"
             f" ({error}): pip install 'nft-marketplace-service[postgresql]', or in a clone pip install"
-            " -r requirements-postgresql.txt"
+            " 'psycopg[binary]'"
         ) from error
     return postgresql.Database(url, SCHEMA, owners, called)
 

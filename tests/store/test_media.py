@@ -38,7 +38,7 @@ def test_an_unknown_image_is_a_404(client):
 @pytest.fixture
 def bucket(monkeypatch):
     """An S3 server of its own, over a real socket, with a bucket; yields its name."""
-    needed = "needs moto (.venv/bin/pip install -r requirements-dev.txt)"
+    needed = "needs moto (.venv/bin/pip install -r tests/requirements.txt)"
     moto = pytest.importorskip("moto.server", reason=needed)
     boto3 = pytest.importorskip("boto3", reason=needed)
     for name, value in {
