@@ -83,7 +83,7 @@ def create_app(
         mirror_node=ledger.from_config(config, own.adapters if own else {}),
         signer=signer.from_config(config, sign, own and own.sign),
         authenticate=authenticate,
-        rate_limits=RateLimits(app),
+        rate_limits=RateLimits(config),
         writes=ConcurrencyLimit(
             concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
             if is_sandbox

@@ -1,6 +1,6 @@
-"""How often one may: writes of each access token, end user and address; failed authentication of an address.
+"""Rate limits: writes of each access token, end user and address; failed authentication of an address.
 
-Reads with a valid token are not counted here: nginx limits them (deploy/nginx.conf). A window begins with the
+Reads with a valid token are not limited here: nginx does that (deploy/nginx.conf). A window begins with the
 first request of a token or an address, and ends after a second, a minute or an hour.
 """
 
@@ -9,63 +9,59 @@ import time
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
+from typing import Any
 
-from flask import Flask, current_app, request
-from flask_limiter import Limiter
+from flask import Config, current_app, request
 from limits import (
     RateLimitItem,
     RateLimitItemPerHour,
     RateLimitItemPerMinute,
     RateLimitItemPerSecond,
 )
+from limits.storage import RedisStorage, Storage
+from limits.strategies import FixedWindowRateLimiter
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded, StartRefused
-from marketplace.store import rate_limit_store  # noqa: F401 - it is the store of addresses that begin with file:
+from marketplace.store.rate_limit_store import RateLimitFile
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
 
-UNITS = {"s": RateLimitItemPerSecond, "m": RateLimitItemPerMinute, "h": RateLimitItemPerHour}
+UNITS: dict[str, type[RateLimitItem]] = {
+    "s": RateLimitItemPerSecond,
+    "m": RateLimitItemPerMinute,
+    "h": RateLimitItemPerHour,
+}
 
 # In the WSGI environment: the rate of the access token, where it has one of its own.
 RATE = "marketplace.rate"
 
 _match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
-# For an answer of a Redis server: what an add may spend beside its own seconds.
-PATIENCE_SECONDS = 0.2
-# After a failure nothing is counted for so long, or each request would wait for a store that hangs.
-REST_SECONDS = 5
+REDIS_SECONDS = 0.2  # for an answer of the Redis server
+# For so long after a failure nothing is counted: no request waits for a store that hangs.
+PAUSE_SECONDS = 5
 
 
 class RateLimits:
-    """What an application lets through. Where its store of counters fails, that is everything."""
+    """The limits of an application. While its store fails, no limit holds."""
 
-    def __init__(self, app: Flask) -> None:
+    def __init__(self, config: Config) -> None:
         """Raises StartRefused for a store that can not be used."""
-        config = app.config
         self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
-        url = config["REDIS_URL"] or f"file:{config['DATA_DIR']}/rate-limits"
-        self._limiter = Limiter(
-            find_address,
-            storage_uri=url,
-            storage_options=_options(url),
-            strategy="fixed-window",
-        )
-        # Known beforehand, it leaves out its hooks, of which ours are none: half of what a read costs.
-        app.extensions.setdefault("limiter", set()).add(self._limiter)
-        self._limiter.init_app(app)
+        self._storage = _open_storage(config["REDIS_URL"], config["DATA_DIR"])
+        self._strategy = FixedWindowRateLimiter(self._storage)
         # Other services may count in the same Redis database.
-        self._whose = f"nft-marketplace/{config['NETWORK']}/{config['ACCOUNT_ID']}"
-        self._resting_until = 0.0
+        self._prefix = f"nft-marketplace/{config['NETWORK']}/{config['ACCOUNT_ID']}"
+        self._paused_until = 0.0
         self._is_broken = False
 
     def count_write(self) -> None:
         """Count an authenticated request that writes. Raises LimitExceeded.
 
-        Where the end user is named, it is his: the token and the address are those of all that he is one of.
+        A named end user is counted alone: many end users share a token and an address.
         """
         name, own_rate = request.environ.get(TOKEN_NAME), request.environ.get(RATE)
         if end_user := request.environ.get(END_USER):
@@ -83,46 +79,47 @@ class RateLimits:
         self._count(self._failed, "address", who, "fail to authenticate")
 
     def _count(self, rate: str, by: str, who: str, what: str) -> None:
-        item = _item(rate)
-        if item is None or time.monotonic() < self._resting_until:
+        item = _parse(rate)
+        if item is None or time.monotonic() < self._paused_until:
             return
-        storage, strategy = self._limiter.storage, self._limiter.limiter
-        counter = (self._whose, what, who)
+        key = (self._prefix, what, who)
         try:
-            if strategy.hit(item, *counter):
-                self._note_whole()
+            if self._strategy.hit(item, *key):
+                self._note_recovery()
                 return
-            ends_at = storage.get_expiry(item.key_for(*counter))
-            is_first = strategy.hit(type(item)(1), *counter, "log")
-        except storage.base_exceptions as error:
-            self._rest(error)
+            ends_at = self._storage.get_expiry(item.key_for(*key))
+            is_first = self._strategy.hit(type(item)(1), *key, "log")
+        except self._storage.base_exceptions as error:
+            self._pause(error)
             return
         seconds = max(1, ceil(ends_at - time.time()))
-        limit = f"{who} may {what} {_words(item)}"
+        limit = f"{who} may {what} {_describe(item)}"
         if is_first:
-            current_app.logger.warning("%s: what is more is answered 429 for %d s", limit, seconds)
+            current_app.logger.warning(
+                "%s: more requests are answered 429 for %d s", limit, seconds
+            )
         count("requests_limited", by=by)
         raise LimitExceeded(limit, seconds)
 
-    def _note_whole(self) -> None:
+    def _note_recovery(self) -> None:
         if self._is_broken:
             self._is_broken = False
             current_app.logger.warning("Requests are counted again, and limits hold")
 
-    def _rest(self, error: Exception) -> None:
-        self._resting_until = time.monotonic() + REST_SECONDS
+    def _pause(self, error: Exception) -> None:
+        self._paused_until = time.monotonic() + PAUSE_SECONDS
         if not self._is_broken:
             self._is_broken = True
             current_app.logger.error("Requests can not be counted, and no limit holds: %s", error)
 
 
 @lru_cache
-def _item(rate: str) -> RateLimitItem | None:
+def _parse(rate: str) -> RateLimitItem | None:
     amount, _, unit = rate.partition("/")
     return UNITS[unit](int(amount)) if unit else None
 
 
-def _words(item: RateLimitItem) -> str:
+def _describe(item: RateLimitItem) -> str:
     """Such as: 600 times a minute."""
     times = "once" if item.amount == 1 else f"{item.amount} times"
     unit = item.GRANULARITY.name
@@ -130,7 +127,7 @@ def _words(item: RateLimitItem) -> str:
 
 
 def find_address() -> str:
-    """Who is asking, as far as the network knows. Of IPv6, the /64 that one machine usually has to itself."""
+    """The client's address. Of IPv6, the /64 network, which one machine usually has to itself."""
     text = (request.remote_addr or "of a Unix socket")[:64]
     if with_port := _match_with_port(text):  # as some proxies write it: another for each connection
         text = with_port[1] or with_port[2]
@@ -143,10 +140,9 @@ def find_address() -> str:
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 
 
-def _options(url: str) -> dict:
-    """What the client of a Redis server is told, to try no longer than a request can wait."""
-    if not url.startswith("redis"):
-        return {}
+def _open_storage(redis_url: str | None, data_dir: str) -> Storage:
+    if not redis_url:
+        return RateLimitFile(f"file:{data_dir}/rate-limits")
     try:
         from redis.backoff import NoBackoff
         from redis.retry import Retry
@@ -155,10 +151,9 @@ def _options(url: str) -> dict:
             f"MARKETPLACE_REDIS_URL is set, and redis is not installed ({error}):"
             " pip install 'nft-marketplace-service[redis]', or in a clone pip install redis"
         ) from error
-    # Once more, as a connection that was kept may be gone.
-    retry = Retry(NoBackoff(), 1)
-    return {
-        "socket_connect_timeout": PATIENCE_SECONDS,
-        "socket_timeout": PATIENCE_SECONDS,
-        "retry": retry,
+    options: dict[str, Any] = {
+        "socket_connect_timeout": REDIS_SECONDS,
+        "socket_timeout": REDIS_SECONDS,
+        "retry": Retry(NoBackoff(), 1),  # once: a connection that was kept may be gone
     }
+    return RedisStorage(redis_url, **options)

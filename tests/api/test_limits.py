@@ -188,7 +188,7 @@ def test_what_was_counted_outlives_a_start(make_app):
 
 
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
+    monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
@@ -270,7 +270,7 @@ def redis_server(folder, port):
 
 @pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server: make redis")
 def test_machines_count_together_in_redis(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.rate_limit.REST_SECONDS", 0)
+    monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
     with reserved_port() as port:
         url = f"redis://127.0.0.1:{port}/3"
         one, other = (make_app(WRITE_LIMIT="4/h", REDIS_URL=url) for _ in range(2))
