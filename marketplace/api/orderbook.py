@@ -9,13 +9,10 @@ from marketplace.api.request_schemas import OrderbookQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import orderbook
 from marketplace.store.database import read
+from marketplace.store.orderbook import Sort
+from marketplace.store.rows import NftRow
 
-# Of the whole order book, and of one collection.
-STATEMENTS = {
-    NEWEST: (orderbook.list_newest, orderbook.list_newest_in_collection),
-    CHEAPEST: (orderbook.list_cheapest, orderbook.list_cheapest_in_collection),
-    DEAREST: (orderbook.list_dearest, orderbook.list_dearest_in_collection),
-}
+SORTS = {NEWEST: Sort.NEWEST, CHEAPEST: Sort.CHEAPEST, DEAREST: Sort.DEAREST}
 SELECTION = OrderbookQuerySchema(only=Selection._fields)
 
 blp = Blueprint("Order book", __name__, description="All that is for sale")
@@ -32,28 +29,34 @@ def list_orderbook(limit, offset, page, selection):
     of one collection, within bounds of the price. Where more follow, the Link header leads to the next page.
     """
     if selection.is_plain:
-        return paging.page(_read_all(limit + 1, offset, page), limit)
+        return paging.page(read_newest(limit + 1, offset, page), limit)
     rows = _read_selected(selection, limit + 1, 0 if page else offset, page or selection.beginning)
     asked = {name: value for name, value in SELECTION.dump(selection).items() if value is not None}
     return paging.page(rows, limit, selection.sort, asked)
 
 
-def _read_all(limit: int, offset: int, page: Position | None) -> list:
+def read_newest(
+    limit: int, offset: int, page: Position | None, owner: str | None = None
+) -> list[NftRow]:
+    """Read the newest listings, of all accounts or of one; from an offset, or after a position."""
     if offset and page is None:
-        row = orderbook.get_orderbook_position(read(), offset)
+        row = orderbook.get_position(read(), offset, owner)
         if row is None:
             return []
         page = Position.of(row)
-    if page is None:
-        return orderbook.list_orderbook(read(), limit)
-    return orderbook.list_orderbook_after(read(), limit, *page)
+    return orderbook.list_newest(read(), limit, page, owner)
 
 
-def _read_selected(selection: Selection, limit: int, offset: int, after: Position) -> list:
-    low, high, key = selection.low, selection.high, after.key
-    bounds = (low, high)
-    if selection.sort != NEWEST:
-        bounds, key = (high,) if selection.sort == CHEAPEST else (low,), abs(key)
-    of_all, in_collection = STATEMENTS[selection.sort]
-    statement = in_collection if selection.token else of_all
-    return statement(read(), *bounds, key, after.token, after.serial_no, limit, offset)
+def _read_selected(selection: Selection, limit: int, offset: int, after: Position) -> list[NftRow]:
+    if selection.sort == DEAREST:
+        after = after._replace(key=-after.key)
+    return orderbook.list_selected(
+        read(),
+        SORTS[selection.sort],
+        selection.token is not None,
+        selection.low,
+        selection.high,
+        after,
+        limit,
+        offset,
+    )

@@ -2,9 +2,11 @@
 
 import hashlib
 import secrets
+from collections.abc import Mapping
 
 from marketplace import times
 from marketplace.store.database import write
+from marketplace.store.rows import AccessTokenRow, AccessTokenUsageRow, Connection
 
 SCOPES = ("read", "write", "metrics")
 ON_BEHALF = "on-behalf"  # the scope of a token that may name end users
@@ -37,7 +39,9 @@ def hash_token(token: str) -> str:
     return hashlib.sha256(token.encode()).hexdigest()
 
 
-def insert_access_token(db, access_token):
+def insert_access_token(
+    db: Connection, access_token: Mapping[str, object]
+) -> AccessTokenRow | None:
     sql = """
         INSERT INTO access_token (hash, name, scopes, created_at, expires_at, rate)
         VALUES (:hash, :name, :scopes, :created_at, :expires_at, :rate)
@@ -47,7 +51,7 @@ def insert_access_token(db, access_token):
     return db.execute(sql, access_token).fetchone()
 
 
-def get_access_token(db, token_hash):
+def get_access_token(db: Connection, token_hash: str) -> AccessTokenRow | None:
     # All but last_used_at: whoever keeps the row finds the same one in the next hour.
     sql = """
         SELECT hash, name, scopes, created_at, expires_at, revoked_at, rate
@@ -56,12 +60,14 @@ def get_access_token(db, token_hash):
     return db.execute(sql, {"hash": token_hash}).fetchone()
 
 
-def list_access_tokens(db):
+def list_access_tokens(db: Connection) -> list[AccessTokenUsageRow]:
     sql = "SELECT * FROM access_token ORDER BY created_at, name"
     return db.execute(sql).fetchall()
 
 
-def mark_access_token_used(db, token_hash, used_at):
+def mark_access_token_used(
+    db: Connection, token_hash: str, used_at: str
+) -> AccessTokenUsageRow | None:
     sql = """
         UPDATE access_token
         SET last_used_at = :used_at
@@ -71,7 +77,9 @@ def mark_access_token_used(db, token_hash, used_at):
     return db.execute(sql, {"hash": token_hash, "used_at": used_at}).fetchone()
 
 
-def mark_access_token_revoked(db, name, revoked_at):
+def mark_access_token_revoked(
+    db: Connection, name: str, revoked_at: str
+) -> AccessTokenUsageRow | None:
     sql = """
         UPDATE access_token
         SET revoked_at = :revoked_at

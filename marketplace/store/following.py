@@ -1,11 +1,17 @@
 """The statements about following the ledger: how far it was read, and what is to be checked again."""
 
+from collections.abc import Mapping
 
-def get_follow(db):
+from marketplace.store.rows import Connection, FollowRow, RecheckRow, count
+
+
+def get_follow(db: Connection) -> FollowRow | None:
     return db.execute("SELECT * FROM follow").fetchone()
 
 
-def mark_followed_from(db, moment, heartbeat_at, backfilled_to=None):
+def mark_followed_from(
+    db: Connection, moment: str, heartbeat_at: str, backfilled_to: str | None = None
+) -> None:
     # Following begins there: what came before is swept, and approvals are read from backfilled_to on.
     sql = """
         INSERT INTO follow (id, began_at, cursor_at, fresh_at, heartbeat_at, backfilled_to)
@@ -19,12 +25,12 @@ def mark_followed_from(db, moment, heartbeat_at, backfilled_to=None):
     )
 
 
-def mark_backfilled_to(db, backfilled_to):
+def mark_backfilled_to(db: Connection, backfilled_to: str | None) -> None:
     sql = "UPDATE follow SET backfilled_to = :backfilled_to WHERE id = 1"
     db.execute(sql, {"backfilled_to": backfilled_to})
 
 
-def mark_followed_to(db, cursor_at, fresh_at, heartbeat_at):
+def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at: str) -> None:
     # Neither goes back: of two watchers, the one that is behind says nothing new.
     sql = """
         UPDATE follow
@@ -37,12 +43,12 @@ def mark_followed_to(db, cursor_at, fresh_at, heartbeat_at):
     db.execute(sql, parameters)
 
 
-def mark_heartbeat(db, heartbeat_at):
+def mark_heartbeat(db: Connection, heartbeat_at: str) -> None:
     sql = "UPDATE follow SET heartbeat_at = :heartbeat_at WHERE id = 1"
     db.execute(sql, {"heartbeat_at": heartbeat_at})
 
 
-def mark_swept_to(db, sweep_began_at, swept_to):
+def mark_swept_to(db: Connection, sweep_began_at: str | None, swept_to: str) -> None:
     sql = "UPDATE follow SET sweep_began_at = :sweep_began_at, swept_to = :swept_to WHERE id = 1"
     db.execute(sql, {"sweep_began_at": sweep_began_at, "swept_to": swept_to})
 
@@ -50,7 +56,7 @@ def mark_swept_to(db, sweep_began_at, swept_to):
 # Rechecks
 
 
-def insert_recheck(db, recheck):
+def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # One that is queued already is due at the earlier of both times, and needs facts as new as the newer row.
     sql = """
         INSERT INTO recheck (kind, id, serial_no, changed_at, stale_ok_at, due_at)
@@ -66,7 +72,7 @@ def insert_recheck(db, recheck):
     db.execute(sql, recheck)
 
 
-def list_rechecks_due(db, kind, now, limit):
+def list_rechecks_due(db: Connection, kind: str, now: str, limit: int) -> list[RecheckRow]:
     sql = """
         SELECT * FROM recheck WHERE kind = :kind AND due_at <= :now
         ORDER BY due_at
@@ -75,12 +81,12 @@ def list_rechecks_due(db, kind, now, limit):
     return db.execute(sql, {"kind": kind, "now": now, "limit": limit}).fetchall()
 
 
-def get_recheck(db, kind, id, serial_no):
+def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRow | None:
     sql = "SELECT * FROM recheck WHERE kind = :kind AND id = :id AND serial_no = :serial_no"
     return db.execute(sql, {"kind": kind, "id": id, "serial_no": serial_no}).fetchone()
 
 
-def delete_recheck(db, recheck):
+def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # Not where a newer transaction was read meanwhile.
     sql = """
         DELETE FROM recheck
@@ -89,7 +95,7 @@ def delete_recheck(db, recheck):
     db.execute(sql, {**recheck})
 
 
-def mark_recheck_due(db, recheck, due_at):
+def mark_recheck_due(db: Connection, recheck: Mapping[str, object], due_at: str) -> None:
     sql = """
         UPDATE recheck SET attempts = attempts + 1, due_at = :due_at
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at
@@ -97,5 +103,5 @@ def mark_recheck_due(db, recheck, due_at):
     db.execute(sql, {**recheck, "due_at": due_at})
 
 
-def count_rechecks(db):
-    return db.execute("SELECT COUNT(*) AS n FROM recheck").fetchone()["n"]
+def count_rechecks(db: Connection) -> int:
+    return count(db, "SELECT COUNT(*) AS n FROM recheck")

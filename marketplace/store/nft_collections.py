@@ -1,11 +1,15 @@
 """The statements about collections: what the ledger knows of each, and when it is to be asked again."""
 
+from collections.abc import Mapping
 
-def get_collection(db, token):
+from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, TokenRow
+
+
+def get_collection(db: Connection, token: str) -> CollectionRow | None:
     return db.execute("SELECT * FROM collection WHERE token = :token", {"token": token}).fetchone()
 
 
-def get_collection_on_sale(db, token):
+def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | None:
     # Of which an NFT is stored, with what is listed of it, counted in an index. What is not known is null.
     sql = """
         SELECT
@@ -19,16 +23,16 @@ def get_collection_on_sale(db, token):
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections(db):
+def list_collections(db: Connection) -> list[TokenRow]:
     return db.execute("SELECT token FROM collection").fetchall()
 
 
-def get_collection_after(db, token):
+def get_collection_after(db: Connection, token: str) -> TokenRow | None:
     sql = "SELECT token FROM collection WHERE token > :token ORDER BY token LIMIT 1"
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections_due(db, now, limit):
+def list_collections_due(db: Connection, now: str, limit: int) -> list[TokenRow]:
     sql = """
         SELECT token FROM collection WHERE retry_at <= :now
         ORDER BY retry_at, token
@@ -37,7 +41,7 @@ def list_collections_due(db, now, limit):
     return db.execute(sql, {"now": now, "limit": limit}).fetchall()
 
 
-def insert_collection(db, collection):
+def insert_collection(db: Connection, collection: Mapping[str, object]) -> CollectionRow | None:
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at
@@ -52,13 +56,15 @@ def insert_collection(db, collection):
     return db.execute(sql, collection).fetchone()
 
 
-def mark_collection_asked(db, token, until):
+def mark_collection_asked(db: Connection, token: str, until: str) -> CollectionRow | None:
     # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
     sql = "UPDATE collection SET retry_at = :until WHERE token = :token RETURNING *"
     return db.execute(sql, {"token": token, "until": until}).fetchone()
 
 
-def mark_collection_read(db, collection, until=None):
+def mark_collection_read(
+    db: Connection, collection: Mapping[str, object], until: str | None = None
+) -> CollectionRow | None:
     # What was asked for earlier never wins; nor does what was due until now, where it has become so anew.
     sql = """
         UPDATE collection
@@ -74,10 +80,12 @@ def mark_collection_read(db, collection, until=None):
         WHERE token = :token AND (read_at IS NULL OR read_at < :read_at)
         RETURNING *
     """
-    return db.execute(sql, collection | {"until": until}).fetchone()
+    return db.execute(sql, {**collection, "until": until}).fetchone()
 
 
-def mark_collection_unread(db, token, attempts, retry_at):
+def mark_collection_unread(
+    db: Connection, token: str, attempts: int, retry_at: str
+) -> CollectionRow | None:
     # An attempt that began before another one ended says nothing.
     sql = """
         UPDATE collection SET attempts = :attempts, retry_at = :retry_at
@@ -88,7 +96,7 @@ def mark_collection_unread(db, token, attempts, retry_at):
     return db.execute(sql, parameters).fetchone()
 
 
-def mark_collection_due(db, token, soon, beyond):
+def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> CollectionRow | None:
     # Where it would be read later than beyond.
     sql = """
         UPDATE collection SET retry_at = :soon

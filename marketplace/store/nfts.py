@@ -1,12 +1,28 @@
 """The statements about NFTs, but for those that list what is for sale: orderbook.py has them."""
 
+from collections.abc import Mapping
 
-def get_nft(db, token, serial_no):
+from marketplace.store.rows import (
+    AccountRow,
+    Connection,
+    FloorRow,
+    NftRow,
+    SellerNftRow,
+    SerialNumberRow,
+    SpanRow,
+    StoredRow,
+    TokenRow,
+    count,
+    only,
+)
+
+
+def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
     sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
 
 
-def insert_nft(db, nft):
+def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
     # Two adds at once make one record: the second finds it there and changes nothing.
     sql = """
         INSERT INTO nft (
@@ -23,7 +39,7 @@ def insert_nft(db, nft):
     return db.execute(sql, nft).fetchone()
 
 
-def mark_reconciled(db, state):
+def mark_reconciled(db: Connection, state: Mapping[str, object]) -> NftRow | None:
     # What was seen of an older state of the ledger never wins.
     sql = """
         UPDATE nft
@@ -38,7 +54,9 @@ def mark_reconciled(db, state):
     return db.execute(sql, state).fetchone()
 
 
-def mark_pointer(db, token, serial_no, metadata, now):
+def mark_pointer(
+    db: Connection, token: str, serial_no: int, metadata: str, now: str
+) -> NftRow | None:
     # What the last pointer led to stays, until there is what this one leads to.
     sql = """
         UPDATE nft
@@ -50,7 +68,7 @@ def mark_pointer(db, token, serial_no, metadata, now):
     return db.execute(sql, parameters).fetchone()
 
 
-def mark_enriched(db, nft, stored):
+def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> NftRow | None:
     # An attempt that began before another one ended, or before the pointer changed, knows less.
     sql = """
         UPDATE nft
@@ -68,10 +86,10 @@ def mark_enriched(db, nft, stored):
         RETURNING *
     """
     parameters = {"attempts_before": stored["attempts"], "metadata_before": stored["metadata"]}
-    return db.execute(sql, nft | parameters).fetchone()
+    return db.execute(sql, {**nft, **parameters}).fetchone()
 
 
-def list_collections_incomplete(db, now):
+def list_collections_incomplete(db: Connection, now: str) -> list[TokenRow]:
     # One step of the index for each collection, however many of its NFTs are incomplete.
     sql = """
         WITH RECURSIVE incomplete (token) AS (
@@ -90,7 +108,9 @@ def list_collections_incomplete(db, now):
     return db.execute(sql, {"now": now}).fetchall()
 
 
-def list_incomplete(db, token, now, is_first, limit):
+def list_incomplete(
+    db: Connection, token: str, now: str, is_first: bool, limit: int
+) -> list[NftRow]:
     # Of one collection: those that were never tried for, or the others.
     sql = """
         SELECT * FROM nft
@@ -103,20 +123,20 @@ def list_incomplete(db, token, now, is_first, limit):
     return db.execute(sql, parameters).fetchall()
 
 
-def count_incomplete(db):
-    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE retry_at IS NOT NULL").fetchone()["n"]
+def count_incomplete(db: Connection) -> int:
+    return count(db, "SELECT COUNT(*) AS n FROM nft WHERE retry_at IS NOT NULL")
 
 
-def count_listed(db):
-    return db.execute("SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1").fetchone()["n"]
+def count_listed(db: Connection) -> int:
+    return count(db, "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1")
 
 
-def list_sellers(db):
+def list_sellers(db: Connection) -> list[AccountRow]:
     sql = "SELECT DISTINCT owner AS account_id FROM nft WHERE is_for_sale = 1"
     return db.execute(sql).fetchall()
 
 
-def list_known_of_seller(db, owner):
+def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
     # What an account has listed, and what of it could not be decided yet.
     sql = """
         SELECT token, serial_no, is_for_sale, ledger_at FROM nft
@@ -126,12 +146,12 @@ def list_known_of_seller(db, owner):
     return db.execute(sql, {"owner": owner}).fetchall()
 
 
-def get_listed_of_owner(db, owner):
+def get_listed_of_owner(db: Connection, owner: str) -> SerialNumberRow | None:
     sql = "SELECT serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
     return db.execute(sql, {"owner": owner}).fetchone()
 
 
-def list_serial_numbers(db, token, low, high):
+def list_serial_numbers(db: Connection, token: str, low: int, high: int) -> list[StoredRow]:
     sql = """
         SELECT serial_no, is_for_sale FROM nft
         WHERE token = :token AND serial_no BETWEEN :low AND :high
@@ -139,21 +159,24 @@ def list_serial_numbers(db, token, low, high):
     return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
-def get_stored_of_token(db, token):
+def get_stored_of_token(db: Connection, token: str) -> SerialNumberRow | None:
     sql = "SELECT serial_no FROM nft WHERE token = :token LIMIT 1"
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def get_span_of_token(db, token):
+def get_span_of_token(db: Connection, token: str) -> SpanRow:
     # How many NFTs of it are stored, and between which serial numbers.
     sql = """
         SELECT COUNT(*) AS n, MIN(serial_no) AS low, MAX(serial_no) AS high
         FROM nft WHERE token = :token
     """
-    return db.execute(sql, {"token": token}).fetchone()
+    row: SpanRow = only(db, sql, {"token": token})
+    return row
 
 
-def list_stored_of_token_after(db, token, serial_no, limit):
+def list_stored_of_token_after(
+    db: Connection, token: str, serial_no: int, limit: int
+) -> list[SerialNumberRow]:
     sql = """
         SELECT serial_no FROM nft
         WHERE token = :token AND serial_no > :serial_no
@@ -163,6 +186,7 @@ def list_stored_of_token_after(db, token, serial_no, limit):
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
 
 
-def get_floor(db, token):
+def get_floor(db: Connection, token: str) -> FloorRow:
     sql = "SELECT MIN(listing_price) AS price FROM nft WHERE is_for_sale = 1 AND token = :token"
-    return db.execute(sql, {"token": token}).fetchone()
+    row: FloorRow = only(db, sql, {"token": token})
+    return row

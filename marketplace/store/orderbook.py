@@ -1,236 +1,65 @@
-"""The order book's statements in every other way: by price, of one collection, within bounds of the price.
+"""The statements that list what is for sale, page by page.
 
-Each finds the keys of a page in an index alone, and then reads so many rows: whatever is stepped over on the
-way there, no row of it is read. ``low`` and ``high`` are prices in HBAR, both included; a page begins after a
-position of its own order: where nothing was seen yet, one that is before all.
+A page begins after a position: the key of its order, the token and the serial number of the last NFT of the
+page before.
 """
 
+from collections.abc import Sequence
+from enum import Enum, auto
 
-def list_newest(db, low, high, listed_order, token, serial_no, limit, offset):
-    # The index of dates holds prices, too. Written so, no planner looks for them in another and sorts all.
-    sql = """
-        WITH page AS (
-            SELECT listed_order, token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND listing_price - :low >= 0
-              AND :high - listing_price >= 0
-              AND listed_order <= :listed_order
-              AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
-            ORDER BY listed_order DESC, token, serial_no
-            LIMIT :limit OFFSET :offset
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY page.listed_order DESC, page.token, page.serial_no
-    """
-    parameters = {
-        "low": low,
-        "high": high,
-        "listed_order": listed_order,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
+from marketplace.store.rows import Connection, NftRow, PositionRow
+
+# The newest listings: of all accounts or of one, from the first or after a position.
 
 
-def list_cheapest(db, high, listing_price, token, serial_no, limit, offset):
-    sql = """
-        WITH page AS (
-            SELECT listing_price, token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND listing_price <= :high
-              AND (listing_price, token, serial_no) > (:listing_price, :token, :serial_no)
-            ORDER BY listing_price, token, serial_no
-            LIMIT :limit OFFSET :offset
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY page.listing_price, page.token, page.serial_no
-    """
-    parameters = {
-        "high": high,
-        "listing_price": listing_price,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
-
-
-def list_dearest(db, low, listing_price, token, serial_no, limit, offset):
-    # In two parts: where very many have one price, each page begins where the last one ended.
-    sql = """
-        WITH tied AS (
-            SELECT token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND listing_price = :listing_price
-              AND (token, serial_no) > (:token, :serial_no)
-            ORDER BY token, serial_no
-            LIMIT :limit
-        ), cheaper AS (
-            SELECT token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND listing_price >= :low
-              AND listing_price < :listing_price
-            ORDER BY listing_price DESC, token, serial_no
-            LIMIT :limit OFFSET :offset
-        ), page AS (
-            SELECT * FROM tied UNION ALL SELECT * FROM cheaper
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY nft.listing_price DESC, nft.token, nft.serial_no
-        LIMIT :limit
-    """
-    parameters = {
-        "low": low,
-        "listing_price": listing_price,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
-
-
-# Of one collection: that of the position
-
-
-def list_newest_in_collection(db, low, high, listed_order, token, serial_no, limit, offset):
-    sql = """
-        WITH page AS (
-            SELECT listed_order, token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND token = :token
-              AND listing_price - :low >= 0
-              AND :high - listing_price >= 0
-              AND listed_order <= :listed_order
-              AND (listed_order < :listed_order OR serial_no > :serial_no)
-            ORDER BY listed_order DESC, serial_no
-            LIMIT :limit OFFSET :offset
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY page.listed_order DESC, page.serial_no
-    """
-    parameters = {
-        "low": low,
-        "high": high,
-        "listed_order": listed_order,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
-
-
-def list_cheapest_in_collection(db, high, listing_price, token, serial_no, limit, offset):
-    sql = """
-        WITH page AS (
-            SELECT listing_price, token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND token = :token
-              AND listing_price <= :high
-              AND (listing_price, serial_no) > (:listing_price, :serial_no)
-            ORDER BY listing_price, serial_no
-            LIMIT :limit OFFSET :offset
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY page.listing_price, page.serial_no
-    """
-    parameters = {
-        "high": high,
-        "listing_price": listing_price,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
-
-
-def list_dearest_in_collection(db, low, listing_price, token, serial_no, limit, offset):
-    sql = """
-        WITH tied AS (
-            SELECT token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND token = :token
-              AND listing_price = :listing_price
-              AND serial_no > :serial_no
-            ORDER BY serial_no
-            LIMIT :limit
-        ), cheaper AS (
-            SELECT token, serial_no FROM nft
-            WHERE is_for_sale = 1
-              AND token = :token
-              AND listing_price >= :low
-              AND listing_price < :listing_price
-            ORDER BY listing_price DESC, serial_no
-            LIMIT :limit OFFSET :offset
-        ), page AS (
-            SELECT * FROM tied UNION ALL SELECT * FROM cheaper
-        )
-        SELECT nft.* FROM page
-        JOIN nft ON nft.token = page.token AND nft.serial_no = page.serial_no
-        ORDER BY nft.listing_price DESC, nft.serial_no
-        LIMIT :limit
-    """
-    parameters = {
-        "low": low,
-        "listing_price": listing_price,
-        "token": token,
-        "serial_no": serial_no,
-        "limit": limit,
-        "offset": offset,
-    }
-    return db.execute(sql, parameters).fetchall()
-
-
-def list_orderbook(db, limit):
-    sql = """
-        SELECT * FROM nft
-        WHERE is_for_sale = 1
+def _newest(columns: str, limit: str, is_after: bool, of_owner: bool) -> str:
+    after = """
+          AND listed_order <= :key
+          AND (listed_order < :key OR (token, serial_no) > (:token, :serial_no))"""
+    return f"""
+        SELECT {columns} FROM nft
+        WHERE is_for_sale = 1 {"AND owner = :owner" if of_owner else ""} {after if is_after else ""}
         ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit
+        LIMIT {limit}
     """
-    return db.execute(sql, {"limit": limit}).fetchall()
 
 
-def get_orderbook_position(db, offset):
-    # What a page at an offset comes after: read in the index alone, where PostgreSQL would fetch whole rows.
-    sql = """
-        SELECT listed_order, token, serial_no FROM nft
-        WHERE is_for_sale = 1
-        ORDER BY listed_order DESC, token, serial_no
-        LIMIT 1 OFFSET :passed
-    """
-    return db.execute(sql, {"passed": offset - 1}).fetchone()
+_NEWEST = {
+    (is_after, of_owner): _newest("*", ":limit", is_after, of_owner)
+    for is_after in (False, True)
+    for of_owner in (False, True)
+}
+# Read in the index alone, where PostgreSQL would fetch whole rows.
+_POSITION = {
+    of_owner: _newest("listed_order, token, serial_no", "1 OFFSET :passed", False, of_owner)
+    for of_owner in (False, True)
+}
 
 
-def list_orderbook_after(db, limit, listed_order, token, serial_no):
-    sql = """
-        SELECT * FROM nft
-        WHERE is_for_sale = 1
-          AND listed_order <= :listed_order
-          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
-        ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit
-    """
+def list_newest(
+    db: Connection,
+    limit: int,
+    after: Sequence[str | int] | None = None,
+    owner: str | None = None,
+) -> list[NftRow]:
+    sql = _NEWEST[after is not None, owner is not None]
+    key, token, serial_no = after or ("", "", 0)
     parameters = {
-        "limit": limit,
-        "listed_order": listed_order,
-        "token": token,
-        "serial_no": serial_no,
-    }
+        "limit": limit, "owner": owner, "key": key, "token": token, "serial_no": serial_no
+    }  # fmt: skip
     return db.execute(sql, parameters).fetchall()
 
 
-def list_listed_in_collection_after(db, token, serial_no, limit):
+def get_position(db: Connection, offset: int, owner: str | None = None) -> PositionRow | None:
+    """Find the position after which the page at an offset begins."""
+    sql = _POSITION[owner is not None]
+    row: PositionRow | None = db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
+    return row
+
+
+def list_listed_in_collection_after(
+    db: Connection, token: str, serial_no: int, limit: int
+) -> list[NftRow]:
     # In parts: a collection may have tens of thousands listed.
     sql = """
         SELECT * FROM nft
@@ -241,41 +70,105 @@ def list_listed_in_collection_after(db, token, serial_no, limit):
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
 
 
-def list_listed_by_owner(db, owner, limit):
-    sql = """
-        SELECT * FROM nft
-        WHERE is_for_sale = 1 AND owner = :owner
-        ORDER BY listed_order DESC, token, serial_no
+# A selection: in any order, of all collections or one, within bounds of the price. Each statement finds the
+# keys of a page in an index alone, and then reads its rows.
+
+
+class Sort(Enum):
+    NEWEST = auto()
+    CHEAPEST = auto()
+    DEAREST = auto()
+
+
+_SELECTED = {
+    # The index of dates holds prices, too. Written so, no planner looks for them in another and sorts all.
+    Sort.NEWEST: """
+        WITH page AS (
+            SELECT listed_order, token, serial_no FROM nft
+            WHERE is_for_sale = 1 {of_token}
+              AND listing_price - :low >= 0
+              AND :high - listing_price >= 0
+              AND listed_order <= :key
+              AND (listed_order < :key OR ({columns}) > ({position}))
+            ORDER BY listed_order DESC, {columns}
+            LIMIT :limit OFFSET :offset
+        )
+        SELECT nft.* FROM page JOIN nft USING (token, serial_no)
+        ORDER BY page.listed_order DESC, {read}
+    """,
+    Sort.CHEAPEST: """
+        WITH page AS (
+            SELECT listing_price, token, serial_no FROM nft
+            WHERE is_for_sale = 1 {of_token}
+              AND listing_price <= :high
+              AND (listing_price, {columns}) > (:key, {position})
+            ORDER BY listing_price, {columns}
+            LIMIT :limit OFFSET :offset
+        )
+        SELECT nft.* FROM page JOIN nft USING (token, serial_no)
+        ORDER BY page.listing_price, {read}
+    """,
+    # In two parts: where very many have one price, each page begins where the last one ended.
+    Sort.DEAREST: """
+        WITH tied AS (
+            SELECT token, serial_no FROM nft
+            WHERE is_for_sale = 1 {of_token}
+              AND listing_price = :key
+              AND ({columns}) > ({position})
+            ORDER BY {columns}
+            LIMIT :limit
+        ), cheaper AS (
+            SELECT token, serial_no FROM nft
+            WHERE is_for_sale = 1 {of_token}
+              AND listing_price >= :low
+              AND listing_price < :key
+            ORDER BY listing_price DESC, {columns}
+            LIMIT :limit OFFSET :offset
+        ), page AS (
+            SELECT * FROM tied UNION ALL SELECT * FROM cheaper
+        )
+        SELECT nft.* FROM page JOIN nft USING (token, serial_no)
+        ORDER BY nft.listing_price DESC, {read}
         LIMIT :limit
+    """,
+}
+_OF_ALL = {
+    "of_token": "",
+    "columns": "token, serial_no",
+    "position": ":token, :serial_no",
+    "read": "page.token, page.serial_no",
+}
+_OF_ONE = {
+    "of_token": "AND token = :token",
+    "columns": "serial_no",
+    "position": ":serial_no",
+    "read": "page.serial_no",
+}
+_STATEMENTS = {
+    (sort, in_collection): sql.format_map(_OF_ONE if in_collection else _OF_ALL)
+    for sort, sql in _SELECTED.items()
+    for in_collection in (False, True)
+}
+
+
+def list_selected(
+    db: Connection,
+    sort: Sort,
+    in_collection: bool,
+    low: int,
+    high: int,
+    after: Sequence[str | int],
+    limit: int,
+    offset: int,
+) -> list[NftRow]:
+    """List a page of a selection. The collection is that of the position.
+
+    ``low`` and ``high`` are prices in HBAR, both included. Where nothing was seen yet, the position is one
+    before all.
     """
-    return db.execute(sql, {"owner": owner, "limit": limit}).fetchall()
-
-
-def get_position_by_owner(db, owner, offset):
-    sql = """
-        SELECT listed_order, token, serial_no FROM nft
-        WHERE is_for_sale = 1 AND owner = :owner
-        ORDER BY listed_order DESC, token, serial_no
-        LIMIT 1 OFFSET :passed
-    """
-    return db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
-
-
-def list_listed_by_owner_after(db, owner, limit, listed_order, token, serial_no):
-    sql = """
-        SELECT * FROM nft
-        WHERE is_for_sale = 1
-          AND owner = :owner
-          AND listed_order <= :listed_order
-          AND (listed_order < :listed_order OR (token, serial_no) > (:token, :serial_no))
-        ORDER BY listed_order DESC, token, serial_no
-        LIMIT :limit
-    """
+    key, token, serial_no = after
     parameters = {
-        "owner": owner,
-        "limit": limit,
-        "listed_order": listed_order,
-        "token": token,
-        "serial_no": serial_no,
-    }
-    return db.execute(sql, parameters).fetchall()
+        "low": low, "high": high, "key": key, "token": token, "serial_no": serial_no, "limit": limit,
+        "offset": offset,
+    }  # fmt: skip
+    return db.execute(_STATEMENTS[sort, in_collection], parameters).fetchall()

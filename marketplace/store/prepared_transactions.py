@@ -1,9 +1,24 @@
 """The SQL of prepared transactions, and of what purchases among them cost; as queries.py writes it."""
 
+from collections.abc import Mapping
+
 from marketplace.store import properties
+from marketplace.store.rows import (
+    AccountRow,
+    Connection,
+    FeeRow,
+    FeesRow,
+    HeldRow,
+    PreparedTransactionRow,
+    TransactionIdRow,
+    count,
+    only,
+)
 
 
-def insert_prepared_transaction(db, prepared):
+def insert_prepared_transaction(
+    db: Connection, prepared: Mapping[str, object]
+) -> PreparedTransactionRow | None:
     sql = """
         INSERT INTO prepared_transaction (
             transaction_id, kind, token, serial_no, account_id, price, memo, wallet,
@@ -19,12 +34,14 @@ def insert_prepared_transaction(db, prepared):
     return db.execute(sql, prepared).fetchone()
 
 
-def get_prepared_transaction(db, transaction_id):
+def get_prepared_transaction(db: Connection, transaction_id: str) -> PreparedTransactionRow | None:
     sql = "SELECT * FROM prepared_transaction WHERE transaction_id = :transaction_id"
     return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
 
 
-def get_newest_prepared(db, token, serial_no, account_id):
+def get_newest_prepared(
+    db: Connection, token: str, serial_no: int, account_id: str
+) -> PreparedTransactionRow | None:
     sql = """
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
@@ -35,7 +52,9 @@ def get_newest_prepared(db, token, serial_no, account_id):
     return db.execute(sql, parameters).fetchone()
 
 
-def get_newest_prepared_by(db, token, serial_no, account_id, caller, end_user):
+def get_newest_prepared_by(
+    db: Connection, token: str, serial_no: int, account_id: str, caller: str, end_user: str
+) -> PreparedTransactionRow | None:
     sql = """
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
@@ -53,7 +72,7 @@ def get_newest_prepared_by(db, token, serial_no, account_id, caller, end_user):
     return db.execute(sql, parameters).fetchone()
 
 
-def list_preparers(db):
+def list_preparers(db: Connection) -> list[AccountRow]:
     # Who may have listed or withdrawn what nobody has reported, or owns what could not be decided yet.
     sql = """
         SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
@@ -63,16 +82,18 @@ def list_preparers(db):
     return db.execute(sql).fetchall()
 
 
-def count_open_preparations(db, now):
+def count_open_preparations(db: Connection, now: str) -> int:
     # Listings and withdrawals. Read in an index alone; what has ended is forgotten after some hours.
     sql = """
         SELECT COUNT(*) AS n FROM prepared_transaction
         WHERE is_settled IS NULL AND expires_at > :now
     """
-    return db.execute(sql, {"now": now}).fetchone()["n"]
+    return count(db, sql, {"now": now})
 
 
-def delete_prepared_transactions_beyond(db, prepared, kept):
+def delete_prepared_transactions_beyond(
+    db: Connection, prepared: Mapping[str, object], kept: int
+) -> None:
     # Of one caller's listings or withdrawals. Purchases stay until their fee has been counted for an hour.
     sql = """
         DELETE FROM prepared_transaction
@@ -88,7 +109,7 @@ def delete_prepared_transactions_beyond(db, prepared, kept):
     db.execute(sql, {name: prepared[name] for name in names} | {"kept": kept})
 
 
-def delete_expired_preparations(db, before, limit):
+def delete_expired_preparations(db: Connection, before: str, limit: int) -> int:
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
@@ -100,7 +121,7 @@ def delete_expired_preparations(db, before, limit):
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
-def get_expired_preparation(db, before):
+def get_expired_preparation(db: Connection, before: str) -> TransactionIdRow | None:
     sql = """
         SELECT transaction_id FROM prepared_transaction
         WHERE is_settled IS NULL AND expires_at < :before
@@ -112,13 +133,15 @@ def get_expired_preparation(db, before):
 # Purchases, for which the marketplace pays
 
 
-def lock_purchases(db, balance):
+def lock_purchases(db: Connection, balance: int) -> None:
     # Reservations wait for each other, on whatever machine: each counts all others. Keeps the balance of the
     # marketplace's account, in tinybars.
     properties.mark_property(db, "balance", str(balance).encode())
 
 
-def get_open_purchase(db, purchase, until):
+def get_open_purchase(
+    db: Connection, purchase: Mapping[str, object], until: str
+) -> PreparedTransactionRow | None:
     # The newest that one caller was handed out for an NFT and a buyer, not settled and valid beyond a moment.
     sql = """
         SELECT * FROM prepared_transaction
@@ -133,7 +156,9 @@ def get_open_purchase(db, purchase, until):
     return db.execute(sql, parameters | {"until": until}).fetchone()
 
 
-def mark_signed(db, transaction_id, signed):
+def mark_signed(
+    db: Connection, transaction_id: str, signed: bytes
+) -> PreparedTransactionRow | None:
     sql = """
         UPDATE prepared_transaction SET signed = :signed WHERE transaction_id = :transaction_id
         RETURNING *
@@ -141,15 +166,15 @@ def mark_signed(db, transaction_id, signed):
     return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
 
 
-def count_open_purchases(db, now):
+def count_open_purchases(db: Connection, now: str) -> int:
     sql = """
         SELECT COUNT(*) AS n FROM prepared_transaction
         WHERE is_settled = 0 AND expires_at > :now
     """
-    return db.execute(sql, {"now": now}).fetchone()["n"]
+    return count(db, sql, {"now": now})
 
 
-def get_fees(db, since):
+def get_fees(db: Connection, since: str) -> FeesRow:
     # What may have been charged since then: in tinybars, and how much of it is known.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
@@ -157,10 +182,11 @@ def get_fees(db, since):
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
-    return db.execute(sql, {"since": since}).fetchone()
+    row: FeesRow = only(db, sql, {"since": since})
+    return row
 
 
-def get_held(db, since, caller, end_user):
+def get_held(db: Connection, since: str, caller: str, end_user: str) -> HeldRow:
     # In tinybars: all that was charged since a moment or is reserved; of an access token and of its end user,
     # what is reserved or was charged for failed purchases. When the first that is open expires.
     sql = """
@@ -177,10 +203,11 @@ def get_held(db, since, caller, end_user):
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
     parameters = {"since": since, "caller": caller, "end_user": end_user}
-    return db.execute(sql, parameters).fetchone()
+    row: HeldRow = only(db, sql, parameters)
+    return row
 
 
-def list_fees(db, since, limit):
+def list_fees(db: Connection, since: str, limit: int) -> list[FeeRow]:
     sql = """
         SELECT fee_tinybars, expires_at, is_settled FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
@@ -190,7 +217,9 @@ def list_fees(db, since, limit):
     return db.execute(sql, {"since": since, "limit": limit}).fetchall()
 
 
-def list_purchases_unsettled(db, before, limit):
+def list_purchases_unsettled(
+    db: Connection, before: str, limit: int
+) -> list[PreparedTransactionRow]:
     sql = """
         SELECT * FROM prepared_transaction
         WHERE is_settled = 0 AND expires_at < :before
@@ -200,7 +229,9 @@ def list_purchases_unsettled(db, before, limit):
     return db.execute(sql, {"before": before, "limit": limit}).fetchall()
 
 
-def mark_settled(db, transaction_id, fee_tinybars, is_sold):
+def mark_settled(
+    db: Connection, transaction_id: str, fee_tinybars: int, is_sold: bool
+) -> PreparedTransactionRow | None:
     # Of two who ask the ledger at once, the one whom it tells a fee wins.
     sql = """
         UPDATE prepared_transaction
@@ -216,13 +247,13 @@ def mark_settled(db, transaction_id, fee_tinybars, is_sold):
     return db.execute(sql, parameters).fetchone()
 
 
-def delete_purchase(db, transaction_id):
+def delete_purchase(db: Connection, transaction_id: str) -> None:
     # One that was never signed.
     sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
     db.execute(sql, {"transaction_id": transaction_id})
 
 
-def get_expired_purchase(db, before):
+def get_expired_purchase(db: Connection, before: str) -> TransactionIdRow | None:
     sql = """
         SELECT transaction_id FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
@@ -231,7 +262,7 @@ def get_expired_purchase(db, before):
     return db.execute(sql, {"before": before}).fetchone()
 
 
-def delete_expired_purchases(db, before, limit):
+def delete_expired_purchases(db: Connection, before: str, limit: int) -> int:
     sql = """
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (

@@ -1,11 +1,13 @@
 """The statements about properties of the whole database, and about the operator's jobs."""
 
+from marketplace.store.rows import Connection, JobRow, PropertyRow
 
-def list_jobs(db):
+
+def list_jobs(db: Connection) -> list[JobRow]:
     return db.execute("SELECT * FROM job").fetchall()
 
 
-def mark_job_finished(db, name, finished_at):
+def mark_job_finished(db: Connection, name: str, finished_at: str) -> JobRow | None:
     sql = """
         INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
         ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
@@ -14,11 +16,11 @@ def mark_job_finished(db, name, finished_at):
     return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
 
 
-def delete_job(db, name):
+def delete_job(db: Connection, name: str) -> None:
     db.execute("DELETE FROM job WHERE name = :name", {"name": name})
 
 
-def insert_property(db, name, value):
+def insert_property(db: Connection, name: str, value: bytes) -> PropertyRow | None:
     # The first process to start decides, for all.
     sql = """
         INSERT INTO property (name, value) VALUES (:name, :value)
@@ -28,7 +30,7 @@ def insert_property(db, name, value):
     return db.execute(sql, {"name": name, "value": value}).fetchone()
 
 
-def mark_property(db, name, value):
+def mark_property(db: Connection, name: str, value: bytes) -> None:
     sql = """
         INSERT INTO property (name, value) VALUES (:name, :value)
         ON CONFLICT (name) DO UPDATE SET value = excluded.value
@@ -36,5 +38,5 @@ def mark_property(db, name, value):
     db.execute(sql, {"name": name, "value": value})
 
 
-def get_property(db, name):
+def get_property(db: Connection, name: str) -> PropertyRow | None:
     return db.execute("SELECT * FROM property WHERE name = :name", {"name": name}).fetchone()

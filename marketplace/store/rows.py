@@ -15,7 +15,7 @@ class Rows(Protocol):
 
     def __iter__(self) -> Iterator[Any]: ...
 
-    def fetchone(self) -> Any: ...
+    def fetchone(self) -> Any | None: ...
 
     def fetchall(self) -> list[Any]: ...
 
@@ -23,7 +23,21 @@ class Rows(Protocol):
 class Connection(Protocol):
     """A connection of either engine."""
 
-    def execute(self, sql: str, parameters: Mapping[str, Any] = ..., /) -> Rows: ...
+    def execute(self, sql: str, parameters: Mapping[str, object] = ..., /) -> Rows: ...
+
+
+NOTHING: Mapping[str, object] = {}
+
+
+def only(db: Connection, sql: str, parameters: Mapping[str, object] = NOTHING) -> Any:
+    """Run a statement that always has one row, and return it."""
+    [row] = db.execute(sql, parameters).fetchall()
+    return row
+
+
+def count(db: Connection, sql: str, parameters: Mapping[str, object] = NOTHING) -> int:
+    """Run a statement that counts, and return its number."""
+    return int(only(db, sql, parameters)["n"])
 
 
 class NftRow(TypedDict):

@@ -29,42 +29,42 @@ CREATE TABLE nft (
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves queries.list_orderbook, list_orderbook_after and get_orderbook_position; with its prices
--- orderbook.list_newest.
+-- Serves orderbook.list_newest and get_position; with its prices list_selected, newest first.
 CREATE INDEX nft_by_listing_date
     ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_newest_in_collection.
+-- Serves orderbook.list_selected in a collection, newest first.
 CREATE INDEX nft_in_collection_by_listing_date
     ON nft (token, listed_order DESC, serial_no, listing_price) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_cheapest.
+-- Serves orderbook.list_selected, cheapest first.
 CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_dearest.
+-- Serves orderbook.list_selected, dearest first.
 CREATE INDEX nft_by_price_descending
     ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_cheapest_in_collection, collections.get_floor and get_collection_on_sale.
+-- Serves orderbook.list_selected in a collection, cheapest first; nfts.get_floor and
+-- nft_collections.get_collection_on_sale.
 CREATE INDEX nft_in_collection_by_price
     ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_dearest_in_collection.
+-- Serves orderbook.list_selected in a collection, dearest first.
 CREATE INDEX nft_in_collection_by_price_descending
     ON nft (token, listing_price DESC, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_listed_by_owner, list_listed_by_owner_after and get_position_by_owner.
+-- Serves orderbook.list_newest and get_position of one owner.
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves queries.list_listed_in_collection_after.
+-- Serves orderbook.list_listed_in_collection_after.
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no) WHERE is_for_sale = 1;
 
--- Serves preparations.list_preparers and queries.list_known_of_seller.
+-- Serves prepared_transactions.list_preparers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
--- Serves queries.list_collections_incomplete and list_incomplete.
+-- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 
 -- One collection of which an NFT is stored, as the ledger showed it last: what is not known is null. Royalties are
@@ -82,7 +82,7 @@ CREATE TABLE collection (
     fixed_fees TEXT -- JSON text of [{"collector", "amount", "token"}, ...]
 ) STRICT;
 
--- Serves collections.list_collections_due.
+-- Serves nft_collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
@@ -113,20 +113,20 @@ CREATE TABLE prepared_transaction (
     CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
--- Serves preparations.get_newest_prepared, get_newest_prepared_by, delete_prepared_transactions_beyond and get_open_purchase.
+-- Serves prepared_transactions.get_newest_prepared, get_newest_prepared_by, get_open_purchase and
+-- delete_prepared_transactions_beyond.
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves preparations.list_preparers, count_open_preparations and delete_expired_preparations: of a buyer nothing
--- is looked for.
+-- Serves prepared_transactions.list_preparers, count_open_preparations and delete_expired_preparations.
 CREATE INDEX preparation_by_expiry
     ON prepared_transaction (expires_at, account_id) WHERE is_settled IS NULL;
 
--- Serves preparations.get_fees, get_held, list_fees and delete_expired_purchases.
+-- Serves prepared_transactions.get_fees, get_held, list_fees and delete_expired_purchases.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 
--- Serves preparations.count_open_purchases and list_purchases_unsettled.
+-- Serves prepared_transactions.count_open_purchases and list_purchases_unsettled.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
 -- How far the ledger's transactions were followed: one row, and none before the first watcher's start.

@@ -67,7 +67,7 @@ def test_links_lead_through_all_in_order(client, listings):
 
 def test_links_lead_through_a_users_listings(client, listings, app):
     with app.app_context():
-        rows = orderbook.list_listed_by_owner(read(), ALICE, 1000)
+        rows = orderbook.list_newest(read(), 1000, owner=ALICE)
     expected = [row["serial_no"] for row in rows]
     assert follow(client, f"/v1/user/{ALICE}/listed?limit=7") == expected
 
