@@ -1,6 +1,7 @@
 """What systemd is told, where it started this process: that it is ready, what it does, that it is alive."""
 
 import logging
+import threading
 import time
 
 from gunicorn.systemd import sd_notify
@@ -10,6 +11,7 @@ from marketplace.errors import printable
 SECONDS = 1  # between two signs of life, however quick the work is
 
 _logger = logging.getLogger(__name__)
+_lock = threading.Lock()
 _last_sign = 0.0
 
 
@@ -25,7 +27,9 @@ def notify_alive() -> None:
     Whoever gives none for WatchdogSec= is taken to hang, and started anew.
     """
     global _last_sign
-    now = time.monotonic()
-    if now - _last_sign >= SECONDS:
+    with _lock:
+        now = time.monotonic()
+        if now - _last_sign < SECONDS:
+            return
         _last_sign = now
-        notify("WATCHDOG=1")
+    notify("WATCHDOG=1")
