@@ -9,16 +9,16 @@ from marketplace.market import freshness, purchase_fees
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
-SETTLED_AT_ONCE = 200  # purchases asked about
+SETTLED_AT_ONCE = 20  # purchases of which no transaction was seen: each costs a request
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
 # Prepared transactions that are deleted in one of the database's, for which other writers wait.
 FORGOTTEN_AT_ONCE = 10_000
 
 
 def settle_purchases() -> None:
-    """Find out what purchases have cost that no row told of in their time, and forget what is over.
+    """Ask what purchases have cost of which no transaction was seen in time, and forget what is over.
 
-    While the mirror node does not say, they are asked about again in the next round.
+    A purchase is asked about again while the mirror node does not know.
     """
     before = times.to_iso(times.now() - KEPT_SECONDS * times.SECOND)
     purchases = purchase_fees.list_unsettled(SETTLED_AT_ONCE)
