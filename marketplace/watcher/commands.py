@@ -1,7 +1,9 @@
 """The commands ``flask watch`` and ``flask sync``."""
 
+import os
 import signal
 import threading
+import time
 from contextlib import closing
 
 import click
@@ -15,11 +17,14 @@ from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import summary
 
+# After the signal to end. It is less than run.py gives before it kills.
+ENDED_AFTER_SECONDS = 1
+
 
 @click.command("sync", cls=Command)
 @with_appcontext
-def sync_command():
-    """Bring everything in line with the ledger, once: for cron.
+def sync_command() -> None:
+    """Reconcile everything with the ledger, once: for cron.
 
     Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
     book, and completes NFTs whose metadata or image was missing.
@@ -34,23 +39,29 @@ def sync_command():
 
 @click.command("watch", cls=Command)
 @with_appcontext
-def watch_command():
+def watch_command() -> None:
     """Follow the ledger, and complete, refresh and settle what is due, until SIGTERM.
 
     One watcher works at a time, on whatever machine; others wait for their turn.
     """
     stop = threading.Event()
 
-    def end(*_):
-        # Not in this thread: a signal comes between any two steps of it, and stop.wait() may hold the lock
-        # that set() asks for.
-        threading.Thread(target=stop.set).start()
+    def end(*_: object) -> None:
+        # In another thread: this one may be in stop.wait(), and hold the lock that stop.set() needs.
+        threading.Thread(target=_end, args=(stop,), daemon=True).start()
         notify("STOPPING=1")
 
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
     watch(stop)
     say_or_drop("Stopped")
+
+
+def _end(stop: threading.Event) -> None:
+    """Stop the watcher, and do not wait for hosts that are silent: what was in progress is done again."""
+    stop.set()
+    time.sleep(ENDED_AFTER_SECONDS)
+    os._exit(0)
 
 
 def init_app(app: Flask) -> None:

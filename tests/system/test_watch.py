@@ -9,7 +9,7 @@ import pytest
 
 from tests.cli.test_sync import prepare
 from tests.conftest import ALICE, BOB, settings
-from tests.network import PATIENCE_SECONDS
+from tests.network import PATIENCE_SECONDS, serve_raw, silence
 from tests.serving import ROOT, environment
 
 
@@ -43,6 +43,18 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
     second.send_signal(signal.SIGTERM)
     assert second.communicate(timeout=60)[0] == "Stopped\n"
     assert second.returncode == 0
+
+
+@pytest.mark.once("no statement is asked")
+def test_it_ends_at_once_while_the_mirror_node_is_silent(tmp_path):
+    with serve_raw(silence) as url:
+        testnet = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "MIRROR_NODE_URL": url}
+        process = watcher(environment(**settings(tmp_path), **testnet))
+        assert process.stdout.readline() == "Following testnet\n"
+        time.sleep(1)  # it asks
+        process.send_signal(signal.SIGTERM)
+        process.communicate(timeout=2)
+        assert process.returncode == 0
 
 
 def test_a_log_without_room_ends_no_watcher(client, nft, ledger, environ):
