@@ -1,15 +1,17 @@
-"""A small Hedera for one's own desk: mirror node, consensus nodes, IPFS gateway, wallet.
+"""A small Hedera on your own machine: mirror node, consensus nodes, IPFS gateway, wallet.
 
-An application of its own. The service reaches it only through its mirror client's transport, so that the
-code that talks to the real network is the code that is shown, tested and demoed.
+It is a Flask application of its own. The service reaches it only through its mirror client's transport, so
+that the code for the real network is the code that is tested and shown.
 """
 
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import cast
 from urllib.parse import urlsplit
 
 from flask import Flask
+from flask.json.provider import DefaultJSONProvider
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace.api import cors
@@ -30,22 +32,24 @@ from marketplace.store.sqlite import Database
 __all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
 
 PATH = "/sandbox"
-TITLE = "The sandbox's desk"
+TITLE = "The sandbox's API"
 DESCRIPTION = """\
-A small Hedera for one's own desk: look inside the transaction that the marketplace has prepared, sign it
-with the demo wallet or with your own, submit it, and let happen on the ledger what others would do there.
+A small Hedera on your own machine. Decode a transaction that the marketplace has prepared, sign it with the
+demo wallet or with your own, and submit it. Do on the ledger what others would do there.
 
 It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
-asks for it. The mirror node's own REST is below `/sandbox/api/v1`, as Hedera documents it.
+asks for it. The mirror node's REST API is below `/sandbox/api/v1`, as Hedera documents it.
 """
 SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
 
 
-def init_app(app: Flask, database: Engine, sign: Callable | None = None) -> Sandbox:
+def init_app(
+    app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
+) -> Sandbox:
     """Mount the sandbox.
 
-    Its databases, that of the marketplace included, are upgraded at once. ``sign``: who signs for the
-    marketplace, if neither the demo wallet nor a key file does.
+    Its database and the marketplace's are upgraded at once. ``sign`` signs for the marketplace in place of
+    the demo wallet.
     """
     upgrade_at_once(database)
     sandbox = create_sandbox(
@@ -58,7 +62,7 @@ def init_app(app: Flask, database: Engine, sign: Callable | None = None) -> Sand
     name_routes(sandbox, PATH)
     served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
-    app.wsgi_app = HostGuard(served, own_name)
+    app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
     app.cli.add_command(commands.cli)
     prefix = app.config["PUBLIC_URL"] + PATH
     return Sandbox(
@@ -75,8 +79,12 @@ def create_sandbox(
 ) -> Flask:
     sandbox = Flask("marketplace.sandbox", static_folder=None)
     sandbox.url_map.merge_slashes = False
-    sandbox.config.update(MAX_CONTENT_LENGTH=max_body_bytes, PUBLIC_URL=public_url)
-    sandbox.json.sort_keys = False
+    sandbox.config.update(
+        MAX_CONTENT_LENGTH=max_body_bytes,
+        PUBLIC_URL=public_url,
+        NODE_FILE=Path(path).with_name("sandbox-node"),
+    )
+    cast(DefaultJSONProvider, sandbox.json).sort_keys = False
     log.init_app(sandbox)
     database = Database(path, SCHEMA)
     sandbox.extensions[KEY] = Storage(database=database)

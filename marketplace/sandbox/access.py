@@ -1,4 +1,4 @@
-"""The sandbox's own access token: the only module that knows where it is kept."""
+"""The sandbox's own access token, which a file beside its ledger keeps."""
 
 import fcntl
 import os
@@ -14,10 +14,10 @@ NAME = "the sandbox's own"  # in the list of tokens
 
 
 def kept_token() -> str:
-    """The sandbox's own access token, kept in a file beside its ledger; made where it is missing."""
+    """Read the sandbox's own access token; make one if there is none, or if it was revoked."""
     path = Path(current_app.config["SANDBOX_DATABASE_URL"]).with_name("sandbox-token")
     with open(path, "a+", opener=_open_private) as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # those who ask at once take turns, and get the same one
+        fcntl.flock(file, fcntl.LOCK_EX)  # concurrent processes get the same token
         file.seek(0)
         token = file.read()
         row = access_tokens.get_access_token(read(), access_tokens.hash_token(token))
@@ -25,7 +25,7 @@ def kept_token() -> str:
             return token
         with write() as db:
             access_tokens.mark_access_token_revoked(db, NAME, times.to_iso(times.now()))
-        token = access_tokens.create(NAME, access_tokens.SCOPES, seconds=None)
+        token = str(access_tokens.create(NAME, access_tokens.SCOPES, seconds=None))
         file.truncate(0)
         file.write(token)
         return token

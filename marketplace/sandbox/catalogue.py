@@ -1,4 +1,4 @@
-"""What is minted in the sandbox: a sample of collections, and one more for every other token id."""
+"""The sandbox's collections: a sample of four, and one more for each other token id."""
 
 import base64
 import hashlib
@@ -11,13 +11,14 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import is_entity_id
 
 CREATOR = "The sandbox"
-GENESIS = 1_735_689_600 * times.SECOND  # 2025-01-01: when what nobody asked for yet was minted
+# 2025-01-01, when all NFTs were minted that nobody has asked for.
+GENESIS = 1_735_689_600 * times.SECOND
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
 
 
 class Royalty(NamedTuple):
-    """A custom fee of a collection: a fraction of what its NFTs are sold for, or a fallback in tinybars."""
+    """A custom fee of a collection: a fraction of the price of its NFTs, or a fallback in tinybars."""
 
     collector: str
     numerator: int
@@ -59,7 +60,7 @@ PLAIN_NFT = ("0.0.5003", 9)  # the sample's one NFT without attributes
 
 
 def collection_of(token: str) -> Collection:
-    """The collection of any token id: the sandbox has them all."""
+    """The collection of any token id."""
     for collection in SAMPLE:
         if collection.token == token:
             return collection
@@ -69,14 +70,14 @@ def collection_of(token: str) -> Collection:
 
 
 def cid_of(token: str) -> str:
-    """The content id of a collection's folder. It holds the token id itself, so nothing is stored."""
+    """The content id of a collection's folder. It holds the token id, so that nothing is stored."""
     content = token.encode()
     cid = base64.b32encode(CID_HEADER + bytes((len(content),)) + content).decode()
     return f"b{cid.rstrip('=').lower()}"
 
 
 def token_of(cid: str) -> str | None:
-    """The token id in a content id, or None where the sandbox made no such folder."""
+    """The token id in a content id, or None if the sandbox has no such folder."""
     padded = cid[1:].upper() + "=" * (-len(cid[1:]) % 8)
     try:
         token = base64.b32decode(padded)[len(CID_HEADER) + 1 :].decode()
@@ -92,12 +93,10 @@ def pointer(token: str, serial_no: int) -> str:
 
 def metadata(token: str, serial_no: int) -> str:
     """The HIP-412 document of an NFT, as JSON."""
-    from marketplace.sandbox import (
-        artwork,  # with Pillow, which the web process does without until then
-    )
+    from marketplace.sandbox import artwork  # imports Pillow, which other processes do without
 
     collection = collection_of(token)
-    document = {
+    document: dict[str, object] = {
         "name": f"{collection.name} #{serial_no}",
         "creator": CREATOR,
         "description": collection.story,
@@ -113,7 +112,7 @@ def metadata(token: str, serial_no: int) -> str:
     return json.dumps(document)
 
 
-@lru_cache(16)  # who has seen an NFT asks for the original, and drawing it takes long
+@lru_cache(16)  # drawing takes long
 def image(token: str, serial_no: int) -> bytes:
     """The artwork of an NFT, as PNG."""
     from marketplace.sandbox import artwork

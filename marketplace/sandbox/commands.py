@@ -1,7 +1,8 @@
-"""The operator's commands for the sandbox: fill it with a sample, and say how to try it."""
+"""Commands for the sandbox: seed a sample, serve SDKs, print a token and keys."""
 
 import asyncio
 import random
+from typing import cast
 
 import click
 from flask import Flask, current_app
@@ -11,10 +12,9 @@ from marketplace.cli.command import Group, say, say_or_drop
 from marketplace.ids import is_entity_id
 from marketplace.market import add_nft, listings, reports
 from marketplace.sandbox import access, catalogue, wallet
-from marketplace.sandbox.hapi import server
 from marketplace.sandbox.hapi.address import HOST, find_port
 from marketplace.sandbox.ledger import consensus
-from marketplace.services import services
+from marketplace.services import Sandbox, services
 from marketplace.store import nfts
 from marketplace.store.database import read
 
@@ -29,12 +29,11 @@ cli = Group("sandbox", help="Fill the sandbox, and see how to try it.")
 
 
 @cli.command("seed")
-def seed_command():
-    """Add the sample collections, and list a third of them. What is there already is left alone.
+def seed_command() -> None:
+    """Add the sample collections, and list a third of them. Existing NFTs stay as they are.
 
     The watcher completes their images.
     """
-    app = current_app._get_current_object()
     sample = [
         (collection.token, serial_no)
         for collection in catalogue.SAMPLE
@@ -42,20 +41,20 @@ def seed_command():
     ]
     missing = [nft for nft in sample if nfts.get_nft(read(), *nft) is None]
     if missing:
-        # All of them first: what the ledger says of a collection is read with the first that is added.
-        with services(app).sandbox.app.app_context():
+        # All of them are minted first, because adding the first one reads its collection.
+        with _sandbox().app_context():
             for nft in missing:
                 consensus.mint(*nft, _owner(*nft), catalogue.GENESIS)
         for nft in missing:
             add_nft.add(_owner(*nft), *nft)
-    _list_some(services(app).sandbox.app, [nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
+    _list_some([nft for nft in sample[::LISTED_EVERY] if _is_new(*nft)])
 
 
 @cli.command("hello")
-def hello_command():
+def hello_command() -> None:
     """Print where the sandbox is, a token, and a request to try."""
     say(hello(current_app, current_app.config["PUBLIC_URL"]))
-    if port := find_port(services().sandbox.app):
+    if port := find_port(_sandbox()):
         say(_describe_node(port))
 
 
@@ -63,37 +62,39 @@ def hello_command():
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
 )
-def node_command(port):
+def node_command(port: int) -> None:
     """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
 
-    Where that port is taken, another one. The file sandbox-node, beside the sandbox's ledger, says which.
+    If that port is taken, it uses another one. The file sandbox-node, beside the sandbox's ledger, has its
+    address.
     """
     if port == 50_212:
         raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
+    from marketplace.sandbox.hapi import server  # imports gRPC, which other processes do without
 
     def tell(taken: int) -> None:
         is_another = port not in (0, taken)
         say_or_drop(_describe_node(taken) + (f", as {port} is taken" if is_another else ""))
 
-    asyncio.run(server.serve(services().sandbox.app, port, tell))
+    asyncio.run(server.serve(_sandbox(), port, tell))
 
 
 @cli.command("key")
 @click.argument("account_id", metavar="ACCOUNT")
-def key_command(account_id):
-    """Print the demo wallet's private key of ACCOUNT, which SDKs read (DER). It is worth nothing."""
+def key_command(account_id: str) -> None:
+    """Print the demo wallet's private key of ACCOUNT, in DER for SDKs. It is worth nothing."""
     if not is_entity_id(account_id):
-        raise click.BadParameter(f"{account_id} is no account id, such as 0.0.1001")
+        raise click.BadParameter(f"{account_id} is not an account id, such as 0.0.1001")
     say(wallet.private_key(account_id).to_string_der())
 
 
 def hello(app: Flask, url: str) -> str:
-    """Where the sandbox is, a token, and a request to try."""
+    """The sandbox's addresses, its access token, and a request to try."""
     with app.app_context():
         token = access.kept_token()
     api_url = url + app.config["API_PREFIX"]
     return f"""
-The NFT marketplace serves the sandbox: no network, no account and no key is needed.
+The NFT marketplace serves the sandbox. It needs no network, no account and no key.
 
   Demo           {url}/
   API reference  {api_url}/reference
@@ -105,8 +106,12 @@ Try it, in another terminal:
 """
 
 
+def _sandbox() -> Flask:
+    return cast(Sandbox, services().sandbox).app
+
+
 def _describe_node(port: int) -> str:
-    """What a Hedera SDK is told, to find the node."""
+    """The line of code that connects a Hedera SDK."""
     return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
 
 
@@ -115,13 +120,17 @@ def _owner(token: str, serial_no: int) -> str:
 
 
 def _is_new(token: str, serial_no: int) -> bool:
-    """Whether a sample NFT is as it was added: not sold, and never listed."""
+    """Whether a sample NFT was never sold or listed."""
     nft = nfts.get_nft(read(), token, serial_no)
-    return nft["owner"] == _owner(token, serial_no) and nft["last_listed_at"] is None
+    return (
+        nft is not None
+        and nft["owner"] == _owner(token, serial_no)
+        and nft["last_listed_at"] is None
+    )
 
 
-def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
-    """List NFTs, through the same steps that a seller and her wallet take, at dates in the past."""
+def _list_some(unlisted: list[tuple[str, int]]) -> None:
+    """List NFTs at dates in the past, in the steps of a seller and her wallet."""
     random.Random("order of listing").shuffle(unlisted)
     for position, (token, serial_no) in enumerate(unlisted):
         owner = _owner(token, serial_no)
@@ -130,7 +139,7 @@ def _list_some(sandbox: Flask, unlisted: list[tuple[str, int]]) -> None:
         then = times.now() - int(days_ago * DAY)
         prepared = listings.prepare(owner, token, serial_no, price, "extwallet", now=then)
         signed = wallet.sign(owner, prepared.transaction)
-        with sandbox.app_context():
+        with _sandbox().app_context():
             receipt = consensus.submit(signed, then)
         if receipt.result == "SUCCESS":
             reports.answer(owner, token, serial_no, receipt.transaction_id)

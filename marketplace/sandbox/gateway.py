@@ -1,4 +1,4 @@
-"""The sandbox's IPFS gateway: metadata documents and artwork of everything minted there."""
+"""The sandbox's IPFS gateway: metadata documents and artwork of all of its NFTs."""
 
 from flask import Blueprint, Flask, Response, abort
 from requests.adapters import BaseAdapter
@@ -13,21 +13,21 @@ blp = Blueprint("gateway", __name__)
 
 
 def make_adapters(prefix: str) -> dict[str, BaseAdapter]:
-    """Make what carries requests for the gateway's address to it, in whatever process."""
+    """Make the transport adapter for the gateway's address, in any process."""
     gateway = Flask("marketplace.sandbox.gateway")
     gateway.register_blueprint(blp)
     return {f"{prefix}/": WSGIAdapter(gateway, prefix)}
 
 
 @blp.get("/ipfs/<cid>/<int:serial_no>.json")
-def show_metadata(cid, serial_no):
+def show_metadata(cid: str, serial_no: int) -> Response:
     """Serve a HIP-412 document"""
     token = _token(cid, serial_no)
     return _immutable(catalogue.metadata(token, serial_no), "application/json")
 
 
 @blp.get("/ipfs/<cid>/<int:serial_no>.png")
-def show_image(cid, serial_no):
+def show_image(cid: str, serial_no: int) -> Response:
     """Serve an artwork"""
     token = _token(cid, serial_no)
     return _immutable(catalogue.image(token, serial_no), "image/png")

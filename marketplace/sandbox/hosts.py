@@ -1,32 +1,38 @@
-"""Which names the sandbox answers to: a page of another site must not reach it by a name that leads here.
+"""Guards the sandbox against DNS rebinding, by the Host header.
 
-A browser lets a page read what is served under the page's own name, wherever that name leads by now (DNS
-rebinding). An IP address, and a name without a dot, are of no such site.
+A browser lets a page read whatever its own host name serves, and the page's owner can make that name lead
+here. IP addresses and names without a dot cannot be another site's.
 """
 
 import json
 from collections.abc import Iterable
 from http import HTTPStatus
 from ipaddress import ip_address
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from marketplace.errors import shown
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 
 class HostGuard:
     """WSGI middleware that refuses, with 421, a Host that is not its own."""
 
-    def __init__(self, application, own_name: str | None) -> None:
+    def __init__(self, application: "WSGIApplication", own_name: str | None) -> None:
         self._application, self._own_name = application, own_name
 
-    def __call__(self, environ: dict, start_response) -> Iterable[bytes]:
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
         host = environ.get("HTTP_HOST", "")
         if is_answered(host, self._own_name):
             return self._application(environ, start_response)
         status = HTTPStatus.MISDIRECTED_REQUEST
         message = (
-            f"The sandbox does not answer to {shown(host)}: open it by the address that the start prints, or"
-            " set MARKETPLACE_PUBLIC_URL to this one"
+            f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
+            " MARKETPLACE_PUBLIC_URL to this one"
         )
         body = {"code": status.value, "status": status.phrase, "message": message}
         content = json.dumps(body).encode()

@@ -1,11 +1,13 @@
-"""The wire format of the sandbox's desk: what its requests and answers hold."""
+"""The wire format of the sandbox's API: the fields of its requests and responses."""
 
 import base64
 import binascii
+from collections.abc import Mapping
+from typing import Any
 
 from marshmallow import Schema, fields
 
-from marketplace.api.fields import Strict
+from marketplace.api.fields import Choice, Strict, WholeNumber
 from marketplace.api.request_schemas import (
     RequestSchema,
     account_id_field,
@@ -16,6 +18,8 @@ from marketplace.sandbox import examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
 MAX_METADATA = 100  # bytes; HAPI TokenUpdateNftsTransactionBody
+MAX_ASSOCIATIONS = 5000  # as on the network
+MAX_LAG = 3600  # seconds
 
 
 class SignedBytes(Strict, fields.String):
@@ -23,7 +27,9 @@ class SignedBytes(Strict, fields.String):
 
     expected = "base64 of a transaction's bytes"
 
-    def _deserialize(self, value, attr, data, **kwargs):
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> Any:
         try:
             content = base64.b64decode(value, validate=True)
             for transaction in read_list(content):
@@ -32,18 +38,14 @@ class SignedBytes(Strict, fields.String):
             self.refuse(value)
         return content
 
-    def _serialize(self, value, attr, obj, **kwargs):
+    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> str:
         return base64.b64encode(value).decode()
 
 
-def transaction_field(example):
-    return SignedBytes(
-        required=True,
-        metadata={
-            "description": "Base64 of the transaction's bytes",
-            "example": base64.b64encode(example).decode(),
-        },
-    )
+def transaction_field(example: bytes) -> SignedBytes:
+    encoded = base64.b64encode(example).decode()
+    description = "Base64 of the transaction's bytes"
+    return SignedBytes(required=True, metadata={"description": description, "example": encoded})
 
 
 class DecodeTransactionSchema(RequestSchema):
@@ -71,30 +73,16 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
-class AutomaticAssociations(Strict, fields.Integer):
-    """How many tokens transfers may associate an account with, as the network counts them."""
-
-    most = 5000
-    expected = f"an integer from -1 to {most}"
-
-    def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not -1 <= value <= self.most:
-            self.refuse(value)
-        return value
-
-
 class ChangeAccountSchema(RequestSchema):
     account_id = account_id_field("Account to change", examples.CHANGED_ACCOUNT)
-    automatic_associations = AutomaticAssociations(
+    automatic_associations = WholeNumber(
+        "How many tokens transfers may associate the account with: -1 any number, 0 none, so that it"
+        " must associate itself first",
+        0,
+        low=-1,
+        high=MAX_ASSOCIATIONS,
         data_key="maxAutomaticTokenAssociations",
         required=True,
-        metadata={
-            "description": "How many tokens a transfer may associate the account with: -1 any number,"
-            " 0 none, so that it must associate itself first",
-            "example": 0,
-            "minimum": -1,
-            "maximum": AutomaticAssociations.most,
-        },
     )
 
 
@@ -102,12 +90,14 @@ class DeleteTokenSchema(RequestSchema):
     token = token_field(examples.DELETED_TOKEN)
 
 
-class Pointer(Strict, fields.String):
-    """What leads to an NFT's metadata, as HAPI takes it: at most 100 bytes."""
+class Metadata(Strict, fields.String):
+    """An NFT's metadata on the ledger, as HAPI takes it."""
 
-    expected = "a text of at most 100 bytes"
+    expected = f"a text of at most {MAX_METADATA} bytes"
 
-    def _deserialize(self, value, attr, data, **kwargs):
+    def _deserialize(
+        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
+    ) -> Any:
         if not isinstance(value, str) or len(value.encode(errors="surrogatepass")) > MAX_METADATA:
             self.refuse(value)
         return value.encode(errors="ignore").decode()
@@ -116,214 +106,144 @@ class Pointer(Strict, fields.String):
 class UpdateNftSchema(RequestSchema):
     token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
-    metadata = Pointer(
+    metadata = Metadata(
         metadata={
-            "description": "What the NFT's metadata leads to from now on, such as the address of a document",
+            "description": "The NFT's new metadata, such as the address of a document",
             "example": "ipfs://bafkqacjqfyyc4nzqgayq/8.json",
         },
     )
 
 
-class Oddity(Strict, fields.String):
-    """One of the ways to answer that are rare, and real."""
-
-    kinds = ("PARTIAL_HISTORY", "METADATA_NULL", "IMPOSSIBLE_ID")
-    expected = "PARTIAL_HISTORY, METADATA_NULL or IMPOSSIBLE_ID"
-
-    def _deserialize(self, value, attr, data, **kwargs):
-        if value not in self.kinds:
-            self.refuse(value)
-        return value
-
-
-class MakeNftOddSchema(RequestSchema):
+class InjectFaultSchema(RequestSchema):
     token = token_field(examples.OTHER_TOKEN)
     serial_no = serial_no_field()
-    kind = Oddity(
+    fault = Choice(
+        "PARTIAL_HISTORY: the NFT was minted before the mirror node began, so that its history is a"
+        " 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one that no"
+        " network can have, a 400",
+        ("PARTIAL_HISTORY", "METADATA_NULL", "IMPOSSIBLE_ID"),
         data_key="oddity",
         required=True,
-        metadata={
-            "description": "PARTIAL_HISTORY: it was minted before the mirror node began, so that its"
-            " history is a 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one"
-            " that no network can have, a 400",
-            "enum": [*Oddity.kinds],
-            "example": "PARTIAL_HISTORY",
-        },
     )
-
-
-class Lag(Strict, fields.Integer):
-    """For how many seconds the mirror node's list of transactions may be behind."""
-
-    most = 3600
-    expected = f"an integer from 0 to {most}"
-
-    def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not 0 <= value <= self.most:
-            self.refuse(value)
-        return value
 
 
 class LagSchema(RequestSchema):
-    seconds = Lag(
+    seconds = WholeNumber(
+        "How far the list of transactions is behind; 0 ends it",
+        0,
+        low=0,
+        high=MAX_LAG,
         required=True,
-        metadata={
-            "description": "How far the list of transactions is behind: 0 ends it",
-            "example": 0,
-            "minimum": 0,
-            "maximum": Lag.most,
-        },
     )
 
 
-def _answered(kind, description, example, data_key=None, allow_none=False):
-    return kind(
-        data_key=data_key,
-        required=True,
-        allow_none=allow_none,
-        metadata={"description": description, "example": example},
-    )
+class ResponseSchema(Schema):
+    """Writes its fields' names in camel case: tokenId."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        first, *others = field_name.split("_")
+        field_obj.data_key = first + "".join(map(str.title, others))
 
 
-class NftAllowanceSchema(Schema):
-    """One NFT allowance of a transaction."""
-
-    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
-    serial_nos = fields.List(
-        fields.Integer,
-        data_key="serialNumbers",
-        required=True,
-        metadata={"description": "Serial numbers that may be spent", "example": [7]},
-    )
-    owner = _answered(fields.String, "Account that owns the NFT", "0.0.1001")
-    spender = _answered(fields.String, "Account that may spend it", "0.0.9001")
-    is_for_all = _answered(
-        fields.Boolean,
-        "The whole collection: true approves, false revokes, null leaves it as it is",
-        None,
-        "approvedForAll",
-        allow_none=True,
-    )
+def _options(description: str, example: object, allow_none: bool = False) -> dict[str, Any]:
+    metadata = {"description": description, "example": example}
+    return {"required": True, "allow_none": allow_none, "metadata": metadata}
 
 
-class DeletedApprovalSchema(Schema):
+def _text(description: str, example: str, **options: bool) -> fields.String:
+    return fields.String(**_options(description, example, **options))
+
+
+def _number(description: str, example: int) -> fields.Integer:
+    return fields.Integer(**_options(description, example))
+
+
+def _list(kind: type[fields.Field[Any]], description: str, example: object) -> fields.List[Any]:
+    return fields.List(kind, **_options(description, example))
+
+
+def _objects(schema: type[Schema], description: str) -> fields.List[Any]:
+    return fields.List(fields.Nested(schema), required=True, metadata={"description": description})
+
+
+class DeletedApprovalSchema(ResponseSchema):
     """One NFT allowance that a transaction deletes."""
 
-    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
-    serial_nos = fields.List(
-        fields.Integer,
-        data_key="serialNumbers",
-        required=True,
-        metadata={"description": "Serial numbers that nobody may spend any more", "example": [7]},
+    token_id = _text("Token id of the collection", "0.0.5001")
+    serial_numbers = _list(fields.Integer, "Serial numbers of the allowance", [7])
+    owner = _text("Account that owns the NFT", "0.0.1001")
+
+
+class NftAllowanceSchema(DeletedApprovalSchema):
+    """One NFT allowance of a transaction."""
+
+    spender = _text("Account that may spend it", "0.0.9001")
+    approved_for_all = fields.Boolean(
+        **_options(
+            "The whole collection: true approves, false revokes, null leaves it as it is",
+            None,
+            allow_none=True,
+        )
     )
-    owner = _answered(fields.String, "Account that owns the NFT", "0.0.1001")
 
 
-class HbarTransferSchema(Schema):
+class HbarTransferSchema(ResponseSchema):
     """What a transaction gives to an account, or takes from it."""
 
-    account_id = _answered(fields.String, "Account", "0.0.1001", "accountId")
-    amount = _answered(fields.Integer, "Tinybars; below zero where they are taken", 25_000_000_000)
+    account_id = _text("Account", "0.0.1001")
+    amount = _number("Tinybars; negative where they are taken", 25_000_000_000)
 
 
-class NftTransferSchema(Schema):
+class NftTransferSchema(ResponseSchema):
     """An NFT that a transaction moves."""
 
-    token = _answered(fields.String, "Token id of the collection", "0.0.5001", "tokenId")
-    serial_no = _answered(fields.Integer, "Serial number", 7, "serialNumber")
-    sender = _answered(fields.String, "Account that gives it", "0.0.1001")
-    receiver = _answered(fields.String, "Account that gets it", "0.0.1002")
-    is_approval = _answered(
-        fields.Boolean,
-        "Whether the payer moves it, by the owner's allowance, and not its owner",
-        True,
-        "isApproval",
+    token_id = _text("Token id of the collection", "0.0.5001")
+    serial_number = _number("Serial number", 7)
+    sender = _text("Account that gives it", "0.0.1001")
+    receiver = _text("Account that gets it", "0.0.1002")
+    is_approval = fields.Boolean(
+        **_options("Whether the payer moves it by the owner's allowance", True)
     )
 
 
-class DecodedTransactionSchema(Schema):
+class DecodedTransactionSchema(ResponseSchema):
     """What a wallet is asked to sign."""
 
-    type = _answered(
-        fields.String,
-        "Kind of transaction, as mirror nodes name it; null when it has none",
+    type = _text(
+        "Type of transaction, as mirror nodes name it; null when it has none",
         "CRYPTOAPPROVEALLOWANCE",
         allow_none=True,
     )
-    transaction_id = _answered(
-        fields.String, "Transaction id", "0.0.1001@1763640000.123456789", "transactionId"
-    )
-    payer = _answered(fields.String, "Account that pays the fee", "0.0.1001")
-    valid_from = _answered(
-        fields.String,
-        "When it may be submitted first; null when that is no date",
+    transaction_id = _text("Transaction id", "0.0.1001@1763640000.123456789")
+    payer = _text("Account that pays the fee", "0.0.1001")
+    valid_from = _text(
+        "Begin of its validity; null when that is no date",
         "2026-11-20T12:34:56.789012345Z",
-        "validFrom",
         allow_none=True,
     )
-    valid_until = _answered(
-        fields.String,
-        "When it may be submitted last; null when that is no date",
+    valid_until = _text(
+        "End of its validity; null when that is no date",
         "2026-11-20T12:37:56.789012345Z",
-        "validUntil",
         allow_none=True,
     )
-    valid_seconds = _answered(fields.Integer, "How long it is valid", 180, "validSeconds")
-    memo = _answered(
-        fields.String,
-        "Memo",
-        "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace",
+    valid_seconds = _number("How long it is valid", 180)
+    memo = _text(
+        "Memo", "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace"
     )
-    max_fee_tinybars = _answered(
-        fields.Integer, "The most it may cost, in tinybars", 500_000_000, "maxFeeTinybars"
+    max_fee_tinybars = _number("The most it may cost, in tinybars", 500_000_000)
+    node_account_ids = _list(fields.String, "Nodes it may be submitted to", ["0.0.3"])
+    size_bytes = _number("Size of all its bytes", 225)
+    signed_by = _list(fields.String, "Public keys that have signed, hexadecimal", [])
+    approvals = _objects(NftAllowanceSchema, "The NFT allowances it gives")
+    deleted_approvals = _objects(DeletedApprovalSchema, "The NFT allowances it deletes")
+    hbar_transfers = _objects(
+        HbarTransferSchema, "The HBAR it moves, without the fee, and without royalties"
     )
-    node_account_ids = fields.List(
-        fields.String,
-        data_key="nodeAccountIds",
-        required=True,
-        metadata={"description": "Nodes it may be submitted to", "example": ["0.0.3"]},
-    )
-    size_bytes = _answered(fields.Integer, "Size of all its bytes", 225, "sizeBytes")
-    signed_by = fields.List(
-        fields.String,
-        data_key="signedBy",
-        required=True,
-        metadata={"description": "Public keys that have signed, hexadecimal", "example": []},
-    )
-    approvals = fields.List(
-        fields.Nested(NftAllowanceSchema),
-        required=True,
-        metadata={"description": "The NFT allowances it gives"},
-    )
-    deleted_approvals = fields.List(
-        fields.Nested(DeletedApprovalSchema),
-        data_key="deletedApprovals",
-        required=True,
-        metadata={"description": "The NFT allowances it deletes"},
-    )
-    hbar_transfers = fields.List(
-        fields.Nested(HbarTransferSchema),
-        data_key="hbarTransfers",
-        required=True,
-        metadata={"description": "The HBAR it moves, without the fee, and without royalties"},
-    )
-    nft_transfers = fields.List(
-        fields.Nested(NftTransferSchema),
-        data_key="nftTransfers",
-        required=True,
-        metadata={"description": "The NFTs it moves"},
-    )
+    nft_transfers = _objects(NftTransferSchema, "The NFTs it moves")
 
 
-class TransactionReceiptSchema(Schema):
-    """What the ledger made of a transaction."""
+class TransactionReceiptSchema(ResponseSchema):
+    """The ledger's result of a transaction."""
 
-    transaction_id = fields.String(
-        data_key="transactionId",
-        required=True,
-        metadata={"description": "Transaction id", "example": "0.0.1001@1763640000.123456789"},
-    )
-    result = fields.String(
-        required=True,
-        metadata={"description": "The ledger's result code", "example": "SUCCESS"},
-    )
+    transaction_id = _text("Transaction id", "0.0.1001@1763640000.123456789")
+    result = _text("The ledger's result code", "SUCCESS")

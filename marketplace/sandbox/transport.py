@@ -1,8 +1,9 @@
-"""Carries a request of the HTTP client to a WSGI application in the same process."""
+"""Sends the HTTP client's requests to a WSGI application in the same process."""
 
 import io
 import json
 from http import HTTPStatus
+from typing import TYPE_CHECKING, Any
 
 from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -11,9 +12,12 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace.errors import MarketplaceError
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIApplication
+
 
 class SandboxUnusable(MarketplaceError):
-    """The sandbox's own database is gone, or has no room: no mirror node's doing, and not to be sat out."""
+    """The sandbox's own database is gone, or its disk is full. Trying again does not help."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
@@ -22,31 +26,25 @@ class SandboxUnusable(MarketplaceError):
 
 
 class WSGIAdapter(BaseAdapter):
-    """A transport adapter for ``requests``: the client does all it does, but no socket is opened."""
+    """A transport adapter for ``requests`` that opens no socket."""
 
-    def __init__(self, application, prefix: str) -> None:
+    def __init__(self, application: "WSGIApplication", prefix: str) -> None:
         super().__init__()
-        self._application = application
-        self._prefix = prefix
+        self._application, self._prefix = application, prefix
         self._http = HTTPAdapter()
 
-    def send(self, request: PreparedRequest, **options) -> Response:
+    def send(self, request: PreparedRequest, *args: Any, **options: Any) -> Response:
         environ = EnvironBuilder(
-            path=request.url.removeprefix(self._prefix),
-            method=request.method,
-            headers=dict(request.headers),
+            path=(request.url or "").removeprefix(self._prefix),
+            method=request.method or "GET",
+            headers=request.headers.items(),
             data=request.body or b"",
         ).get_environ()
         parts, line, headers = run_wsgi_app(self._application, environ, buffered=True)
         body, status = b"".join(parts), int(line.split()[0])
         if status == HTTPStatus.SERVICE_UNAVAILABLE and b"can not be used" in body:
             raise SandboxUnusable(json.loads(body)["message"], headers["Retry-After"])
-        raw = HTTPResponse(
-            body=io.BytesIO(body),
-            headers=dict(headers),
-            status=status,
-            preload_content=False,
-        )
+        raw = HTTPResponse(io.BytesIO(body), dict(headers), status, preload_content=False)
         return self._http.build_response(request, raw)
 
     def close(self) -> None:

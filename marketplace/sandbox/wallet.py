@@ -1,4 +1,4 @@
-"""A demo wallet: signs for any account, with a key that is derived from the account id and worth nothing."""
+"""The demo wallet: signs for any account, with a worthless key that is derived from the account id."""
 
 import hashlib
 from collections.abc import Callable
@@ -17,7 +17,7 @@ def private_key(account_id: str) -> PrivateKey:
 
 
 def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
-    """What signs a transaction's body for an account, as create_app(sign=...) takes it."""
+    """A function that signs a transaction's body for an account, for create_app(sign=...)."""
     key = private_key(account_id)
     return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
 
@@ -33,4 +33,5 @@ def sign(account_id: str, content: bytes) -> bytes:
         if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
             signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(body_bytes))
         transaction.signedTransactionBytes = signed.SerializeToString()
-    return TransactionList(transaction_list=transactions).SerializeToString()
+    signed_list: bytes = TransactionList(transaction_list=transactions).SerializeToString()
+    return signed_list

@@ -61,7 +61,7 @@ class Market:
         """Associate an account with a coin, of which it has so much."""
         with self._sandbox.app_context(), write() as db:
             accounts.associate(db, account_id, token, times.now())
-            queries.upsert_holding(db, account_id, token, amount)
+            queries.put(db, "holding", account_id=account_id, token=token, balance=amount)
 
     def change(self, change):
         """Change the ledger behind everybody's back."""
@@ -152,11 +152,13 @@ class Chance:
                 queries.delete_association(db, account_id, coin)
                 if dice.random() < 0.8:
                     accounts.associate(db, account_id, coin, now)
-                queries.upsert_holding(db, account_id, coin, dice.choice((0, 1, 9, HBAR, 2**62)))
+                held = dice.choice((0, 1, 9, HBAR, 2**62))
+                queries.put(db, "holding", account_id=account_id, token=coin, balance=held)
         if dice.random() < 0.1:
             accounts.delete(db, dice.choice((COLLECTOR, OTHER)), now)
         if dice.random() < 0.2:
-            queries.insert_deleted_token(db, dice.choice((COIN, OTHER_COIN)), now)
+            coin = dice.choice((COIN, OTHER_COIN))
+            queries.put(db, "deleted_token", token=coin, deleted_at=now)
 
 
 def clean_up(db):
@@ -313,7 +315,7 @@ def test_a_coin_that_was_deleted(market, listed):
     nft = listed(fixed(5, COIN))
     for account_id in (ALICE, COLLECTOR):
         market.hold(account_id, COIN, 5)
-    market.change(lambda db: queries.insert_deleted_token(db, COIN, times.now()))
+    market.change(lambda db: queries.put(db, "deleted_token", token=COIN, deleted_at=times.now()))
     assert_refused(market, market.buy(nft), f"{COIN}, in which a fee is paid, was deleted")
 
 

@@ -45,7 +45,7 @@ def call(app):
 
     def call(path, content, now=None):
         with sandbox.app_context():
-            [told] = METHODS[path].answer(content, now or times.now())
+            [told] = METHODS[path](content, now or times.now())
             return told
 
     return call
@@ -231,7 +231,7 @@ def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of,
     content = signed(approval(), ALICE)
     assert submit(content) == "PLATFORM_NOT_ACTIVE"
     assert receipt_of(content)[1] == "PLATFORM_NOT_ACTIVE"
-    assert "The sandbox's ledger can not be used: " in caplog.text
+    assert "The sandbox's ledger cannot be used: " in caplog.text
 
 
 # Queries that are paid

@@ -2,8 +2,9 @@
 
 import pytest
 
+from marketplace import times
 from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import write
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
@@ -283,7 +284,7 @@ def test_a_sale_elsewhere_costs_nothing(client, ledger, minted, balance):
 def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
     submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
     with ledger.sandbox.app_context(), write() as db:
-        queries.mark_balance(db, BOB, EDGE - 5)
+        accounts.change(db, BOB, times.now(), balance=EDGE - 5)
     results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
     assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
     assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)

@@ -109,4 +109,4 @@ def test_serial_numbers_end(submit, ledger):
 def test_a_key_is_printed_of_an_account_only(app, account_id):
     refused = app.test_cli_runner().invoke(args=["sandbox", "key", account_id])
     assert refused.exit_code == 2
-    assert "is no account id" in refused.output
+    assert "is not an account id" in refused.output

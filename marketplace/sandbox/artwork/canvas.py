@@ -1,6 +1,8 @@
 """What all styles draw with: colours, sheets, masks, lights."""
 
+from collections.abc import Sequence
 from random import Random
+from typing import cast
 
 from PIL import Image, ImageDraw
 
@@ -27,7 +29,7 @@ def mix(first: Colour, second: Colour, share: float) -> Colour:
     return tuple(round(a + (b - a) * share) for a, b in zip(first, second, strict=True))
 
 
-def wash(colours: list[Colour], width: int = SIZE, height: int = SIZE) -> Image.Image:
+def wash(colours: Sequence[Colour], width: int = SIZE, height: int = SIZE) -> Image.Image:
     """Fill a sheet with colours that run into each other from top to bottom."""
     line = Image.new("RGB", (1, len(colours)))
     line.putdata(colours)
@@ -73,7 +75,7 @@ def glow(canvas: Image.Image, colour: Colour, at: complex, radius: int, strength
 
 def stars(canvas: Image.Image, dice: Random) -> None:
     """Scatter stars, faint and bright."""
-    sky = canvas.getpixel((0, 0))
+    sky = cast(Colour, canvas.getpixel((0, 0)))
     for _ in range(140):
         at = complex(dice.uniform(0, SIZE), dice.uniform(0, SIZE))
         paste(canvas, mix(sky, WHITE, dice.uniform(0.3, 1)), disc(dice.choice((1, 1, 1, 2))), at)

@@ -25,7 +25,7 @@ MOTIFS = {
     "Bauhaus": ["rainbow", "petal", "quarter", "half", "disc", "bars", "wedge"],
 }
 # The circles of a motif: x, y and radius in tiles, and which of the tile's colours.
-CIRCLES = {
+CIRCLES: dict[str, list[tuple[float, float, float, int]]] = {
     "rainbow": [(0, 0, 1, 0), (0, 0, 0.75, 1), (0, 0, 0.5, 2), (0, 0, 0.25, 1)],
     "bridge": [(0, 0, 0.67, 0), (0, 0, 0.33, 1), (1, 1, 0.67, 0), (1, 1, 0.33, 1)],
     "quarter": [(0, 0, 1, 0), (0, 0, 0.4, 2)],
@@ -54,7 +54,8 @@ def paint(plan: dict[str, Any], dice: Random) -> Image.Image:
                 field.paste(face.rotate(90 * dice.randrange(4)), (x + dx, y + dy))
     if plan["Gilding"] == "Gold":
         # In the quarter that the symmetries keep.
-        corner = [side * dice.randrange(plan["Grid"] // 2) for _ in "xy"]
+        half = plan["Grid"] // 2
+        corner = side * dice.randrange(half), side * dice.randrange(half)
         field.paste(wash(GOLD, side, side), corner)
         mask = tile("disc", side, [WHITE, (0, 0, 0), (0, 0, 0)]).convert("L")
         field.paste(wash(GOLD[::-1], side, side), corner, mask)

@@ -1,5 +1,5 @@
-"""HAPI, the network's own protocol, as the sandbox's one consensus node speaks it to every Hedera SDK.
+"""HAPI, the network's own protocol: the sandbox is one consensus node to every Hedera SDK.
 
-Handlers take the bytes of a request and return those of its answer; they know no transport. Two doors lead
-to them: gRPC in a process of its own (server.py), and gRPC-web on the service's port (web.py).
+Functions take the bytes of a request and return those of its answer, without a transport. There are two
+transports: gRPC in a process of its own (server.py), and gRPC-web on the service's port (web.py).
 """

@@ -1,4 +1,4 @@
-"""Where the sandbox's node listens: a file beside the ledger says it, to programs and to other processes."""
+"""The address of the sandbox's node, kept in a file beside the ledger for programs and other processes."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,13 +6,12 @@ from pathlib import Path
 
 from flask import Flask
 
-from marketplace.services import services
-
 HOST = "127.0.0.1"
 
 
 def _file(sandbox: Flask) -> Path:
-    return services(sandbox).database.path.with_name("sandbox-node")
+    path: Path = sandbox.config["NODE_FILE"]
+    return path
 
 
 def find_port(sandbox: Flask) -> int | None:
@@ -31,5 +30,5 @@ def announced(sandbox: Flask, port: int) -> Iterator[None]:
     try:
         yield
     finally:
-        if file.read_text() == address:  # a node that began since has one of its own
+        if file.read_text() == address:  # a newer node has written its own
             file.unlink()

@@ -1,4 +1,4 @@
-"""Result codes, HAPI's ResponseCodeEnum: by name, and for the faults of this machine."""
+"""HAPI's result codes, ResponseCodeEnum: by name, and for faults of this machine."""
 
 from collections.abc import Callable
 
@@ -11,11 +11,11 @@ from marketplace.store.database_errors import DatabaseUnreadable, explained
 
 def code(name: str) -> int:
     """The number of a result code."""
-    return ResponseCodeEnum.Value(name)
+    return int(ResponseCodeEnum.Value(name))
 
 
 def of_faults(work: Callable[[], str]) -> str:
-    """The code that the work returns, or that of what kept it from being done.
+    """The code that the work returns, or the code of the fault that stopped it.
 
     An SDK asks again after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
     """
@@ -25,7 +25,7 @@ def of_faults(work: Callable[[], str]) -> str:
     except DatabaseBusy:
         return "BUSY"
     except (DatabaseUnusable, DatabaseUnreadable, OSError) as error:
-        current_app.logger.warning("The sandbox's ledger can not be used: %s", error)
+        current_app.logger.warning("The sandbox's ledger cannot be used: %s", error)
         return "PLATFORM_NOT_ACTIVE"
     except Exception:
         current_app.logger.exception("A request of HAPI failed")

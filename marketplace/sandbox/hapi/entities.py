@@ -1,4 +1,4 @@
-"""Accounts, tokens and NFTs, as a node tells of them."""
+"""HAPI's queries about accounts, tokens and NFTs."""
 
 import base64
 
@@ -14,12 +14,12 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, 
 from marketplace import times
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.messages import account, key, timestamp, token
-from marketplace.sandbox.ledger import accounts, custom_fees, queries
+from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import entity
 from marketplace.store.database import read
 
-LIFE_SECONDS = 7_776_000  # ninety days, until an account or a token is renewed
+LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 
 
 def find_balance(asked: Message, told: Message, now: int) -> None:
@@ -37,7 +37,7 @@ def find_account(asked: Message, told: Message, now: int) -> None:
     info.balance = accounts.balance(read(), account_id)
     info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.autoRenewPeriod.seconds = LIFE_SECONDS
-    info.max_automatic_token_associations = accounts.automatic_associations(read(), account_id)
+    info.max_automatic_token_associations = accounts.get(read(), account_id).automatic_associations
 
 
 def find_token(asked: Message, told: Message, now: int) -> None:
@@ -45,9 +45,9 @@ def find_token(asked: Message, told: Message, now: int) -> None:
     collection, info = catalogue.collection_of(token_id), told.tokenInfo
     info.tokenId.CopyFrom(token(token_id))
     info.name, info.symbol = collection.name, collection.symbol
-    info.totalSupply = queries.count_nfts_in(read(), token_id)
+    info.totalSupply = queries.count_nfts(read(), token_id)
     info.treasury.CopyFrom(account(queries.TREASURY))
-    info.deleted = queries.get_deleted_token(read(), token_id) is not None
+    info.deleted = queries.is_deleted(read(), token_id)
     info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.autoRenewPeriod.seconds = LIFE_SECONDS
     info.supplyKey.CopyFrom(key(accounts.key(read(), queries.TREASURY)))
@@ -76,17 +76,15 @@ def _fixed_fee(fixed: custom_fees.FixedFee) -> CustomFee:
 
 def find_nft(asked: Message, told: Message, now: int) -> None:
     token_id = entity(asked.nftID.token_ID, "INVALID_TOKEN_ID")
-    serial_no = asked.nftID.serial_number
-    row = queries.get_nft(read(), token_id, serial_no)
-    if row is None or queries.get_deleted_token(read(), token_id):
+    nft = nfts.find(read(), token_id, asked.nftID.serial_number)
+    if nft is None or queries.is_deleted(read(), token_id):
         raise Refused("INVALID_NFT_ID")
     told.nft.nftID.CopyFrom(asked.nftID)
-    told.nft.accountID.CopyFrom(account(row["owner"]))
-    told.nft.creationTime.CopyFrom(timestamp(row["created_at"]))
-    kept = row["metadata"] and base64.b64decode(row["metadata"])
-    told.nft.metadata = kept or catalogue.pointer(token_id, serial_no).encode()
-    if row["spender"]:
-        told.nft.spender_id.CopyFrom(account(row["spender"]))
+    told.nft.accountID.CopyFrom(account(nft.owner))
+    told.nft.creationTime.CopyFrom(timestamp(nft.created_at))
+    told.nft.metadata = base64.b64decode(nft.metadata_base64)
+    if nft.spender:
+        told.nft.spender_id.CopyFrom(account(nft.spender))
 
 
 def _require_account(asked: Message) -> str:

@@ -1,4 +1,4 @@
-"""Text and numbers in HAPI's messages, and back: ids, moments, keys."""
+"""Writes ids, timestamps and keys as HAPI's messages."""
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, TokenID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
@@ -17,7 +17,7 @@ def token(token_id: str) -> TokenID:
 
 
 def timestamp(moment: int) -> Timestamp:
-    """A moment in nanoseconds since 1970."""
+    """``moment`` is in nanoseconds since 1970."""
     seconds, nanos = divmod(moment, times.SECOND)
     return Timestamp(seconds=seconds, nanos=nanos)
 

@@ -1,6 +1,4 @@
-"""What a node says of its network: the address book, the version, the price of an HBAR."""
-
-from collections.abc import Iterable
+"""HAPI's queries about the network: the address book, the version, the exchange rate."""
 
 from flask import current_app
 from google.protobuf.message import Message
@@ -19,16 +17,16 @@ from marketplace.sandbox.hapi.messages import account
 from marketplace.sandbox.ledger import network_fees
 from marketplace.sandbox.ledger.accounts import Refused
 
-NODE = "0.0.3"  # what it calls itself; it takes what was signed for any other, too
+NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
-ADDRESS_BOOKS = (101, 102)  # 0.0.101 of nodes, 0.0.102 of their addresses
+ADDRESS_BOOKS = (101, 102)  # 0.0.101 nodes, 0.0.102 their addresses
 RATE_SECONDS = 3600
-# The SDK's descriptors do not say their version; what they know came with about this one.
+# About the version of the SDK's descriptors, which do not say it.
 HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
 
 
-def address() -> NodeAddress:
-    """The one node, as an address book names it: without an endpoint where its process does not run."""
+def _address() -> NodeAddress:
+    """The node in the address book. Without an endpoint while its process does not run."""
     endpoints = []
     if port := find_port(current_app):
         endpoints.append(ServiceEndpoint(ipAddressV4=bytes(ADDRESS), port=port))
@@ -41,8 +39,8 @@ def address() -> NodeAddress:
 
 
 def list_nodes(content: bytes, now: int) -> list[bytes]:
-    """The mirror node's address book, as an SDK asks for it that is given a mirror node alone."""
-    return [address().SerializeToString()]
+    """The mirror node's address book, for SDKs that know a mirror node only."""
+    return [_address().SerializeToString()]
 
 
 def find_file(asked: Message, told: Message, now: int) -> None:
@@ -50,24 +48,20 @@ def find_file(asked: Message, told: Message, now: int) -> None:
     if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in ADDRESS_BOOKS:
         raise Refused("INVALID_FILE_ID")
     told.fileContents.fileID.CopyFrom(file)
-    told.fileContents.contents = NodeAddressBook(nodeAddress=[address()]).SerializeToString()
+    told.fileContents.contents = NodeAddressBook(nodeAddress=[_address()]).SerializeToString()
 
 
 def find_version(asked: Message, told: Message, now: int) -> None:
-    """Which HAPI, and which software: that of this service, and not of a node of the network."""
+    """Answer HAPI's version, and this service's as that of the node's software."""
     told.hapiProtoVersion.CopyFrom(HAPI_VERSION)
-    major, minor, patch = _numbers(__version__)
+    major, minor, patch = (int(number) for number in __version__.split("."))
     told.hederaServicesVersion.CopyFrom(
         SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
     )
 
 
-def _numbers(version: str) -> Iterable[int]:
-    return map(int, version.split("."))
-
-
 def exchange_rate(moment: int) -> ExchangeRateSet:
-    """The price of an HBAR, the same at all times."""
+    """The exchange rate, which never changes."""
     ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
     rates = (
         ExchangeRate(

@@ -1,8 +1,8 @@
-"""Queries: free ones, paid ones, and what they cost. What each is answered with is in its own module.
+"""HAPI's queries: their costs, their payment, and the table of those that are answered.
 
-As a node does it: an answer that costs something is paid first, by a transaction in the query's header that
-is submitted like any other, and only then looked for; COST_ANSWER asks for nothing but the cost.
-Source: hiero-consensus-node, QueryWorkflowImpl and QueryChecker.
+A transaction in the query's header pays for the answer. It is submitted like any other, before the answer is
+looked for. COST_ANSWER asks for the cost only. Source: hiero-consensus-node, QueryWorkflowImpl and
+QueryChecker.
 """
 
 from collections.abc import Callable
@@ -26,11 +26,11 @@ VERSION_FEE = TINYBARS_PER_DOLLAR // 1_000
 
 
 class Malformed(ValueError):
-    """The bytes are not those of a query. gRPC's INVALID_ARGUMENT, as a node answers it."""
+    """The bytes are not those of a query: gRPC's INVALID_ARGUMENT, as on a node."""
 
 
-class Kind(NamedTuple):
-    """What a kind of query costs, in tinybars, and what finds its answer.
+class Handler(NamedTuple):
+    """Answers one type of query: its cost in tinybars, and what finds the answer.
 
     ``find(asked, told, now)`` fills in the answer, or raises Refused.
     """
@@ -39,17 +39,17 @@ class Kind(NamedTuple):
     find: Callable[[Message, Message, int], None]
 
 
-KINDS = {
-    "transactionGetReceipt": Kind(0, receipts.find_receipt),
-    "transactionGetRecord": Kind(FEE, receipts.find_record),
-    "cryptogetAccountBalance": Kind(0, entities.find_balance),
-    "cryptoGetInfo": Kind(FEE, entities.find_account),
-    "tokenGetInfo": Kind(FEE, entities.find_token),
-    "tokenGetNftInfo": Kind(FEE, entities.find_nft),
-    "fileGetContents": Kind(FEE, network.find_file),
-    "networkGetVersionInfo": Kind(VERSION_FEE, network.find_version),
+HANDLERS = {
+    "transactionGetReceipt": Handler(0, receipts.find_receipt),
+    "transactionGetRecord": Handler(FEE, receipts.find_record),
+    "cryptogetAccountBalance": Handler(0, entities.find_balance),
+    "cryptoGetInfo": Handler(FEE, entities.find_account),
+    "tokenGetInfo": Handler(FEE, entities.find_token),
+    "tokenGetNftInfo": Handler(FEE, entities.find_nft),
+    "fileGetContents": Handler(FEE, network.find_file),
+    "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
 }
-# The two whose answers are named otherwise.
+# The two queries whose answers have another name.
 ANSWERED_AS = {
     "contractGetBytecode": "contractGetBytecodeResponse",
     "ContractGetRecords": "contractGetRecordsResponse",
@@ -71,31 +71,31 @@ def answer(content: bytes, now: int) -> list[bytes]:
     told.header.responseType = asked.header.responseType
     told.header.nodeTransactionPrecheckCode = code(result)
     if result != "OK":
-        told.CopyFrom(type(told)(header=told.header))  # nothing of an answer that was begun
+        told.CopyFrom(type(told)(header=told.header))  # drops a partial answer
     return [response.SerializeToString()]
 
 
 def _answer(name: str, asked: Message, told: Message, now: int) -> str:
     header = asked.header
     try:
-        if name not in KINDS:
+        if name not in HANDLERS:
             raise Refused("NOT_SUPPORTED")
         if header.responseType not in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER):
             raise Refused("NOT_SUPPORTED")
-        kind = KINDS[name]
-        if header.responseType == ResponseType.ANSWER_ONLY and kind.fee:
-            _charge(header, kind.fee, now)
-        kind.find(asked, told, now)
+        handler = HANDLERS[name]
+        if header.responseType == ResponseType.ANSWER_ONLY and handler.fee:
+            _charge(header, handler.fee, now)
+        handler.find(asked, told, now)
         if header.responseType == ResponseType.COST_ANSWER:
             told.CopyFrom(type(told)())
-            told.header.cost = kind.fee
+            told.header.cost = handler.fee
         return "OK"
     except Refused as refusal:
         return str(refusal)
 
 
 def _charge(header: QueryHeader, fee: int, now: int) -> None:
-    """Have a query paid for: by a transfer to the node that is asked, of its fee at least."""
+    """Submit a query's payment: a transfer of at least its fee to the node."""
     try:
         body = open_transaction(header.payment).body
     except Unreadable:

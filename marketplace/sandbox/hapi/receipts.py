@@ -1,8 +1,8 @@
-"""Receipts and records: what the mirror node's document of a transaction says, in HAPI's messages."""
+"""Receipts and records, made of the mirror node's document of a transaction."""
 
 import base64
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
@@ -18,14 +18,14 @@ from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import read_transaction_id
 from marketplace.store.database import read
 
-KEPT_SECONDS = 180  # past consensus; then a node knows nothing of a transaction any more
+KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
 
 
 class Handled(NamedTuple):
-    """One transaction that reached consensus: when, in nanoseconds, and what the mirror node says of it."""
+    """One transaction that reached consensus: when, in nanoseconds, and its mirror node's document."""
 
     consensus_at: int
-    document: dict
+    document: dict[str, Any]
 
 
 def find_receipt(asked: Message, told: Message, now: int) -> None:
@@ -45,7 +45,7 @@ def find_record(asked: Message, told: Message, now: int) -> None:
 
 
 def _find(transaction_id: TransactionID, now: int, missing: str) -> list[Handled]:
-    """What was handled under an id lately, in the order of consensus. Refuses where nothing was."""
+    """The recent transactions under an id, in the order of consensus. Refuses if there are none."""
     if not transaction_id.HasField("accountID"):
         raise Refused("INVALID_TRANSACTION_ID")
     rows = queries.list_transactions(read(), read_transaction_id(transaction_id).dashed)
@@ -70,7 +70,7 @@ def _receipt(handled: Handled) -> TransactionReceipt:
     if document["name"] == "TOKENMINT" and document["result"] == "SUCCESS":
         minted = document["nft_transfers"]
         receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
-        receipt.newTotalSupply = queries.count_nfts_created(
+        receipt.newTotalSupply = queries.count_nfts(
             read(), document["entity_id"], handled.consensus_at
         )
     return receipt
@@ -103,8 +103,8 @@ def _record(handled: Handled, transaction_id: TransactionID) -> TransactionRecor
     return record
 
 
-def _add_token_transfers(record: TransactionRecord, document: dict) -> None:
-    transfers = {}
+def _add_token_transfers(record: TransactionRecord, document: dict[str, Any]) -> None:
+    transfers: dict[str, Message] = {}
 
     def of(token_id: str) -> Message:
         if token_id not in transfers:

@@ -1,6 +1,6 @@
-"""gRPC: the door that a Hedera SDK comes through, on a port of this machine alone.
+"""HAPI over gRPC, for Hedera SDKs, on a port of this machine only.
 
-It has a process of its own: gRPC must not be begun before a fork, and every worker of the web is one.
+It has a process of its own: gRPC must not start before a fork, and the web server forks its workers.
 """
 
 import asyncio
@@ -16,46 +16,50 @@ from flask import Flask
 
 from marketplace import times
 from marketplace.sandbox.hapi.address import HOST, announced
-from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed, Method
+from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer, Malformed
 
 OPEN_FILES = 4096  # a connection is one
-THREADS = 4  # writes take turns anyway
-AT_ONCE = 2000  # requests under way; one beyond them is answered RESOURCE_EXHAUSTED
-# A request that has not come after so long is dropped; an SDK sends it together with its head.
+THREADS = 4  # writes run one at a time anyway
+AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUSTED
+# A request whose message takes longer is dropped. SDKs send it together with the headers.
 SILENT_CLIENT_SECONDS = 5
-# Who has waited so long for its turn is told to come again, before its own patience ends.
+# A request that waits longer is told to try again, before the SDK's own timeout.
 TURN_SECONDS = 5
-GRACE_SECONDS = 1  # for requests under way at the end
+GRACE_SECONDS = 1  # for requests under way at shutdown
 OPTIONS = (
-    ("grpc.so_reuseport", 0),  # a port that is taken is taken
+    ("grpc.so_reuseport", 0),  # two servers must not share a port
     ("grpc.max_receive_message_length", MAX_REQUEST_BYTES),
     ("grpc.max_concurrent_streams", 64),
     ("grpc.server_handshake_timeout_ms", SILENT_CLIENT_SECONDS * 1000),
-    # Connections do not pile up: an SDK opens another one when it needs it.
+    # SDKs open another connection when they need one.
     ("grpc.max_connection_idle_ms", 300_000),
 )
 
 
 class Handlers(grpc.GenericRpcHandler):
-    """Finds what answers a method. gRPC itself answers UNIMPLEMENTED to all others."""
+    """Finds the handler of a method. gRPC answers UNIMPLEMENTED to all others."""
 
     def __init__(self, sandbox: Flask) -> None:
         self._sandbox = sandbox
         self._pool = ThreadPoolExecutor(THREADS, thread_name_prefix="hapi")
 
     def service(self, details: grpc.HandlerCallDetails) -> grpc.RpcMethodHandler | None:
-        method = METHODS.get(details.method)
-        if method is None:
+        answer = METHODS.get(details.method)
+        if answer is None:
             return None
 
-        async def answer(requests: AsyncIterator[bytes], context) -> AsyncIterator[bytes]:
-            for message in await self._answer(method, requests, context):
+        async def stream(
+            requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+        ) -> AsyncIterator[bytes]:
+            for message in await self._answer(answer, requests, context):
                 yield message
 
-        # As streams, which on the wire are the same: only so may one stop waiting for a request.
-        return grpc.stream_stream_rpc_method_handler(answer)
+        # A stream looks the same on the wire, and only a stream can stop waiting for a request.
+        return grpc.stream_stream_rpc_method_handler(stream)
 
-    async def _answer(self, method: Method, requests: AsyncIterator[bytes], context) -> list[bytes]:
+    async def _answer(
+        self, answer: Answer, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
+    ) -> list[bytes]:
         try:
             content = await asyncio.wait_for(anext(aiter(requests)), SILENT_CLIENT_SECONDS)
         except TimeoutError:
@@ -64,21 +68,22 @@ class Handlers(grpc.GenericRpcHandler):
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "There is no request")
         loop, came = asyncio.get_running_loop(), time.monotonic()
         try:
-            return await loop.run_in_executor(self._pool, self._work, method, content, came)
+            return await loop.run_in_executor(self._pool, self._work, answer, content, came)
         except TimeoutError:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too much is asked at once")
         except Malformed as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
+        raise AssertionError("abort() raises")
 
-    def _work(self, method: Method, content: bytes, came: float) -> list[bytes]:
+    def _work(self, answer: Answer, content: bytes, came: float) -> list[bytes]:
         if time.monotonic() - came > TURN_SECONDS:
             raise TimeoutError
         with self._sandbox.app_context():
-            return method.answer(content, times.now())
+            return answer(content, times.now())
 
 
 async def serve(sandbox: Flask, wanted: int, tell: Callable[[int], None]) -> None:
-    """Serve until SIGTERM or SIGINT, on a port, or on another where it is taken. Tell which one."""
+    """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another. Tell which one."""
     _raise_open_files()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -102,7 +107,7 @@ def _raise_open_files() -> None:
 
 
 def _is_free(port: int) -> bool:
-    """Tell whether a port may be listened on. (gRPC itself writes a line of its own where it may not.)"""
+    """Whether a port is free. gRPC itself would print a line of its own if it is not."""
     with socket.socket() as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:

@@ -1,11 +1,10 @@
-"""Every method of HAPI that has an answer here, by its path: /proto.CryptoService/approveAllowances.
+"""The table of HAPI's methods, by path: /proto.CryptoService/approveAllowances.
 
-The services are those of the SDK's own descriptors. A node reads what a request holds, whatever method it
-came by; so one handler answers all methods that take a transaction, and one all that take a query.
+The services are those of the SDK's own descriptors. A node goes by the content of a request, not by its
+method. So one function answers all methods that take a transaction, and one all that take a query.
 """
 
-from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from collections.abc import Callable
 
 from hiero_sdk_python.hapi.mirror import mirror_network_service_pb2
 from hiero_sdk_python.hapi.services import (
@@ -22,10 +21,10 @@ from hiero_sdk_python.hapi.services import (
 from marketplace.sandbox.hapi import network, queries, submissions
 from marketplace.sandbox.hapi.queries import Malformed
 
-__all__ = ["MAX_REQUEST_BYTES", "METHODS", "Malformed", "Method"]
+__all__ = ["MAX_REQUEST_BYTES", "METHODS", "Answer", "Malformed"]
 
-# A transaction has 6,144 bytes at most, and so has the one that pays for a query. What is a little larger is
-# answered with the network's own code; what is much larger is not read.
+# A transaction has 6,144 bytes at most, and so has the payment of a query. Slightly larger requests get the
+# network's result code, much larger ones are not read.
 MAX_REQUEST_BYTES = 16 * 1024
 
 SERVICES = (
@@ -39,32 +38,19 @@ SERVICES = (
     util_service_pb2,
     mirror_network_service_pb2,
 )
-# By the name of the message that a method takes.
-ANSWERS = {
+# ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the answer's
+# messages: one, but for methods that stream. Raises Malformed.
+Answer = Callable[[bytes, int], list[bytes]]
+# By the message that a method takes.
+ANSWERS: dict[str, Answer] = {
     "proto.Transaction": submissions.answer,
     "proto.Query": queries.answer,
     "com.hedera.mirror.api.proto.AddressBookQuery": network.list_nodes,
 }
-
-
-class Method(NamedTuple):
-    """One method: its path, and what answers it.
-
-    ``answer(content, now)`` takes the bytes of a request and the moment in nanoseconds, and returns the
-    messages of the answer: one, but for methods that stream. Raises Malformed.
-    """
-
-    path: str
-    answer: Callable[[bytes, int], list[bytes]]
-
-
-def _methods() -> Iterator[Method]:
-    for module in SERVICES:
-        for service in module.DESCRIPTOR.services_by_name.values():
-            for method in service.methods:
-                if answer := ANSWERS.get(method.input_type.full_name):
-                    path = f"/{service.full_name}/{method.name}"
-                    yield Method(path, answer)
-
-
-METHODS = {method.path: method for method in _methods()}
+METHODS = {
+    f"/{service.full_name}/{method.name}": ANSWERS[method.input_type.full_name]
+    for module in SERVICES
+    for service in module.DESCRIPTOR.services_by_name.values()
+    for method in service.methods
+    if method.input_type.full_name in ANSWERS
+}

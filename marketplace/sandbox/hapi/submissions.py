@@ -1,4 +1,4 @@
-"""Transactions: what a node answers to one at once. What became of it at consensus, a receipt tells."""
+"""Submits transactions, and answers with the node's precheck code. Receipts have the result of consensus."""
 
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
 
@@ -8,7 +8,7 @@ from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, r
 
 
 def answer(content: bytes, now: int) -> list[bytes]:
-    """Submit the bytes of a HAPI Transaction. Answers OK where it reached consensus, whatever came of it."""
+    """Submit the bytes of a HAPI Transaction. Answers OK if it reached consensus, successful or not."""
     result = of_faults(lambda: _submit(content, now))
     cost = _price(content) if result == "INSUFFICIENT_TX_FEE" else 0
     told = TransactionResponse(nodeTransactionPrecheckCode=code(result), cost=cost)

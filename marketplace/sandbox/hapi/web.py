@@ -1,11 +1,11 @@
-"""gRPC-web: the door for the SDK in a browser, a WSGI layer on the service's own port.
+"""HAPI over gRPC-web, for the SDK in a browser: WSGI middleware on the service's own port.
 
-Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, and what the JavaScript SDK's
-WebChannel asks: first an empty POST of /, to see whether somebody answers with a grpc-status.
+Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, and the JavaScript SDK's WebChannel. It
+sends an empty POST of / first, and wants a grpc-status.
 """
 
-from collections.abc import Callable, Iterable
-from http import HTTPStatus
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from flask import Flask
 from grpc import StatusCode
@@ -16,9 +16,12 @@ from marketplace import times
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed
 from marketplace.wsgi_environ import ROUTE
 
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
+
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")
-HEADER_BYTES = 5  # of a frame: what kind it is, and its length
+HEADER_BYTES = 5  # of a frame: its kind and its length
 DATA, TRAILERS = 0, 0x80
 CORS = [
     ("Access-Control-Allow-Origin", "*"),
@@ -32,7 +35,7 @@ PREFLIGHT = [
 
 
 class Refused(Exception):
-    """A gRPC status other than OK, and a sentence."""
+    """A gRPC status other than OK, with a message."""
 
     def __init__(self, status: StatusCode, message: str) -> None:
         super().__init__(message)
@@ -40,13 +43,14 @@ class Refused(Exception):
 
 
 class GrpcWeb:
-    """The layer: answers what is gRPC-web, and hands on all else."""
+    """Answers gRPC-web, and passes all other requests on."""
 
-    def __init__(self, application: Callable, sandbox: Flask) -> None:
-        self._application = application
-        self._sandbox = sandbox
+    def __init__(self, application: "WSGIApplication", sandbox: Flask) -> None:
+        self._application, self._sandbox = application, sandbox
 
-    def __call__(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+    def __call__(
+        self, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
         path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
         is_ours = path.startswith(PREFIXES)
         if method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ:
@@ -58,7 +62,9 @@ class GrpcWeb:
             return self._answer(path, environ, start_response)
         return self._application(environ, start_response)
 
-    def _answer(self, path: str, environ: dict, start_response: Callable) -> Iterable[bytes]:
+    def _answer(
+        self, path: str, environ: "WSGIEnvironment", start_response: "StartResponse"
+    ) -> Iterable[bytes]:
         try:
             messages = self._call(path, environ)
         except Refused as refusal:
@@ -67,9 +73,9 @@ class GrpcWeb:
         body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
         return _start(start_response, body, [])
 
-    def _call(self, path: str, environ: dict) -> list[bytes]:
-        method = METHODS.get(path)
-        if method is None:
+    def _call(self, path: str, environ: "WSGIEnvironment") -> list[bytes]:
+        answer = METHODS.get(path)
+        if answer is None:
             raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {path!a}")
         environ[ROUTE] = path
         if _content_type(environ) not in CONTENT_TYPES:
@@ -79,18 +85,18 @@ class GrpcWeb:
         content = _read_message(environ)
         try:
             with self._sandbox.app_context():
-                return method.answer(content, times.now())
+                return answer(content, times.now())
         except Malformed as error:
             raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
 
 
-def _content_type(environ: dict) -> str | None:
-    """Its content type, where it is one of gRPC-web."""
+def _content_type(environ: "WSGIEnvironment") -> str | None:
+    """The content type, if it is one of gRPC-web."""
     content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
     return content_type if content_type.startswith(CONTENT_TYPES[0]) else None
 
 
-def _read_message(environ: dict) -> bytes:
+def _read_message(environ: "WSGIEnvironment") -> bytes:
     """The one message of a request's body. Raises Refused."""
     try:
         most = MAX_REQUEST_BYTES + HEADER_BYTES
@@ -113,14 +119,15 @@ def _frame(kind: int, content: bytes) -> bytes:
     return bytes((kind,)) + len(content).to_bytes(4) + content
 
 
-def _refuse(refusal: Refused, start_response: Callable) -> Iterable[bytes]:
+def _refuse(refusal: Refused, start_response: "StartResponse") -> Iterable[bytes]:
     number, _ = refusal.status.value
     headers = [("grpc-status", str(number)), ("grpc-message", str(refusal))]
     return _start(start_response, b"", headers)
 
 
-def _start(start_response: Callable, body: bytes, headers: list) -> Iterable[bytes]:
-    line = f"{HTTPStatus.OK.value} {HTTPStatus.OK.phrase}"
+def _start(
+    start_response: "StartResponse", body: bytes, headers: list[tuple[str, str]]
+) -> Iterable[bytes]:
     length = ("Content-Length", str(len(body)))
-    start_response(line, [("Content-Type", CONTENT_TYPES[1]), length, *headers, *CORS])
+    start_response("200 OK", [("Content-Type", CONTENT_TYPES[1]), length, *headers, *CORS])
     return [body]

@@ -1,11 +1,14 @@
 """What an account has: HBAR, a key once it has signed, and the tokens that it is associated with."""
 
+from typing import Any, NamedTuple
+
 from flask import current_app
 
 from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox import wallet
+from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import queries
+from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1
@@ -18,108 +21,131 @@ class Refused(Exception):
     """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
 
 
-def balance(db, account_id: str) -> int:
-    """How many tinybars an account has: 10,000 HBAR, where nothing has happened to it yet."""
-    account = queries.get_account(db, account_id)
-    return account["balance"] if account else FIRST_BALANCE
+class Account(NamedTuple):
+    """An account. It begins with these values, and has a row from the first change on."""
+
+    account_id: str
+    key_type: str | None = None
+    public_key: str | None = None  # hexadecimal
+    balance: int = FIRST_BALANCE  # tinybars
+    automatic_associations: int = UNLIMITED  # how many transfers may make
+    created_at: int = catalogue.GENESIS
+    deleted_at: int | None = None
 
 
-def add(db, account_id: str, amount: int, now: int, code="INSUFFICIENT_ACCOUNT_BALANCE") -> None:
+def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
+    row = queries.get_account(db, account_id)
+    return Account(**row) if row else Account(account_id, created_at=created_at)
+
+
+def change(db: Connection, account_id: str, now: int, **changes: Any) -> None:
+    """Change some columns of an account."""
+    account = get(db, account_id, created_at=now)
+    queries.put(db, "account", **account._replace(**changes)._asdict())
+
+
+def balance(db: Connection, account_id: str) -> int:
+    """How many tinybars an account has."""
+    return get(db, account_id).balance
+
+
+def add(
+    db: Connection,
+    account_id: str,
+    amount: int,
+    now: int,
+    code: str = "INSUFFICIENT_ACCOUNT_BALANCE",
+) -> None:
     """Add to a balance, or take from it. Refuses, with the code, to take more than there is."""
     after = balance(db, account_id) + amount
     if after < 0:
         raise Refused(code)
     if after > MAX_INT64:
         raise Refused("INVALID_ACCOUNT_AMOUNTS")
-    _require_row(db, account_id, now)
-    queries.mark_balance(db, account_id, after)
+    change(db, account_id, now, balance=after)
 
 
-def require_usable(db, account_id: str) -> None:
-    """Refuses an account that was deleted."""
-    account = queries.get_account(db, account_id)
-    if account and account["deleted_at"]:
+def require_usable(db: Connection, account_id: str) -> None:
+    """Refuse an account that was deleted."""
+    if get(db, account_id).deleted_at:
         raise Refused("ACCOUNT_DELETED")
 
 
-def delete(db, account_id: str, now: int) -> None:
-    """Delete an account, whose HBAR stay where they are."""
-    _require_row(db, account_id, now)
-    queries.mark_account_deleted(db, account_id, now)
+def delete(db: Connection, account_id: str, now: int) -> None:
+    """Delete an account. Its HBAR stay where they are."""
+    change(db, account_id, now, deleted_at=now)
 
 
-def add_units(db, account_id: str, token: str, amount: int, code: str) -> None:
-    """Add to what an account has of a token that is no NFT. Refuses, with the code, to take more."""
+def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
+    """Add to an account's units of a fungible token. Refuses, with the code, to take more."""
     holding = queries.get_holding(db, account_id, token)
     after = (holding["balance"] if holding else 0) + amount
     if after < 0:
         raise Refused(code)
-    queries.upsert_holding(db, account_id, token, after)
+    queries.put(db, "holding", account_id=account_id, token=token, balance=after)
 
 
-def learn_key(db, account_id: str, key_type: str, public_key: str, now: int) -> None:
+def learn_key(db: Connection, account_id: str, key_type: str, public_key: str, now: int) -> None:
     """The first key that signs for an account is its key from then on."""
-    _require_row(db, account_id, now)
-    queries.mark_key(db, account_id, key_type, public_key)
+    change(db, account_id, now, key_type=key_type, public_key=public_key)
 
 
-def key(db, account_id: str) -> tuple[str, str] | None:
+def key(db: Connection, account_id: str) -> tuple[str, str] | None:
     """An account's key: its type, and the public key in hexadecimal. None where it has not signed yet.
 
-    The treasury's is the demo wallet's from the beginning, as it is the supply key of every token. So is the
-    marketplace's, where the demo wallet signs for it: of a purchase whose signature was dropped, the buyer's
-    would be the first otherwise.
+    The treasury has the demo wallet's key from the beginning, which is the supply key of every token. So
+    has the marketplace's account, where the demo wallet signs for it. Without that the first signature of a
+    purchase could make the buyer's key the marketplace's.
     """
-    account = queries.get_account(db, account_id)
-    if account and account["key_type"]:
-        return account["key_type"], account["public_key"]
+    account = get(db, account_id)
+    if account.key_type and account.public_key:
+        return account.key_type, account.public_key
     if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
         return "ED25519", wallet.private_key(account_id).public_key().to_bytes_raw().hex()
     return None
 
 
-def _require_row(db, account_id: str, now: int) -> None:
-    queries.insert_account(db, account_id, FIRST_BALANCE, now)
-
-
 # Tokens
 
 
-def automatic_associations(db, account_id: str) -> int:
-    """How many associations an account lets transfers make: -1 for any number, 0 for none."""
-    account = queries.get_account(db, account_id)
-    return account["automatic_associations"] if account else UNLIMITED
-
-
-def set_automatic_associations(db, account_id: str, limit: int, now: int) -> None:
+def set_automatic_associations(db: Connection, account_id: str, limit: int, now: int) -> None:
     """Say how many associations transfers may make. Those that are there stay."""
-    _require_row(db, account_id, now)
-    queries.mark_automatic_associations(db, account_id, limit)
+    change(db, account_id, now, automatic_associations=limit)
 
 
-def is_associated(db, account_id: str, token: str) -> bool:
+def is_associated(db: Connection, account_id: str, token: str) -> bool:
     """Whether an account may hold a token. Its treasury always may."""
     return (
         account_id == queries.TREASURY or queries.get_association(db, account_id, token) is not None
     )
 
 
-def associate(db, account_id: str, token: str, now: int) -> None:
-    """Associate an account with a token, as it has asked for."""
-    queries.insert_association(db, account_id, token, 0, now)
+def associate(
+    db: Connection, account_id: str, token: str, now: int, *, is_automatic: bool = False
+) -> None:
+    """Associate an account with a token, where it is not yet."""
+    if queries.get_association(db, account_id, token) is None:
+        queries.put(
+            db,
+            "association",
+            account_id=account_id,
+            token=token,
+            is_automatic=int(is_automatic),
+            created_at=now,
+        )
 
 
-def associate_receiver(db, account_id: str, token: str, now: int) -> bool:
-    """Associate an account with a token that it is about to get; tells whether that was needed.
+def associate_receiver(db: Connection, account_id: str, token: str, now: int) -> bool:
+    """Associate an account with a token that it is about to get, and tell whether that was needed.
 
-    Refuses where it is not associated, and lets no transfer do it, or no further one.
+    Refuses where it is not associated, and transfers may make no association, or no further one.
     """
     if is_associated(db, account_id, token):
         return False
-    limit = automatic_associations(db, account_id)
+    limit = get(db, account_id).automatic_associations
     if limit == 0:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     if limit != UNLIMITED and queries.count_automatic_associations(db, account_id) >= limit:
         raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
-    queries.insert_association(db, account_id, token, 1, now)
+    associate(db, account_id, token, now, is_automatic=True)
     return True

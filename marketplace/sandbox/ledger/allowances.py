@@ -1,19 +1,23 @@
-"""Who lets whom spend his NFTs: approvals, of serials and for all, and their deletion."""
+"""Approvals of NFTs, of serial numbers and of whole tokens, and their deletion."""
 
-from marketplace.sandbox.ledger import history, queries
+from google.protobuf.message import Message
+
+from marketplace.sandbox.ledger import history, nfts, queries
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.nfts import Nft
+from marketplace.store.rows import Connection
 
 MAX_APPROVALS = 20
 
 
-def check(content) -> None:
-    """What a node sees at its precheck."""
+def check(content: Message) -> None:
+    """What a node checks before consensus."""
     if not any((*_others(content), content.nftAllowances)):
         raise Refused("EMPTY_ALLOWANCES")
 
 
-def approve(execution: Execution, content) -> None:
+def approve(execution: Execution, content: Message) -> None:
     check(content)
     if any(_others(content)):
         raise Refused("NOT_SUPPORTED")
@@ -30,17 +34,18 @@ def approve(execution: Execution, content) -> None:
         if spender == owner:
             raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
         if approval.HasField("approved_for_all"):
-            # A false one that is present revokes: the trap of the SDKs that always send it.
+            # False revokes, when it is there. SDKs that always send it revoke by accident.
             queries.delete_approval_for_all(db, owner, spender, token)
             if approval.approved_for_all.value:
-                queries.insert_approval_for_all(db, owner, spender, token, now)
+                approved = {"owner": owner, "spender": spender, "token": token}
+                queries.put(db, "approval_for_all", **approved, approved_at=now)
         elif not approval.serial_numbers:
             raise Refused("EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
-            _mark_spender(execution, token, serial_no, owner, spender)
+            _set_spender(execution, token, serial_no, owner, spender)
 
 
-def delete(execution: Execution, content) -> None:
+def delete(execution: Execution, content: Message) -> None:
     check(content)
     _require_few(content.nftAllowances)
     for approval in content.nftAllowances:
@@ -49,29 +54,27 @@ def delete(execution: Execution, content) -> None:
         if not approval.serial_numbers:
             raise Refused("EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
-            _mark_spender(execution, token, serial_no, owner, None)
+            _set_spender(execution, token, serial_no, owner, None)
 
 
-def require_spender(db, nft, owner: str, spender: str) -> None:
-    """Refuses what its owner has not let this account spend, whoever owns it by now."""
-    if nft["spender"] != spender and not queries.get_approval_for_all(
-        db, owner, spender, nft["token"]
-    ):
+def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
+    """Refuse what the sender has not let this account spend, even if it has another owner by now."""
+    if nft.spender != spender and not queries.is_approved_for_all(db, owner, spender, nft.token):
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
-def _others(content) -> tuple:
-    """The allowances of HBAR and of fungible tokens: there are none here."""
+def _others(content: Message) -> tuple[object, object]:
+    """The allowances of HBAR and of fungible tokens, which the sandbox does not have."""
     return getattr(content, "cryptoAllowances", ()), getattr(content, "tokenAllowances", ())
 
 
-def _require_few(approvals) -> None:
+def _require_few(approvals: list[Message]) -> None:
     if sum(max(1, len(approval.serial_numbers)) for approval in approvals) > MAX_APPROVALS:
         raise Refused("MAX_ALLOWANCES_EXCEEDED")
 
 
-def _owner_of(execution: Execution, approval) -> str:
-    """Whose approval it is: the payer's, or that of an owner who has signed too."""
+def _owner_of(execution: Execution, approval: Message) -> str:
+    """The owner who approves: the payer, or another account that has signed too."""
     if not approval.HasField("owner"):
         return execution.payer
     owner = entity(approval.owner, "INVALID_ALLOWANCE_OWNER_ID")
@@ -80,15 +83,17 @@ def _owner_of(execution: Execution, approval) -> str:
     return owner
 
 
-def _mark_spender(execution: Execution, token, serial_no, owner, spender) -> None:
+def _set_spender(
+    execution: Execution, token: str, serial_no: int, owner: str, spender: str | None
+) -> None:
     db, now = execution.db, execution.now
     if serial_no < 1:
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    if queries.get_deleted_token(db, token):
+    if queries.is_deleted(db, token):
         raise Refused("TOKEN_WAS_DELETED")
-    nft = queries.get_nft(db, token, serial_no)
-    if nft is None or nft["owner"] != owner:
+    nft = nfts.find(db, token, serial_no)
+    if nft is None or nft.owner != owner:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-    queries.mark_spender(db, token, serial_no, spender, now)
+    nfts.put(db, nft, spender=spender, modified_at=now)
     name = "CRYPTOAPPROVEALLOWANCE" if spender else "CRYPTODELETEALLOWANCE"
     history.write_nft_transaction(db, token, serial_no, execution.id, now, name)

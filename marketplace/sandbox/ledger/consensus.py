@@ -1,15 +1,16 @@
 """Stands in for the consensus nodes: takes signed bytes, checks what they check, records what happened.
 
-Result codes are HAPI's ResponseCodeEnum. What a node refuses before consensus (a bad signature, an
-expired or repeated id, a payer who can't pay) leaves no record and costs nothing, as on the network; what
-fails at consensus is recorded as failed, and its payer pays the fee, and nothing else.
+Result codes are HAPI's ResponseCodeEnum. A node refuses some transactions before consensus (a bad signature,
+an expired or repeated id, a payer who can't pay): they leave no record and cost nothing, as on the network.
+A transaction that fails at consensus is recorded as failed, and its payer pays the fee.
 """
 
-import base64
 import json
 import time
 from collections.abc import Callable
 from typing import NamedTuple
+
+from google.protobuf.message import Message
 
 from marketplace import times
 from marketplace.ids import TransactionId
@@ -19,6 +20,7 @@ from marketplace.sandbox.ledger import (
     custom_fees,
     history,
     network_fees,
+    nfts,
     queries,
     schedules,
     signatures,
@@ -28,17 +30,18 @@ from marketplace.sandbox.ledger import (
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Signed, open_transaction, read_list, write_id
 from marketplace.sandbox.ledger.execution import Effects, Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.database import write
+from marketplace.store.rows import Connection
 
 MAX_TRANSACTION_BYTES = 6144
 MEMO_BYTES = 100
 
 
 class Receipt(NamedTuple):
-    """What became of a transaction.
+    """The result of a transaction: a code of HAPI's ResponseCodeEnum.
 
-    ``result`` is a code of HAPI's ResponseCodeEnum. Where consensus was not reached, it is what the node
-    answered at its precheck: nothing was recorded, and nothing charged.
+    Where consensus was not reached, it is the node's precheck code: nothing was recorded or charged.
     """
 
     transaction_id: str
@@ -46,21 +49,21 @@ class Receipt(NamedTuple):
     reached_consensus: bool = True
 
 
-class Kind(NamedTuple):
-    """What is done with one kind of transaction: before consensus, and at it."""
+class Handler(NamedTuple):
+    """Executes one type of transaction: its check before consensus, and its effects at consensus."""
 
-    check: Callable | None
-    handle: Callable[[Execution, object], None]
+    check: Callable[[Message], None]
+    execute: Callable[[Execution, Message], None]
 
 
-KINDS = {
-    "cryptoApproveAllowance": Kind(allowances.check, allowances.approve),
-    "cryptoDeleteAllowance": Kind(allowances.check, allowances.delete),
-    "cryptoTransfer": Kind(transfers.check, transfers.transfer),
-    "scheduleCreate": Kind(None, schedules.create),
-    "tokenAssociate": Kind(tokens.check_associations, tokens.associate),
-    "tokenDissociate": Kind(tokens.check_associations, tokens.dissociate),
-    "tokenMint": Kind(tokens.check_mint, tokens.mint),
+HANDLERS = {
+    "cryptoApproveAllowance": Handler(allowances.check, allowances.approve),
+    "cryptoDeleteAllowance": Handler(allowances.check, allowances.delete),
+    "cryptoTransfer": Handler(transfers.check, transfers.transfer),
+    "scheduleCreate": Handler(lambda content: None, schedules.create),
+    "tokenAssociate": Handler(tokens.check_associations, tokens.associate),
+    "tokenDissociate": Handler(tokens.check_associations, tokens.dissociate),
+    "tokenMint": Handler(tokens.check_mint, tokens.mint),
 }
 
 
@@ -71,15 +74,15 @@ def submit(content: bytes, now: int) -> Receipt:
     try:
         _precheck(signed, now)
         with write() as db:
-            # Whoever waited for others comes after what the mirror node has told meanwhile.
+            # Another transaction may have been recorded while this one waited for the lock.
             now += time.monotonic_ns() - came
             _require_valid(signed, now)
             signatures.require(db, signed, signed.id.account_id, now)
-            first = queries.get_transaction(db, signed.id.dashed)
-            if first:
-                _require_another_node(first, signed)
+            recorded = queries.list_transactions(db, signed.id.dashed)
+            if recorded:
+                _require_another_node(recorded[0], signed)
             _require_solvency(db, signed)
-            return Receipt(str(signed.id), _reach_consensus(db, signed, now, first is not None))
+            return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
     except Refused as refusal:
         return Receipt(str(signed.id), str(refusal), reached_consensus=False)
 
@@ -96,7 +99,7 @@ def _precheck(signed: Signed, now: int) -> None:
     if signed.size > MAX_TRANSACTION_BYTES:
         raise Refused("TRANSACTION_OVERSIZE")
     kind = body.WhichOneof("data")
-    if kind not in KINDS:
+    if kind not in HANDLERS:
         raise Refused("NOT_SUPPORTED")
     if len(body.memo.encode()) > MEMO_BYTES:
         raise Refused("MEMO_TOO_LONG")
@@ -105,14 +108,13 @@ def _precheck(signed: Signed, now: int) -> None:
     if not 15 <= body.transactionValidDuration.seconds <= 180:
         raise Refused("INVALID_TRANSACTION_DURATION")
     _require_valid(signed, now)
-    if KINDS[kind].check:
-        KINDS[kind].check(getattr(body, kind))
+    HANDLERS[kind].check(getattr(body, kind))
     if body.transactionFee < network_fees.price(signed):
         raise Refused("INSUFFICIENT_TX_FEE")
 
 
 def _require_valid(signed: Signed, now: int) -> None:
-    """It must have begun to be valid, and not have expired."""
+    """Refuse a transaction before its valid start, and after it has expired."""
     start = signed.body.transactionID.transactionValidStart
     starts_at = start.seconds * times.SECOND + start.nanos
     if starts_at > now:
@@ -121,40 +123,40 @@ def _require_valid(signed: Signed, now: int) -> None:
         raise Refused("TRANSACTION_EXPIRED")
 
 
-def _require_another_node(first, signed: Signed) -> None:
-    """A node knows what was submitted to it; what another one got first is only found at consensus."""
+def _require_another_node(first: queries.Row, signed: Signed) -> None:
+    """Refuse a repetition to the same node. Another node finds out at consensus only."""
     if json.loads(first["document"])["node"] == write_id(signed.body.nodeAccountID):
         raise Refused("DUPLICATE_TRANSACTION")
 
 
-def _require_solvency(db, signed: Signed) -> None:
-    """The payer must have the fee, and what the transaction takes from him besides."""
+def _require_solvency(db: Connection, signed: Signed) -> None:
+    """Refuse a payer who lacks the fee, and what the transaction takes from him besides."""
     payer = signed.id.account_id
     spent = max(0, -transfers.hbar_of(signed.body.cryptoTransfer)[payer])
     if accounts.balance(db, payer) < network_fees.price(signed) + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")
 
 
-def _reach_consensus(db, signed: Signed, now: int, is_duplicate: bool) -> str:
-    """Charge a transaction, handle it, and write it down; returns the result code."""
+def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
+    """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1)
     price = network_fees.price_unhandled(signed) if is_duplicate else network_fees.price(signed)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge()
-    result = "DUPLICATE_TRANSACTION" if is_duplicate else _handle(execution)
+    result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
     history.write_signed(execution, result)
     if execution.effects.child:
         history.write_executed(execution.effects.child)
     return result
 
 
-def _handle(execution: Execution) -> str:
-    """Do what the transaction says, all of it or nothing, and return the result code."""
+def _execute(execution: Execution) -> str:
+    """Execute all of a transaction or nothing; returns the result code."""
     db, body = execution.db, execution.signed.body
     kind = body.WhichOneof("data")
     db.execute("SAVEPOINT effects")
     try:
-        KINDS[kind].handle(execution, getattr(body, kind))
+        HANDLERS[kind].execute(execution, getattr(body, kind))
         return "SUCCESS"
     except Refused as refusal:
         db.execute("ROLLBACK TO effects")
@@ -164,91 +166,93 @@ def _handle(execution: Execution) -> str:
         db.execute("RELEASE effects")
 
 
-# What needs no signature, and costs nothing
+# Without signatures and fees
 
 
 def mint(token: str, serial_no: int, owner: str, now: int) -> None:
-    """Give an NFT that nobody has yet to its first owner. A deleted token has none to give."""
+    """Give an NFT that nobody has asked for yet to its first owner, unless its token is deleted."""
     with write() as db:
-        is_deleted = queries.get_deleted_token(db, token)
-        if not is_deleted and queries.insert_nft(db, token, serial_no, owner, now):
-            accounts.associate(db, owner, token, now)
-            transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-            history.write_nft_transaction(
-                db, token, serial_no, transaction_id, now, "TOKENMINT", receiver_account_id=owner
-            )
+        if queries.is_deleted(db, token) or nfts.find(db, token, serial_no):
+            return
+        nfts.put(db, Nft(token, serial_no, owner, created_at=now, modified_at=now))
+        accounts.associate(db, owner, token, now)
+        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
+        minted = NftTransfer(token, serial_no, "", owner)
+        history.write_moved(db, transaction_id, now, "TOKENMINT", minted)
+
+
+class Step(NamedTuple):
+    """One transaction that needs no signature, while it is executed."""
+
+    db: Connection
+    id: TransactionId
+    now: int
+    nft: Nft
+
+
+def _execute_unsigned(
+    name: str,
+    token: str,
+    serial_no: int,
+    now: int,
+    execute: Callable[[Step], list[NftTransfer] | None],
+) -> Receipt:
+    """Execute and record a transaction that nobody signs or pays for."""
+    with write() as db:
+        nft = nfts.get(db, token, serial_no)
+        now = max(now, queries.get_last_consensus(db) + 1, nft.modified_at + 1)
+        payer = nft.owner if name == "CRYPTOTRANSFER" else queries.TREASURY
+        step = Step(db, TransactionId(payer, *divmod(now, times.SECOND)), now, nft)
+        try:
+            if queries.is_deleted(db, token):
+                raise Refused("TOKEN_WAS_DELETED")
+            moved = execute(step)
+        except Refused as refusal:
+            return Receipt(str(step.id), str(refusal), reached_consensus=False)
+        fields = {"nft_transfers": [*map(history.shown, moved)]} if moved else {"entity_id": token}
+        history.write_transaction(db, step.id, name, now, fields)
+    return Receipt(str(step.id), "SUCCESS")
 
 
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
-    """Move an NFT to another account, as a sale elsewhere would: whoever owns it is not asked."""
-    with write() as db:
-        nft = queries.get_nft(db, token, serial_no)
-        owner, modified_at = (nft["owner"], nft["modified_at"]) if nft else (queries.TREASURY, now)
-        now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)
-        transaction_id = TransactionId(owner, *divmod(now, times.SECOND))
-        try:
-            if queries.get_deleted_token(db, token):
-                raise Refused("TOKEN_WAS_DELETED")
-            accounts.associate_receiver(db, receiver, token, now)
-        except Refused as refusal:
-            return Receipt(str(transaction_id), str(refusal), reached_consensus=False)
-        queries.insert_nft(db, token, serial_no, owner, now)
-        queries.mark_owner(db, token, serial_no, receiver, now)
-        moved = NftTransfer(token, serial_no, owner, receiver)
-        history.write_moved(db, transaction_id, now, "CRYPTOTRANSFER", moved)
-        history.write_transaction(
-            db, transaction_id, "CRYPTOTRANSFER", now, {"nft_transfers": [history.shown(moved)]}
-        )
-    return Receipt(str(transaction_id), "SUCCESS")
+    """Move an NFT to another account, as a sale elsewhere would. Its owner is not asked."""
+
+    def move(step: Step) -> list[NftTransfer]:
+        db, _, now, nft = step
+        accounts.associate_receiver(db, receiver, token, now)
+        nfts.put(db, nft, owner=receiver, spender=None, modified_at=now)
+        moved = NftTransfer(token, serial_no, nft.owner, receiver)
+        history.write_moved(db, step.id, now, "CRYPTOTRANSFER", moved)
+        return [moved]
+
+    return _execute_unsigned("CRYPTOTRANSFER", token, serial_no, now, move)
+
+
+def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
+    """Update an NFT's metadata, as its issuer may. Without metadata, to what it was. Its spender stays."""
+
+    def update(step: Step) -> None:
+        db, _, now, nft = step
+        encoded = nft.metadata if metadata is None else nfts.encode(metadata)
+        nfts.put(db, nft, metadata=encoded, modified_at=now)
+        history.write_nft_transaction(db, token, serial_no, step.id, now, "TOKENUPDATENFTS")
+
+    return _execute_unsigned("TOKENUPDATENFTS", token, serial_no, now, update)
 
 
 def delete_token(token: str, now: int) -> Receipt:
     """Delete a token with all of its NFTs, as its issuer may. Their rows stay as they were."""
-    with write() as db:
-        now = max(now, queries.get_last_consensus(db) + 1)
-        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-        if queries.insert_deleted_token(db, token, now) is None:
-            return Receipt(str(transaction_id), "TOKEN_WAS_DELETED")
-        history.write_transaction(db, transaction_id, "TOKENDELETION", now, {"entity_id": token})
-    return Receipt(str(transaction_id), "SUCCESS")
+
+    def delete(step: Step) -> None:
+        queries.put(step.db, "deleted_token", token=token, deleted_at=step.now)
+
+    return _execute_unsigned("TOKENDELETION", token, 1, now, delete)
 
 
 def change_fees(token: str, schedule: custom_fees.Schedule, now: int) -> Receipt:
     """Give a token other custom fees, as its issuer may, from now on."""
-    with write() as db:
-        now = max(now, queries.get_last_consensus(db) + 1)
-        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-        try:
-            if queries.get_deleted_token(db, token):
-                raise Refused("TOKEN_WAS_DELETED")
-            custom_fees.change(db, token, schedule._replace(since=now))
-        except Refused as refusal:
-            return Receipt(str(transaction_id), str(refusal), reached_consensus=False)
-        changed = {"entity_id": token}
-        history.write_transaction(db, transaction_id, "TOKENFEESCHEDULEUPDATE", now, changed)
-    return Receipt(str(transaction_id), "SUCCESS")
 
+    def change(step: Step) -> None:
+        custom_fees.change(step.db, token, schedule._replace(since=step.now))
 
-def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
-    """Update an NFT's metadata, as its issuer may: who may spend it stays as it is.
-
-    Without a text that leads to other metadata, it is updated to what it was.
-    """
-    with write() as db:
-        queries.insert_nft(db, token, serial_no, queries.TREASURY, now)
-        nft = queries.get_nft(db, token, serial_no)
-        now = max(now, queries.get_last_consensus(db) + 1, nft["modified_at"] + 1)
-        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-        queries.mark_spender(db, token, serial_no, nft["spender"], now)
-        if metadata is not None:
-            encoded = base64.b64encode(metadata.encode()).decode()
-            queries.mark_metadata(db, token, serial_no, encoded)
-        history.write_nft_transaction(db, token, serial_no, transaction_id, now, "TOKENUPDATENFTS")
-        history.write_transaction(db, transaction_id, "TOKENUPDATENFTS", now, {"entity_id": token})
-    return Receipt(str(transaction_id), "SUCCESS")
-
-
-def make_odd(token: str, serial_no: int, kind: str) -> None:
-    """Let the mirror node answer about an NFT in a way that is rare, and real."""
-    with write() as db:
-        queries.insert_oddity(db, token, serial_no, kind)
+    return _execute_unsigned("TOKENFEESCHEDULEUPDATE", token, 1, now, change)

@@ -11,9 +11,9 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 
 from marketplace.ids import TransactionId
 
-# What kinds of transactions are called in a mirror node's rows.
+# What mirror nodes call the types of transactions, by their field of the body.
 TYPES = {
-    field.name.replace("_", "").upper()
+    field.name: field.name.replace("_", "").upper()
     for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields
 }
 
@@ -27,7 +27,7 @@ class Signed(NamedTuple):
 
     body: TransactionBody
     body_bytes: bytes
-    pairs: list
+    pairs: list[Message]
     size: int
     hash: bytes
 
@@ -79,4 +79,4 @@ def write_id(proto: Message) -> str:
 
 
 def number_of(proto: Message) -> int:
-    return proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum
+    return int(proto.tokenNum if proto.DESCRIPTOR.name == "TokenID" else proto.accountNum)

@@ -1,4 +1,4 @@
-"""A transaction at consensus: who has signed it, when it came, and what it has moved so far."""
+"""A transaction at consensus: its signatures, its consensus timestamp, and what it has moved so far."""
 
 from collections import Counter
 from collections.abc import Collection
@@ -11,44 +11,45 @@ from marketplace.ids import MAX_INT64, TransactionId
 from marketplace.sandbox.ledger import accounts, network_fees, queries, signatures
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
+from marketplace.store.rows import Connection
 
 UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
 FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
 class AssessedFee(NamedTuple):
-    """A custom fee that was taken, in tinybars or units of a token: from whom, and for whom."""
+    """A custom fee that was taken, in tinybars or units of a token."""
 
     payer: str
     collector: str
     amount: int
     token: str | None = None
-    is_taken_of_credit: bool = False  # a royalty, before what the payer gets is his
+    is_taken_of_credit: bool = False  # a royalty, taken from what the payer gets
 
 
 class NftTransfer(NamedTuple):
-    """An NFT that changed hands. One that was minted has no sender."""
+    """An NFT that changed hands. The sender of one that was minted is empty."""
 
     token: str
     serial_no: int
-    sender: str | None
+    sender: str
     receiver: str
     is_approval: bool = False
 
 
 @dataclass
 class Effects:
-    """What a transaction did: nothing of it is left when it fails."""
+    """What a transaction did. A failed one did nothing."""
 
     # Tinybars by account, but for the transaction's own fee.
-    hbar: Counter = field(default_factory=Counter)
+    hbar: Counter[str] = field(default_factory=Counter)
     assessed_fees: list[AssessedFee] = field(default_factory=list)
     nft_transfers: list[NftTransfer] = field(default_factory=list)
     # Units of a token, by account and token.
-    units: Counter = field(default_factory=Counter)
-    # For associations that it made by itself.
+    units: Counter[tuple[str, str]] = field(default_factory=Counter)
+    # For automatic associations, in tinybars.
     further_fee: int = 0
-    # What a schedule executed.
+    # The transaction that a schedule executed.
     child: "Execution | None" = None
 
 
@@ -56,10 +57,10 @@ class Effects:
 class Execution:
     """One transaction while it is handled. ``now`` is its consensus timestamp, in nanoseconds."""
 
-    db: object
+    db: Connection
     signed: Signed
     now: int
-    # Tinybars, by the price list: charged whatever becomes of it.
+    # Tinybars by the price list, which a failed transaction costs, too.
     fee: int
     effects: Effects = field(default_factory=Effects)
 
@@ -72,7 +73,7 @@ class Execution:
         return self.id.account_id
 
     def require_signature(self, account_id: str) -> None:
-        """Refuses with INVALID_SIGNATURE what this account has not signed."""
+        """Refuse with INVALID_SIGNATURE what this account has not signed."""
         signatures.require(self.db, self.signed, account_id, self.now)
 
     def charge(self) -> None:
@@ -80,7 +81,7 @@ class Execution:
         self._take(self.fee)
 
     def charge_further(self, fee: int) -> None:
-        """Take what the transaction costs beyond its price list, whatever it says it may cost."""
+        """Take a fee beyond the price list, even above the transaction's own maximum."""
         self._take(fee)
         self.effects.further_fee += fee
 
@@ -88,10 +89,11 @@ class Execution:
         accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
         accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
-    def move(self, hbar: Counter, fee_payers: Collection[str] = ()) -> None:
-        """Change balances, of each account once. Refuses with INSUFFICIENT_ACCOUNT_BALANCE.
+    def move(self, hbar: Counter[str], fee_payers: Collection[str] = ()) -> None:
+        """Change each account's balance once.
 
-        With INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE where the account owes such fees.
+        Refuses an account that has too little, with INSUFFICIENT_ACCOUNT_BALANCE, or with
+        INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE if it is one of the fee payers.
         """
         for account_id, amount in hbar.items():
             accounts.require_usable(self.db, account_id)
@@ -99,10 +101,10 @@ class Execution:
             accounts.add(self.db, account_id, amount, self.now, code)
         self.effects.hbar.update(hbar)
 
-    def move_units(self, units: Counter) -> None:
+    def move_units(self, units: Counter[tuple[str, str]]) -> None:
         """Change holdings of tokens, by account and token, as custom fees do."""
         for (account_id, token), amount in units.items():
-            if queries.get_deleted_token(self.db, token):
+            if queries.is_deleted(self.db, token):
                 raise Refused("TOKEN_WAS_DELETED")
             if amount < 0 and not accounts.is_associated(self.db, account_id, token):
                 raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
@@ -113,7 +115,7 @@ class Execution:
 
 
 def entity(proto: Message, code: str) -> str:
-    """Write a protobuf id as text. Refuses, with the code, what the sandbox has no account for."""
+    """Write a protobuf id as text. Refuses, with the code, an id that no entity can have."""
     number = number_of(proto)
     if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
         raise Refused(code)

@@ -1,32 +1,29 @@
-"""What happened, in the mirror node's own words: transactions and histories of NFTs, as it shows them."""
+"""Writes transactions and histories of NFTs as the mirror node's documents."""
 
 import base64
 import json
 from collections import Counter
 from collections.abc import Mapping
+from typing import Any
 
 from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import accounts, queries
-from marketplace.sandbox.ledger.envelopes import write_id
+from marketplace.sandbox.ledger.envelopes import TYPES, write_id
 from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTransfer
+from marketplace.store.rows import Connection
 
-NAMES = {
-    "cryptoApproveAllowance": "CRYPTOAPPROVEALLOWANCE",
-    "cryptoDeleteAllowance": "CRYPTODELETEALLOWANCE",
-    "cryptoTransfer": "CRYPTOTRANSFER",
-    "scheduleCreate": "SCHEDULECREATE",
-    "tokenAssociate": "TOKENASSOCIATE",
-    "tokenDissociate": "TOKENDISSOCIATE",
-    "tokenMint": "TOKENMINT",
-}
+# The account or token that a transaction is about, where mirror nodes name one: a field of its content.
+ENTITIES = {"tokenAssociate": "account", "tokenDissociate": "account", "tokenMint": "token"}
 
 
 def write_signed(execution: Execution, result: str) -> None:
-    """Write down a transaction that reached consensus, whatever its result; a repetition, too."""
+    """Record a transaction that reached consensus, successful or not."""
     body = execution.signed.body
+    kind = body.WhichOneof("data")
+    entity = getattr(getattr(body, kind), ENTITIES[kind]) if kind in ENTITIES else None
     fields = {
-        "entity_id": _entity_id(body),
+        "entity_id": entity and write_id(entity),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
         "node": write_id(body.nodeAccountID),
@@ -34,20 +31,20 @@ def write_signed(execution: Execution, result: str) -> None:
         "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
     }
-    _write_execution(execution, NAMES[body.WhichOneof("data")], fields)
+    _write_execution(execution, TYPES[kind], fields)
 
 
 def write_executed(execution: Execution) -> None:
-    """Write down what a schedule executed: under the id of the transaction that made the schedule."""
+    """Record what a schedule executed, under the id of the transaction that made the schedule."""
     scheduled = execution.signed.body.scheduleCreate.scheduledTransactionBody
     fields = {
         "memo_base64": base64.b64encode(scheduled.memo.encode()).decode(),
         "scheduled": True,
     }
-    _write_execution(execution, NAMES[scheduled.WhichOneof("data")], fields)
+    _write_execution(execution, TYPES[scheduled.WhichOneof("data")], fields)
 
 
-def _write_execution(execution: Execution, name: str, fields: dict) -> None:
+def _write_execution(execution: Execution, name: str, fields: dict[str, Any]) -> None:
     effects, fee = execution.effects, execution.fee + execution.effects.further_fee
     hbar = Counter(effects.hbar)
     hbar.update({execution.payer: -fee, accounts.FEE_COLLECTOR: fee})
@@ -62,9 +59,11 @@ def _write_execution(execution: Execution, name: str, fields: dict) -> None:
     write_transaction(execution.db, execution.id, name, execution.now, moved | fields)
 
 
-def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fields: dict) -> None:
-    """Write down a transaction of which only some fields matter. Without them, it cost nothing."""
-    document = {
+def write_transaction(
+    db: Connection, transaction_id: TransactionId, name: str, now: int, fields: dict[str, Any]
+) -> None:
+    """Record a transaction with these fields, and with what all others have by default."""
+    document: dict[str, Any] = {
         "batch_key": None,
         "bytes": None,
         "charged_tx_fee": 0,
@@ -90,21 +89,17 @@ def write_transaction(db, transaction_id: TransactionId, name: str, now: int, fi
         "valid_duration_seconds": "120",
         "valid_start_timestamp": f"{transaction_id.seconds}.{transaction_id.nanos:09}",
     }
-    queries.insert_transaction(db, now, transaction_id.dashed, json.dumps(document | fields))
+    queries.put(
+        db,
+        "transaction_record",
+        consensus_at=now,
+        transaction_id=transaction_id.dashed,
+        document=json.dumps(document | fields),
+    )
 
 
-def _entity_id(body) -> str | None:
-    """What a transaction is about, where mirror nodes say so: a token or an account."""
-    if body.HasField("tokenMint"):
-        return write_id(body.tokenMint.token)
-    for kind in ("tokenAssociate", "tokenDissociate"):
-        if body.HasField(kind):
-            return write_id(getattr(body, kind).account)
-    return None
-
-
-def _transfers(hbar: Mapping[str, int]) -> list[dict]:
-    """Each account whose balance was changed, by its number."""
+def _transfers(hbar: Mapping[str, int]) -> list[dict[str, Any]]:
+    """The changes of balances, by the accounts' numbers."""
     return [
         {"account": account_id, "amount": amount, "is_approval": False}
         for account_id, amount in sorted(hbar.items(), key=lambda change: by_number(change[0]))
@@ -113,11 +108,11 @@ def _transfers(hbar: Mapping[str, int]) -> list[dict]:
 
 
 def by_number(entity_id: str) -> tuple[int, ...]:
-    """What sorts ids as mirror nodes do."""
+    """A key that sorts ids as mirror nodes do."""
     return tuple(map(int, entity_id.split(".")))
 
 
-def _assessed(fee: AssessedFee) -> dict:
+def _assessed(fee: AssessedFee) -> dict[str, Any]:
     return {
         "amount": fee.amount,
         "collector_account_id": fee.collector,
@@ -126,7 +121,7 @@ def _assessed(fee: AssessedFee) -> dict:
     }
 
 
-def _token_transfers(units: Mapping[tuple[str, str], int]) -> list[dict]:
+def _token_transfers(units: Mapping[tuple[str, str], int]) -> list[dict[str, Any]]:
     return [
         {"account": account_id, "amount": amount, "is_approval": False, "token_id": token}
         for (account_id, token), amount in sorted(units.items())
@@ -134,19 +129,21 @@ def _token_transfers(units: Mapping[tuple[str, str], int]) -> list[dict]:
     ]
 
 
-def shown(transfer: NftTransfer) -> dict:
+def shown(transfer: NftTransfer) -> dict[str, Any]:
     """An NFT that changed hands, as a row of a transaction shows it."""
     return {
         "is_approval": transfer.is_approval,
         "receiver_account_id": transfer.receiver,
-        "sender_account_id": transfer.sender,
+        "sender_account_id": transfer.sender or None,
         "serial_number": transfer.serial_no,
         "token_id": transfer.token,
     }
 
 
-def write_moved(db, transaction_id: TransactionId, now: int, name: str, moved: NftTransfer) -> None:
-    """Write into an NFT's history that it changed hands, or that it was minted."""
+def write_moved(
+    db: Connection, transaction_id: TransactionId, now: int, name: str, moved: NftTransfer
+) -> None:
+    """Record in an NFT's history that it changed hands, or that it was minted."""
     write_nft_transaction(
         db,
         moved.token,
@@ -154,14 +151,14 @@ def write_moved(db, transaction_id: TransactionId, now: int, name: str, moved: N
         transaction_id,
         now,
         name,
-        sender_account_id=moved.sender,
+        sender_account_id=moved.sender or None,
         receiver_account_id=moved.receiver,
         is_approval=moved.is_approval,
     )
 
 
 def write_nft_transaction(
-    db,
+    db: Connection,
     token: str,
     serial_no: int,
     transaction_id: TransactionId,
@@ -172,7 +169,7 @@ def write_nft_transaction(
     receiver_account_id: str | None = None,
     is_approval: bool = False,
 ) -> None:
-    """Write down what a transaction did to one NFT."""
+    """Record in an NFT's history what a transaction did to it."""
     document = {
         "consensus_timestamp": times.to_consensus(now),
         "is_approval": is_approval,
@@ -182,4 +179,11 @@ def write_nft_transaction(
         "transaction_id": transaction_id.dashed,
         "type": name,
     }
-    queries.insert_nft_transaction(db, token, serial_no, now, json.dumps(document))
+    queries.put(
+        db,
+        "nft_transaction",
+        token=token,
+        serial_no=serial_no,
+        consensus_at=now,
+        document=json.dumps(document),
+    )

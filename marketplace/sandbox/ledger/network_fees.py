@@ -1,13 +1,13 @@
-"""What a transaction costs: the network's price list in USD, at ten cents an HBAR.
+"""The network's fees: its price list in USD, at ten cents an HBAR.
 
-A base for each kind, and extras for what it does: https://docs.hedera.com/networks/fees and HIP-1261. The
-payer pays it for whatever reaches consensus, successful or not.
+Each type of transaction has a base, and extras: https://docs.hedera.com/networks/fees and HIP-1261. The payer
+pays for each transaction that reaches consensus, successful or not.
 """
 
 import json
 from decimal import Decimal
 
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from google.protobuf.message import Message
 
 from marketplace.hbar import TINYBARS
 from marketplace.sandbox import catalogue
@@ -18,7 +18,7 @@ from marketplace.store.database import read
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
 
-# In USD. The fees of node and network, 0.0001 together, are part of each.
+# In USD, with the fees of node and network: 0.0001 together.
 BASE = {
     "cryptoApproveAllowance": Decimal("0.05"),
     "cryptoDeleteAllowance": Decimal("0.05"),
@@ -29,13 +29,13 @@ BASE = {
     "tokenMint": Decimal("0.001"),
 }
 NODE_AND_NETWORK = Decimal("0.0001")
-# For one more than those that the base includes.
+# Each one beyond those that the base includes.
 ALLOWANCE, INCLUDED_ALLOWANCES = Decimal("0.05"), 1
 ACCOUNT, INCLUDED_ACCOUNTS = Decimal("0.0001"), 2
 TOKEN, INCLUDED_TOKENS = Decimal("0.0001"), 1
 NFT_MINTED, INCLUDED_NFTS = Decimal("0.02"), 1
 ASSOCIATED, INCLUDED_ASSOCIATIONS = Decimal("0.05"), 1
-# What node and network want for these: the network's part is nine times the node's.
+# The same, for node and network together.
 SIGNATURE, INCLUDED_SIGNATURES = Decimal("0.0001"), 1
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 # Once, where a transfer moves tokens, or tokens of which one has custom fees; where NFTs are minted.
@@ -46,22 +46,21 @@ NFT_MINT = Decimal("0.019")
 
 def price(signed: Signed) -> int:
     """What a transaction costs, in tinybars."""
-    usd = _service(signed.body) + _signed(signed)
-    return _tinybars(usd)
+    return _tinybars(_service(signed.body) + _signed(signed))
 
 
 def price_unhandled(signed: Signed) -> int:
-    """What one costs that reaches consensus and is not handled there, such as a duplicate, in tinybars."""
+    """What a transaction costs that is not handled at consensus, such as a duplicate, in tinybars."""
     return _tinybars(NODE_AND_NETWORK + _signed(signed))
 
 
-def price_scheduled(scheduled) -> int:
-    """What a schedule's own transaction costs when it is executed, in tinybars."""
+def price_scheduled(scheduled: Message) -> int:
+    """What a scheduled transaction costs when it is executed, in tinybars."""
     return _tinybars(_service(scheduled))
 
 
 def association() -> int:
-    """What a transfer's payer pays for each association that it makes by itself, in tinybars: HIP-904."""
+    """What a transfer's payer pays for each automatic association, in tinybars: HIP-904."""
     return _tinybars(BASE["tokenAssociate"])
 
 
@@ -75,7 +74,7 @@ def _signed(signed: Signed) -> Decimal:
     )
 
 
-def _service(body: TransactionBody) -> Decimal:
+def _service(body: Message) -> Decimal:
     kind = body.WhichOneof("data")
     content, base = getattr(body, kind), BASE[kind]
     if kind == "cryptoTransfer":
@@ -89,7 +88,7 @@ def _service(body: TransactionBody) -> Decimal:
     return base
 
 
-def _of_transfer(transfer) -> Decimal:
+def _of_transfer(transfer: Message) -> Decimal:
     moved = [transfers for transfers in transfer.tokenTransfers if transfers.nftTransfers]
     account_ids = {write_id(amount.accountID) for amount in transfer.transfers.accountAmounts}
     for transfers in moved:

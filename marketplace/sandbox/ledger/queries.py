@@ -1,137 +1,92 @@
 """The SQL of the sandbox's ledger: one function, one statement."""
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from marketplace.store.rows import Connection
+
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
+
+Row = Mapping[Any, Any]  # by name, or by position
+
+
+def put(db: Connection, table: str, **columns: object) -> None:
+    """Write a row of a table, in place of the one that has its key."""
+    names, values = ", ".join(columns), ", ".join(f":{name}" for name in columns)
+    db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({values})", columns)
+
+
+def _row(db: Connection, sql: str, **parameters: object) -> Row | None:
+    row: Row | None = db.execute(sql, parameters).fetchone()
+    return row
+
+
+def _rows(db: Connection, sql: str, **parameters: object) -> list[Row]:
+    return db.execute(sql, parameters).fetchall()
+
+
+def _number(db: Connection, sql: str, **parameters: object) -> int:
+    row = _row(db, sql, **parameters)
+    return int(row[0]) if row else 0
 
 
 # Accounts
 
 
-def get_account(db, account_id):
+def get_account(db: Connection, account_id: str) -> Row | None:
     sql = "SELECT * FROM account WHERE account_id = :account_id"
-    return db.execute(sql, {"account_id": account_id}).fetchone()
+    return _row(db, sql, account_id=account_id)
 
 
-def insert_account(db, account_id, balance, now):
-    sql = """
-        INSERT INTO account (account_id, balance, automatic_associations, created_at)
-        VALUES (:account_id, :balance, -1, :now)
-        ON CONFLICT (account_id) DO NOTHING
-        RETURNING *
-    """
-    parameters = {"account_id": account_id, "balance": balance, "now": now}
-    return db.execute(sql, parameters).fetchone()
+def list_accounts(db: Connection) -> list[Row]:
+    return _rows(db, "SELECT * FROM account ORDER BY account_id")
 
 
-def list_accounts(db):
-    sql = "SELECT * FROM account ORDER BY account_id"
-    return db.execute(sql).fetchall()
+# Fungible tokens
 
 
-def mark_key(db, account_id, key_type, public_key):
-    sql = """
-        UPDATE account SET key_type = :key_type, public_key = :public_key
-        WHERE account_id = :account_id
-        RETURNING *
-    """
-    parameters = {"account_id": account_id, "key_type": key_type, "public_key": public_key}
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_balance(db, account_id, balance):
-    sql = "UPDATE account SET balance = :balance WHERE account_id = :account_id RETURNING *"
-    return db.execute(sql, {"account_id": account_id, "balance": balance}).fetchone()
-
-
-def mark_automatic_associations(db, account_id, automatic_associations):
-    sql = """
-        UPDATE account SET automatic_associations = :automatic_associations
-        WHERE account_id = :account_id
-        RETURNING *
-    """
-    parameters = {"account_id": account_id, "automatic_associations": automatic_associations}
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_account_deleted(db, account_id, now):
-    sql = "UPDATE account SET deleted_at = :now WHERE account_id = :account_id RETURNING *"
-    return db.execute(sql, {"account_id": account_id, "now": now}).fetchone()
-
-
-# Units of tokens that are no NFTs
-
-
-def get_holding(db, account_id, token):
+def get_holding(db: Connection, account_id: str, token: str) -> Row | None:
     sql = "SELECT * FROM holding WHERE account_id = :account_id AND token = :token"
-    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+    return _row(db, sql, account_id=account_id, token=token)
 
 
-def get_holding_of(db, token):
-    sql = "SELECT * FROM holding WHERE token = :token LIMIT 1"
-    return db.execute(sql, {"token": token}).fetchone()
+def is_fungible(db: Connection, token: str) -> bool:
+    sql = "SELECT 1 FROM holding WHERE token = :token LIMIT 1"
+    return _row(db, sql, token=token) is not None
 
 
-def upsert_holding(db, account_id, token, balance):
-    sql = """
-        INSERT INTO holding (token, account_id, balance) VALUES (:token, :account_id, :balance)
-        ON CONFLICT (token, account_id) DO UPDATE SET balance = excluded.balance
-        RETURNING *
-    """
-    parameters = {"account_id": account_id, "token": token, "balance": balance}
-    return db.execute(sql, parameters).fetchone()
+# Tokens
 
 
-# Custom fees
-
-
-def get_fee_schedule(db, token):
+def get_fee_schedule(db: Connection, token: str) -> Row | None:
     sql = "SELECT * FROM fee_schedule WHERE token = :token"
-    return db.execute(sql, {"token": token}).fetchone()
+    return _row(db, sql, token=token)
 
 
-def upsert_fee_schedule(db, token, document, since):
-    sql = """
-        INSERT INTO fee_schedule (token, document, since) VALUES (:token, :document, :since)
-        ON CONFLICT (token) DO UPDATE SET document = excluded.document, since = excluded.since
-        RETURNING *
-    """
-    return db.execute(sql, {"token": token, "document": document, "since": since}).fetchone()
+def is_deleted(db: Connection, token: str) -> bool:
+    sql = "SELECT 1 FROM deleted_token WHERE token = :token"
+    return _row(db, sql, token=token) is not None
 
 
 # Associations of accounts with tokens
 
 
-def insert_association(db, account_id, token, is_automatic, now):
-    sql = """
-        INSERT INTO association (account_id, token, is_automatic, created_at)
-        VALUES (:account_id, :token, :is_automatic, :now)
-        ON CONFLICT (account_id, token) DO NOTHING
-        RETURNING *
-    """
-    parameters = {
-        "account_id": account_id,
-        "token": token,
-        "is_automatic": is_automatic,
-        "now": now,
-    }
-    return db.execute(sql, parameters).fetchone()
-
-
-def get_association(db, account_id, token):
+def get_association(db: Connection, account_id: str, token: str) -> Row | None:
     sql = "SELECT * FROM association WHERE account_id = :account_id AND token = :token"
-    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+    return _row(db, sql, account_id=account_id, token=token)
 
 
-def delete_association(db, account_id, token):
-    sql = "DELETE FROM association WHERE account_id = :account_id AND token = :token RETURNING *"
-    return db.execute(sql, {"account_id": account_id, "token": token}).fetchone()
+def delete_association(db: Connection, account_id: str, token: str) -> None:
+    sql = "DELETE FROM association WHERE account_id = :account_id AND token = :token"
+    db.execute(sql, {"account_id": account_id, "token": token})
 
 
-def count_automatic_associations(db, account_id):
+def count_automatic_associations(db: Connection, account_id: str) -> int:
     sql = "SELECT COUNT(*) FROM association WHERE account_id = :account_id AND is_automatic = 1"
-    return db.execute(sql, {"account_id": account_id}).fetchone()[0]
+    return _number(db, sql, account_id=account_id)
 
 
-def list_associations(db, account_id):
+def list_associations(db: Connection, account_id: str) -> list[Row]:
     # Each with how many NFTs or units of the token the account has.
     sql = """
         SELECT association.*, COALESCE(holding.balance, (
@@ -143,283 +98,133 @@ def list_associations(db, account_id):
         WHERE association.account_id = :account_id
         ORDER BY token
     """
-    return db.execute(sql, {"account_id": account_id}).fetchall()
+    return _rows(db, sql, account_id=account_id)
 
 
 # NFTs
 
 
-def get_nft(db, token, serial_no):
+def get_nft(db: Connection, token: str, serial_no: int) -> Row | None:
     sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+    return _row(db, sql, token=token, serial_no=serial_no)
 
 
-def insert_nft(db, token, serial_no, owner, now, metadata=None):
-    sql = """
-        INSERT INTO nft (token, serial_no, owner, metadata, created_at, modified_at)
-        VALUES (:token, :serial_no, :owner, :metadata, :now, :now)
-        ON CONFLICT (token, serial_no) DO NOTHING
-        RETURNING *
-    """
-    parameters = {
-        "token": token,
-        "serial_no": serial_no,
-        "owner": owner,
-        "metadata": metadata,
-        "now": now,
-    }
-    return db.execute(sql, parameters).fetchone()
-
-
-def list_nfts_of(db, owner, token, spender, low, high):
+def list_nfts_of(
+    db: Connection, owner: str, token: str | None, spender: str | None, low: int, high: int
+) -> list[Row]:
     sql = """
         SELECT * FROM nft
         WHERE owner = :owner
-          AND (CAST(:token AS TEXT) IS NULL OR token = :token)
-          AND (CAST(:spender AS TEXT) IS NULL OR spender = :spender)
+          AND (:token IS NULL OR token = :token)
+          AND (:spender IS NULL OR spender = :spender)
           AND serial_no BETWEEN :low AND :high
         ORDER BY token, serial_no
     """
-    parameters = {"owner": owner, "token": token, "spender": spender, "low": low, "high": high}
-    return db.execute(sql, parameters).fetchall()
+    return _rows(db, sql, owner=owner, token=token, spender=spender, low=low, high=high)
 
 
-def list_nfts_in(db, token, low, high):
+def list_nfts_in(db: Connection, token: str, low: int, high: int) -> list[Row]:
     sql = """
-        SELECT * FROM nft
-        WHERE token = :token AND serial_no BETWEEN :low AND :high
-        ORDER BY token, serial_no
+        SELECT * FROM nft WHERE token = :token AND serial_no BETWEEN :low AND :high
+        ORDER BY serial_no
     """
-    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
+    return _rows(db, sql, token=token, low=low, high=high)
 
 
-def count_nfts_in(db, token):
-    sql = "SELECT COUNT(*) FROM nft WHERE token = :token"
-    return db.execute(sql, {"token": token}).fetchone()[0]
+def count_nfts(db: Connection, token: str, until: int | None = None) -> int:
+    sql = """
+        SELECT COUNT(*) FROM nft
+        WHERE token = :token AND (:until IS NULL OR created_at <= :until)
+    """
+    return _number(db, sql, token=token, until=until)
 
 
-def count_nfts_created(db, token, until):
-    sql = "SELECT COUNT(*) FROM nft WHERE token = :token AND created_at <= :until"
-    return db.execute(sql, {"token": token, "until": until}).fetchone()[0]
-
-
-def count_nfts_of(db, owner, token):
+def count_nfts_of(db: Connection, owner: str, token: str) -> int:
     sql = "SELECT COUNT(*) FROM nft WHERE owner = :owner AND token = :token"
-    return db.execute(sql, {"owner": owner, "token": token}).fetchone()[0]
+    return _number(db, sql, owner=owner, token=token)
 
 
-def get_highest_serial_no(db, token):
+def get_highest_serial_no(db: Connection, token: str) -> int:
     sql = "SELECT COALESCE(MAX(serial_no), 0) FROM nft WHERE token = :token"
-    return db.execute(sql, {"token": token}).fetchone()[0]
+    return _number(db, sql, token=token)
 
 
-def mark_spender(db, token, serial_no, spender, now):
-    sql = """
-        UPDATE nft SET spender = :spender, modified_at = :now
-        WHERE token = :token AND serial_no = :serial_no
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "spender": spender, "now": now}
-    return db.execute(sql, parameters).fetchone()
+# Approvals for all NFTs of a token
 
 
-def mark_owner(db, token, serial_no, owner, now):
-    # Any transfer clears the approval of the serial.
-    sql = """
-        UPDATE nft SET owner = :owner, spender = NULL, modified_at = :now
-        WHERE token = :token AND serial_no = :serial_no
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "owner": owner, "now": now}
-    return db.execute(sql, parameters).fetchone()
-
-
-def mark_metadata(db, token, serial_no, metadata):
-    sql = """
-        UPDATE nft SET metadata = :metadata
-        WHERE token = :token AND serial_no = :serial_no
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "metadata": metadata}
-    return db.execute(sql, parameters).fetchone()
-
-
-# Deleted tokens
-
-
-def insert_deleted_token(db, token, now):
-    sql = """
-        INSERT INTO deleted_token (token, deleted_at) VALUES (:token, :now)
-        ON CONFLICT (token) DO NOTHING
-        RETURNING *
-    """
-    return db.execute(sql, {"token": token, "now": now}).fetchone()
-
-
-def get_deleted_token(db, token):
-    sql = "SELECT * FROM deleted_token WHERE token = :token"
-    return db.execute(sql, {"token": token}).fetchone()
-
-
-# Oddities
-
-
-def insert_oddity(db, token, serial_no, kind):
-    sql = """
-        INSERT INTO oddity (token, serial_no, kind) VALUES (:token, :serial_no, :kind)
-        ON CONFLICT (token, serial_no, kind) DO NOTHING
-        RETURNING *
-    """
-    parameters = {"token": token, "serial_no": serial_no, "kind": kind}
-    return db.execute(sql, parameters).fetchone()
-
-
-def get_oddity(db, token, kind):
-    sql = "SELECT * FROM oddity WHERE token = :token AND kind = :kind"
-    return db.execute(sql, {"token": token, "kind": kind}).fetchone()
-
-
-def list_oddities(db, token, serial_no):
-    sql = "SELECT kind FROM oddity WHERE token = :token AND serial_no = :serial_no"
-    return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchall()
-
-
-# Approvals for all
-
-
-def insert_approval_for_all(db, owner, spender, token, now):
-    sql = """
-        INSERT INTO approval_for_all (owner, spender, token, approved_at)
-        VALUES (:owner, :spender, :token, :now)
-        ON CONFLICT (owner, spender, token) DO NOTHING
-        RETURNING *
-    """
-    parameters = {"owner": owner, "spender": spender, "token": token, "now": now}
-    return db.execute(sql, parameters).fetchone()
-
-
-def delete_approval_for_all(db, owner, spender, token):
+def delete_approval_for_all(db: Connection, owner: str, spender: str, token: str) -> None:
     sql = """
         DELETE FROM approval_for_all
         WHERE owner = :owner AND spender = :spender AND token = :token
-        RETURNING *
     """
-    return db.execute(sql, {"owner": owner, "spender": spender, "token": token}).fetchone()
+    db.execute(sql, {"owner": owner, "spender": spender, "token": token})
 
 
-def get_approval_for_all(db, owner, spender, token):
+def is_approved_for_all(db: Connection, owner: str, spender: str, token: str) -> bool:
     sql = """
-        SELECT * FROM approval_for_all
+        SELECT 1 FROM approval_for_all
         WHERE owner = :owner AND spender = :spender AND token = :token
     """
-    return db.execute(sql, {"owner": owner, "spender": spender, "token": token}).fetchone()
+    return _row(db, sql, owner=owner, spender=spender, token=token) is not None
 
 
-def list_approvals_for_all(db, owner):
+def list_approvals_for_all(db: Connection, owner: str) -> list[Row]:
     sql = "SELECT * FROM approval_for_all WHERE owner = :owner ORDER BY spender, token"
-    return db.execute(sql, {"owner": owner}).fetchall()
+    return _rows(db, sql, owner=owner)
 
 
 # Transactions
 
 
-def get_last_consensus(db):
+def get_last_consensus(db: Connection) -> int:
     sql = "SELECT COALESCE(MAX(consensus_at), 0) FROM transaction_record"
-    return db.execute(sql).fetchone()[0]
+    return _number(db, sql)
 
 
-def get_transaction(db, transaction_id):
-    # The first one of those that share the id.
-    sql = """
-        SELECT * FROM transaction_record
-        WHERE transaction_id = :transaction_id
-        ORDER BY consensus_at
-        LIMIT 1
-    """
-    return db.execute(sql, {"transaction_id": transaction_id}).fetchone()
-
-
-def list_first_transactions(db, low, high, limit):
-    sql = """
-        SELECT consensus_at, document FROM transaction_record
-        WHERE consensus_at BETWEEN :low AND :high
-        ORDER BY consensus_at
-        LIMIT :limit
-    """
-    return db.execute(sql, {"low": low, "high": high, "limit": limit}).fetchall()
-
-
-def list_last_transactions(db, low, high, limit):
-    sql = """
-        SELECT consensus_at, document FROM transaction_record
-        WHERE consensus_at BETWEEN :low AND :high
-        ORDER BY consensus_at DESC
-        LIMIT :limit
-    """
-    return db.execute(sql, {"low": low, "high": high, "limit": limit}).fetchall()
-
-
-def get_lag(db):
-    # How many nanoseconds behind the mirror node's list of transactions is.
-    row = db.execute("SELECT value FROM property WHERE name = 'lag'").fetchone()
-    return int(row["value"]) if row else 0
-
-
-def mark_lag(db, nanoseconds):
-    sql = """
-        INSERT INTO property (name, value) VALUES ('lag', :value)
-        ON CONFLICT (name) DO UPDATE SET value = excluded.value
-    """
-    db.execute(sql, {"value": str(nanoseconds).encode()})
-
-
-def insert_transaction(db, consensus_at, transaction_id, document):
-    sql = """
-        INSERT INTO transaction_record (consensus_at, transaction_id, document)
-        VALUES (:consensus_at, :transaction_id, :document)
-        RETURNING *
-    """
-    parameters = {
-        "consensus_at": consensus_at,
-        "transaction_id": transaction_id,
-        "document": document,
-    }
-    return db.execute(sql, parameters).fetchone()
-
-
-def list_transactions(db, transaction_id):
+def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     # All rows under one id, in the order of consensus.
     sql = """
         SELECT consensus_at, document FROM transaction_record
         WHERE transaction_id = :transaction_id
         ORDER BY consensus_at
     """
-    return db.execute(sql, {"transaction_id": transaction_id}).fetchall()
+    return _rows(db, sql, transaction_id=transaction_id)
 
 
-def insert_nft_transaction(db, token, serial_no, consensus_at, document):
-    sql = """
-        INSERT INTO nft_transaction (token, serial_no, consensus_at, document)
-        VALUES (:token, :serial_no, :consensus_at, :document)
-        ON CONFLICT (token, serial_no, consensus_at) DO NOTHING
-        RETURNING *
+def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool) -> Iterator[Row]:
+    sql = f"""
+        SELECT consensus_at, document FROM transaction_record
+        WHERE consensus_at BETWEEN :low AND :high
+        ORDER BY consensus_at {"ASC" if is_ascending else "DESC"}
     """
-    parameters = {
-        "token": token,
-        "serial_no": serial_no,
-        "consensus_at": consensus_at,
-        "document": document,
-    }
-    return db.execute(sql, parameters).fetchone()
+    return iter(db.execute(sql, {"low": low, "high": high}))
 
 
-def list_nft_transactions(db, token, serial_no, after, before):
-    # In the order of consensus, between two moments.
+def list_nft_transactions(
+    db: Connection, token: str, serial_no: int, low: int, high: int
+) -> list[Row]:
     sql = """
         SELECT * FROM nft_transaction
-        WHERE token = :token AND serial_no = :serial_no
-          AND consensus_at > :after AND consensus_at < :before
+        WHERE token = :token AND serial_no = :serial_no AND consensus_at BETWEEN :low AND :high
         ORDER BY consensus_at
     """
-    parameters = {"token": token, "serial_no": serial_no, "after": after, "before": before}
-    return db.execute(sql, parameters).fetchall()
+    return _rows(db, sql, token=token, serial_no=serial_no, low=low, high=high)
+
+
+# Fault injection
+
+
+def has_fault(db: Connection, token: str, fault: str) -> bool:
+    sql = "SELECT 1 FROM oddity WHERE token = :token AND kind = :fault"
+    return _row(db, sql, token=token, fault=fault) is not None
+
+
+def list_faults(db: Connection, token: str, serial_no: int) -> set[str]:
+    sql = "SELECT kind FROM oddity WHERE token = :token AND serial_no = :serial_no"
+    return {row["kind"] for row in db.execute(sql, {"token": token, "serial_no": serial_no})}
+
+
+def get_lag(db: Connection) -> int:
+    # How many nanoseconds behind the mirror node's list of transactions is.
+    row = db.execute("SELECT value FROM property WHERE name = 'lag'").fetchone()
+    return int(row["value"]) if row else 0

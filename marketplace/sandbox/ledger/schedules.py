@@ -1,14 +1,16 @@
-"""Schedules: what is scheduled is executed at once, where all that must sign it have signed.
+"""Schedules. A scheduled transaction is executed at once, and must have all signatures by then.
 
-Only approvals, and no schedule stays open: the network would wait for signatures.
+Only approvals can be scheduled. The network would keep a schedule open, and wait for signatures.
 """
+
+from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import allowances, network_fees
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import Execution
 
 
-def create(execution: Execution, schedule) -> None:
+def create(execution: Execution, schedule: Message) -> None:
     scheduled = schedule.scheduledTransactionBody
     if scheduled.WhichOneof("data") != "cryptoApproveAllowance":
         raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")

@@ -1,20 +1,21 @@
-"""Who has signed a transaction: ED25519 and ECDSA (secp256k1) keys, by the accounts' own."""
+"""Checks signatures with the accounts' keys: ED25519 and ECDSA (secp256k1)."""
 
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.message import Message
 from hiero_sdk_python.crypto.public_key import PublicKey
 
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger.envelopes import Signed
+from marketplace.store.rows import Connection
 
 
-def require(db, signed: Signed, account_id: str, now: int) -> None:
+def require(db: Connection, signed: Signed, account_id: str, now: int) -> None:
     """Check that an account has signed. The first key that signs for an account becomes its key.
 
-    But the payer's own signature never speaks for another account whose key is not known yet; and where the
-    demo wallet has signed for an account, in whatever order, its key is the account's. Refuses with
-    INVALID_SIGNATURE.
+    The payer's own signature does not count for another account whose key is not known yet. The demo wallet's
+    signature for an account is tried first. Refuses with INVALID_SIGNATURE.
     """
     known, payers = accounts.key(db, account_id), accounts.key(db, signed.id.account_id)
     demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
@@ -32,8 +33,8 @@ def require(db, signed: Signed, account_id: str, now: int) -> None:
     raise accounts.Refused("INVALID_SIGNATURE")
 
 
-def _verify(key: bytes, pair, content: bytes) -> str | None:
-    """The type of the key whose signature of the content this pair is, or None where it is none."""
+def _verify(key: bytes, pair: Message, content: bytes) -> str | None:
+    """The key's type, if the pair holds its signature of the content; else None."""
     try:
         if len(key) == 32:
             Ed25519PublicKey.from_public_bytes(key).verify(pair.ed25519, content)

@@ -1,11 +1,13 @@
 """Moves HBAR and NFTs from account to account: all of a transaction's at once, royalties with them.
 
-What is checked when, and the code of each refusal, are the network's: CryptoTransferValidator and
-TransferExecutor of https://github.com/hiero-ledger/hiero-consensus-node.
+The order of the checks and the result codes are the network's: CryptoTransferValidator and TransferExecutor
+of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
 from typing import NamedTuple
+
+from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import (
     accounts,
@@ -13,6 +15,7 @@ from marketplace.sandbox.ledger import (
     custom_fees,
     history,
     network_fees,
+    nfts,
     queries,
 )
 from marketplace.sandbox.ledger.accounts import Refused
@@ -23,8 +26,8 @@ MAX_NFT_TRANSFERS = 10
 MAX_BALANCE_CHANGES = 20  # custom fees included
 
 
-def check(content) -> None:
-    """What a node sees at its precheck."""
+def check(content: Message) -> None:
+    """What a node checks before consensus."""
     given = content.transfers.accountAmounts
     if sum(amount.amount for amount in given):
         raise Refused("INVALID_ACCOUNT_AMOUNTS")
@@ -42,7 +45,7 @@ def check(content) -> None:
         tokens.add(token)
 
 
-def _check_nfts(transfers) -> None:
+def _check_nfts(transfers: list[Message]) -> None:
     serial_nos = set()
     for transfer in transfers:
         if transfer.serialNumber < 1:
@@ -56,15 +59,15 @@ def _check_nfts(transfers) -> None:
         serial_nos.add(transfer.serialNumber)
 
 
-def hbar_of(content) -> Counter:
-    """What a transfer gives to each account, in tinybars, before custom fees; below zero where it takes."""
-    given = Counter()
+def hbar_of(content: Message) -> Counter[str]:
+    """The tinybars that a transfer gives to each account, or takes from it, before custom fees."""
+    given: Counter[str] = Counter()
     for amount in content.transfers.accountAmounts:
         given[entity(amount.accountID, "INVALID_ACCOUNT_ID")] += amount.amount
     return given
 
 
-def nfts_of(content) -> list[NftTransfer]:
+def nfts_of(content: Message) -> list[NftTransfer]:
     return [
         NftTransfer(
             entity(transfers.token, "INVALID_TOKEN_ID"),
@@ -78,44 +81,46 @@ def nfts_of(content) -> list[NftTransfer]:
     ]
 
 
-def transfer(execution: Execution, content) -> None:
-    given, nfts = hbar_of(content), nfts_of(content)
-    _require_signatures(execution, content, given, nfts)
-    _require_few(content, nfts)
-    _require_possible(content, given, nfts)
-    charges = _assess(execution, given, nfts)
-    for nft in nfts:
-        if queries.get_deleted_token(execution.db, nft.token):
+def transfer(execution: Execution, content: Message) -> None:
+    given, moved = hbar_of(content), nfts_of(content)
+    _require_signatures(execution, content, given, moved)
+    _require_few(content, moved)
+    _require_possible(content, given, moved)
+    charges = _assess(execution, given, moved)
+    for nft in moved:
+        if queries.is_deleted(execution.db, nft.token):
             raise Refused("TOKEN_WAS_DELETED")
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
             execution.charge_further(network_fees.association())
     execution.move(charges.first, charges.payers)
     execution.move(charges.then, charges.payers)
     execution.move_units(charges.units)
-    for nft in nfts:
+    for nft in moved:
         _move(execution, nft)
 
 
-def _require_signatures(execution: Execution, content, given: Counter, nfts) -> None:
+def _require_signatures(
+    execution: Execution, content: Message, given: Counter[str], moved: list[NftTransfer]
+) -> None:
     for amount in content.transfers.accountAmounts:
         if amount.amount < 0 and not amount.is_approval:
             execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
-    for nft in nfts:
+    for nft in moved:
         if not nft.is_approval:
             execution.require_signature(nft.sender)
         if custom_fees.may_owe_fallback(execution.db, nft, given):
             execution.require_signature(nft.receiver)
 
 
-def _require_few(content, nfts) -> None:
+def _require_few(content: Message, moved: list[NftTransfer]) -> None:
     if len(content.transfers.accountAmounts) > MAX_HBAR_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-    if len(nfts) > MAX_NFT_TRANSFERS:
+    if len(moved) > MAX_NFT_TRANSFERS:
         raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
 
 
-def _require_possible(content, given: Counter, nfts) -> None:
-    receivers = {nft.receiver for nft in nfts} | {to for to, amount in given.items() if amount > 0}
+def _require_possible(content: Message, given: Counter[str], moved: list[NftTransfer]) -> None:
+    receivers = {nft.receiver for nft in moved} | {to for to, amount in given.items() if amount > 0}
     if accounts.FEE_COLLECTOR in receivers:
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
     amounts = content.transfers.accountAmounts
@@ -128,16 +133,16 @@ def _require_possible(content, given: Counter, nfts) -> None:
 
 
 class Charges(NamedTuple):
-    """What changes with custom fees: first what was asked for, less royalties; then the fees."""
+    """The changes of a transfer with custom fees: first what it says, less royalties; then the fees."""
 
-    first: Counter  # tinybars by account
-    then: Counter
-    units: Counter  # by account and token
+    first: Counter[str]  # tinybars by account
+    then: Counter[str]
+    units: Counter[tuple[str, str]]  # by account and token
     payers: set[str]
 
 
-def _assess(execution: Execution, given: Counter, nfts) -> Charges:
-    assessed = custom_fees.assess(execution.db, nfts, given)
+def _assess(execution: Execution, given: Counter[str], moved: list[NftTransfer]) -> Charges:
+    assessed = custom_fees.assess(execution.db, moved, given)
     charges = Charges(Counter(given), Counter(), Counter(), {fee.payer for fee in assessed})
     for fee in assessed:
         if fee.token:
@@ -146,7 +151,7 @@ def _assess(execution: Execution, given: Counter, nfts) -> Charges:
         else:
             (charges.first if fee.is_taken_of_credit else charges.then)[fee.payer] -= fee.amount
             charges.then[fee.collector] += fee.amount
-    changes = sum(map(len, (given, charges.then, charges.units, nfts)))
+    changes = len(given) + len(charges.then) + len(charges.units) + len(moved)
     if assessed and changes > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     execution.effects.assessed_fees.extend(assessed)
@@ -155,13 +160,13 @@ def _assess(execution: Execution, given: Counter, nfts) -> Charges:
 
 def _move(execution: Execution, transfer: NftTransfer) -> None:
     db, now = execution.db, execution.now
-    nft = queries.get_nft(db, transfer.token, transfer.serial_no)
+    nft = nfts.find(db, transfer.token, transfer.serial_no)
     if nft is None:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     if transfer.is_approval:
         allowances.require_spender(db, nft, transfer.sender, execution.payer)
-    if nft["owner"] != transfer.sender:
+    if nft.owner != transfer.sender:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-    queries.mark_owner(db, transfer.token, transfer.serial_no, transfer.receiver, now)
+    nfts.put(db, nft, owner=transfer.receiver, spender=None, modified_at=now)
     history.write_moved(db, execution.id, now, "CRYPTOTRANSFER", transfer)
     execution.effects.nft_transfers.append(transfer)

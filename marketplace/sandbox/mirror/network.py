@@ -1,4 +1,4 @@
-"""The mirror node's REST about the network: what time it is there, and what an HBAR is worth."""
+"""The mirror node's blocks, which tell its time, and its exchange rate."""
 
 import hashlib
 
@@ -8,18 +8,19 @@ from marketplace import times
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.ledger import network_fees
 from marketplace.sandbox.mirror import parameters
+from marketplace.sandbox.mirror.parameters import Document
 
 BLOCK = 2 * times.SECOND  # how long one lasts
 RATE_SECONDS = 3600
-# As the network writes its rate: so many HBAR for so many cents.
+# The network writes its rate as so many HBAR for so many cents.
 HBAR_EQUIVALENT = 30_000
 
 blp = Blueprint("network", __name__)
 
 
 @blp.get("/blocks")
-def list_blocks():
-    """The last block, which is alone: here, time does not stand still between transactions."""
+def list_blocks() -> Document:
+    """Show the last block only. A block ends every two seconds, with or without transactions."""
     parameters.require_known("block.number", "limit", "order")
     if "block.number" in request.args:
         return {"blocks": [], "links": {"next": None}}
@@ -29,7 +30,7 @@ def list_blocks():
     return {"blocks": [_block(number, times.to_consensus(now))], "links": {"next": following}}
 
 
-def _block(number: int, now: str) -> dict:
+def _block(number: int, now: str) -> Document:
     return {
         "count": 0,
         "gas_used": 0,
@@ -49,8 +50,8 @@ def _hash(number: int) -> str:
 
 
 @blp.get("/network/exchangerate")
-def show_exchange_rate():
-    """Always the same one."""
+def show_exchange_rate() -> Document:
+    """Show the exchange rate, which never changes."""
     parameters.require_known("timestamp")
     now = times.now()
     hour = now // times.SECOND // RATE_SECONDS

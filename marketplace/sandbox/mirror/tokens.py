@@ -1,4 +1,4 @@
-"""The mirror node's REST about tokens: what a collection is, and what its NFTs cost when they are sold."""
+"""The mirror node's tokens: collections, and their custom fees."""
 
 from flask import Blueprint
 
@@ -7,6 +7,7 @@ from marketplace.sandbox import catalogue
 from marketplace.sandbox.ledger import custom_fees, queries
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.accounts import shown_key
+from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
 
 RENEWAL_SECONDS = 7_776_000
@@ -15,13 +16,13 @@ blp = Blueprint("tokens", __name__)
 
 
 @blp.get("/tokens/<token>")
-def show_token(token):
+def show_token(token: str) -> Document:
     parameters.require_known()
     parameters.require_id(token, "tokenid")
     collection = catalogue.collection_of(token)
     schedule = custom_fees.schedule_of(read(), token)
     created = times.to_consensus(catalogue.GENESIS)
-    is_fungible = queries.get_holding_of(read(), token) is not None
+    is_fungible = queries.is_fungible(read(), token)
     return {
         "admin_key": None,
         "auto_renew_account": None,
@@ -33,7 +34,7 @@ def show_token(token):
             "royalty_fees": [_royalty(royalty) for royalty in schedule.royalties],
         },
         "decimals": "0",
-        "deleted": queries.get_deleted_token(read(), token) is not None,
+        "deleted": queries.is_deleted(read(), token),
         "expiry_timestamp": catalogue.GENESIS + RENEWAL_SECONDS * times.SECOND,
         "fee_schedule_key": None,
         "freeze_default": False,
@@ -52,14 +53,14 @@ def show_token(token):
         "supply_type": "INFINITE",
         "symbol": collection.symbol,
         "token_id": token,
-        "total_supply": str(queries.count_nfts_in(read(), token)),
+        "total_supply": str(queries.count_nfts(read(), token)),
         "treasury_account_id": queries.TREASURY,
         "type": "FUNGIBLE_COMMON" if is_fungible else "NON_FUNGIBLE_UNIQUE",
         "wipe_key": None,
     }
 
 
-def _fixed_fee(fee: custom_fees.FixedFee) -> dict:
+def _fixed_fee(fee: custom_fees.FixedFee) -> Document:
     return {
         "all_collectors_are_exempt": fee.spares_collectors,
         "amount": fee.amount,
@@ -68,7 +69,7 @@ def _fixed_fee(fee: custom_fees.FixedFee) -> dict:
     }
 
 
-def _royalty(royalty: catalogue.Royalty) -> dict:
+def _royalty(royalty: catalogue.Royalty) -> Document:
     fallback = royalty.fallback and {"amount": royalty.fallback, "denominating_token_id": None}
     return {
         "all_collectors_are_exempt": royalty.spares_collectors,

@@ -75,7 +75,7 @@ def test_the_sandbox_has_its_document(visit):
     page.get_by_role("option", name="Sandbox").or_(
         page.get_by_role("menuitem", name="Sandbox")
     ).click()
-    expect(page.locator("h1")).to_have_text("The sandbox's desk")
+    expect(page.locator("h1")).to_have_text("The sandbox's API")
     form = try_it(page, "post/decode")
     expect(form.get_by_text("200 OK")).to_be_visible()
     expect(form.get_by_text("CRYPTOAPPROVEALLOWANCE").first).to_be_attached()

@@ -1,0 +1,44 @@
+"""NFTs of the ledger. Each has a row once somebody has asked for it; the treasury holds all others."""
+
+import base64
+from typing import Any, NamedTuple
+
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.ledger import queries
+from marketplace.store.rows import Connection
+
+
+class Nft(NamedTuple):
+    token: str
+    serial_no: int
+    owner: str = queries.TREASURY
+    spender: str | None = None
+    created_at: int = catalogue.GENESIS  # nanoseconds
+    modified_at: int = catalogue.GENESIS
+    metadata: str | None = None  # base64 of what it was minted with; None: the catalogue knows
+
+    @property
+    def metadata_base64(self) -> str:
+        if self.metadata is not None:
+            return self.metadata
+        return encode(catalogue.pointer(self.token, self.serial_no))
+
+
+def find(db: Connection, token: str, serial_no: int) -> Nft | None:
+    row = queries.get_nft(db, token, serial_no)
+    return Nft(**row) if row else None
+
+
+def get(db: Connection, token: str, serial_no: int) -> Nft:
+    """Return an NFT, as the treasury has it where nobody has asked for it yet."""
+    return find(db, token, serial_no) or Nft(token, serial_no)
+
+
+def put(db: Connection, nft: Nft, **changes: Any) -> None:
+    """Write an NFT with some columns changed."""
+    queries.put(db, "nft", **nft._replace(**changes)._asdict())
+
+
+def encode(metadata: str) -> str:
+    """Write metadata in base64, as the mirror node shows it."""
+    return base64.b64encode(metadata.encode()).decode()
