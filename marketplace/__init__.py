@@ -113,7 +113,7 @@ def create_app(
     else:
         reference.init_app(app)
     cors.init_app(app)
-    response_cache.init_app(app, may_keep=authenticate is authentication.authenticate)
+    response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if proxies := config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

@@ -7,14 +7,20 @@ import time
 from collections.abc import Callable
 from functools import wraps
 
-from flask import Request, request
+from flask import Request, Response, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.concurrency_limit import one_write
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import CACHED_TOKEN, CachedQuery, CachedToken
+from marketplace.api.response_cache import (
+    CACHED_RESPONSE,
+    CACHED_TOKEN,
+    MAY_READ,
+    CachedQuery,
+    CachedToken,
+)
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
 from marketplace.services import services
@@ -108,6 +114,9 @@ def require_scope(scope: str) -> Callable:
                 limits.count_failed()
                 raise
             if scope != "write":
+                request.environ[MAY_READ] = True
+                if request.environ.get(CACHED_RESPONSE):
+                    return Response()  # in its place the cached one is served
                 return view(*args, **kwargs)
             request.environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             limits.count_write()

@@ -10,6 +10,7 @@ import time
 from collections import Counter
 
 import pytest
+from cachetools import FIFOCache
 from flask import request
 from sqlite_utils.utils import sqlite3
 from werkzeug.test import EnvironBuilder, run_wsgi_app
@@ -249,14 +250,17 @@ HEADERS = [*[{}] * 5, {"Origin": "https://a.example"}, {"Accept-Encoding": "gzip
 
 @pytest.mark.parametrize("seed", range(4))
 def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp_path, seed):
-    """Random writes by hand, random requests; a second application answers each of them anew."""
-    asked_each_time = create_app(
+    """Random writes by hand, random requests; one of the applications answers each of them anew."""
+    uncached = create_app(**settings(tmp_path))
+    bound(uncached, 0)
+    hosted = create_app(
         authenticate=lambda *asked: authentication.authenticate(*asked), **settings(tmp_path)
     )
     for serial_no in (7, 8):
         client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no})
     readers = [authorized_client(app, "read").environ_base["HTTP_AUTHORIZATION"] for _ in range(3)]
     hashes = [access_tokens.hash_token(token.removeprefix("Bearer ")) for token in readers]
+    applications = (app, uncached, hosted)
     dice, said, statuses = random.Random(seed), [], Counter()
     with connect(app.config["DATABASE_URL"]) as db:
         for table in ("nft", "access_token"):
@@ -274,11 +278,11 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
                 "headers": {"Authorization": token, **dice.choice(HEADERS)},
                 "environ_overrides": {"SCRIPT_NAME": dice.choice(("", "", "/market"))},
             }
-            answers = [one.test_client().open(url, **options) for one in (app, asked_each_time)]
+            answers = [one.test_client().open(url, **options) for one in applications]
             for answer in answers:
                 answer.headers.pop("X-Request-ID", None)  # another one for each
-            one, other = [(r.status, dict(r.headers), r.data) for r in answers]
-            assert one == other, said
+            first, *others = [(r.status, dict(r.headers), r.data) for r in answers]
+            assert others == [first] * 2, said
             statuses[answers[0].status_code] += 1
     assert {200, 401, 403, 404} <= statuses.keys(), statuses
 
@@ -377,12 +381,17 @@ def test_another_origin_gets_its_own_headers(tmp_path):
             assert allowed == (origin if origin and "evil" not in origin else None)
 
 
+@pytest.mark.once("its trace")
 def test_a_hosts_own_authentication_is_asked_each_time(tmp_path):
-    answers = iter([True, True, False, True])
+    answers, statements = iter([True, True, False, True]), []
     app = create_app(authenticate=lambda *_: next(answers), **settings(tmp_path))
     client = app.test_client()
-    statuses = [client.get("/v1/orderbook").status_code for _ in range(4)]
-    assert statuses == [200, 200, 401, 200]
+    first = client.get("/v1/orderbook")
+    services(app).database.connection.set_trace_callback(statements.append)
+    others = [client.get("/v1/orderbook") for _ in range(3)]
+    assert [r.status_code for r in others] == [200, 401, 200]
+    assert others[0].data == first.data and others[0].headers == first.headers
+    assert statements == [], "what is cached is read again"
 
 
 def test_so_it_is_where_it_adds_to_our_own(tmp_path):
@@ -401,8 +410,8 @@ def test_errors_are_not_kept(client, ledger):
     assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
 
 
-def test_what_is_kept_is_bounded(app, client, nft, monkeypatch):
-    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
+def test_what_is_kept_is_bounded(app, client, nft):
+    bound(app, 20_000)
     for offset in range(200):
         client.get(f"/v1/orderbook?offset={offset}")
     assert 0 < len(kept_by(app)) < 10
@@ -420,8 +429,8 @@ def test_what_is_asked_for_at_length_is_not_kept(app, client, nft):
     assert len(kept_by(app)) == 2
 
 
-def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
-    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
+def test_tokens_are_bounded_too(app, client, nft):
+    bound(app, 20_000)
     token = client.environ_base["HTTP_AUTHORIZATION"]
     for spaces in range(1, 50):
         header = {"Authorization": token.replace(" ", " " * spaces)}
@@ -429,9 +438,9 @@ def test_tokens_are_bounded_too(app, client, nft, monkeypatch):
         assert 0 < len(kept_by(app)) < 10
 
 
-def test_rows_count_towards_the_bound(app, client, nft, monkeypatch):
+def test_rows_count_towards_the_bound(app, client, nft):
     """What the answer does not show of its row is remembered, too."""
-    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 100_000)
+    bound(app, 100_000)
     commit(app, f"UPDATE nft SET metadata = '{'x' * 40_000}'")
     for number in range(20):
         assert client.get(f"/v1/nft/{TOKEN}/7?x={number}").status_code == 200
@@ -459,8 +468,8 @@ def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
     assert run_wsgi_app(other, environ)[1] == "401 UNAUTHORIZED"
 
 
-def test_an_answer_made_again_counts_once(app, client, nft, monkeypatch):
-    monkeypatch.setattr(response_cache, "MAX_KEPT_BYTES", 20_000)
+def test_an_answer_made_again_counts_once(app, client, nft):
+    bound(app, 20_000)
     for number in range(100):
         commit(app, f"UPDATE nft SET attempts = {number}")
         assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
@@ -493,9 +502,18 @@ def test_a_server_may_leave_out_an_empty_query(app, client, nft):
 
 def kept_by(app):
     """All that the layer holds just now: answers, and who may read."""
+    return cache_of(app)._entries
+
+
+def bound(app, size):
+    """Let the layer hold so many bytes."""
+    cache_of(app)._entries = FIFOCache(size, lambda entry: entry.size)
+
+
+def cache_of(app):
     layer = app.wsgi_app._application
     assert isinstance(layer, response_cache.ResponseCache)
-    return layer._cache._kept
+    return layer
 
 
 @pytest.fixture
