@@ -74,7 +74,8 @@ def create_app(
     database = db.from_config(config)
     own = None
     if is_sandbox:
-        from marketplace import demo, sandbox  # of which a production service loads nothing
+        from marketplace import demo  # of which a production service loads nothing
+        from marketplace.sandbox import application as sandbox
 
         own = sandbox.init_app(app, database, sign)
     app.extensions[KEY] = Services(

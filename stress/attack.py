@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 from unittest.mock import patch
 
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from tests import network
 from tests.serving import run_flask, serve
 

@@ -40,7 +40,8 @@ from marketplace.ledger import mirror
 from marketplace.ledger.tokens import Token
 from marketplace.market import listings, nft_collections
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox import create_sandbox, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.services import services

@@ -15,7 +15,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 from marketplace import create_app
 from marketplace.market import add_nft
-from marketplace.sandbox import catalogue, create_sandbox
+from marketplace.sandbox import catalogue
+from marketplace.sandbox.application import create_sandbox
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import make_enricher

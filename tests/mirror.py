@@ -6,7 +6,7 @@ import re
 
 from werkzeug.wrappers import Response
 
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 
 MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)

@@ -1,17 +1,17 @@
-"""The demo: pages for people, about the sandbox. They call the public API from the browser.
+"""The demo: web pages for the sandbox, which call the public API from the browser.
 
-There is nothing here but addresses and what the pages are given: templates hold the text, static/ the
-scripts (one noun, one file), snippets/ the code that a wallet developer copies.
+This module has the addresses, and the values that templates get. templates/ has the text, static/ the scripts
+(one noun, one file), snippets/ the code that a wallet developer copies.
 """
 
 import random
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from flask import Blueprint, Flask, current_app, render_template, request, url_for
+from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
-from marketplace import sandbox
 from marketplace.sandbox import access
+from marketplace.sandbox.application import PATH
 
 SNIPPETS = (
     ("hashconnect-0.js", "HashConnect 0.x"),
@@ -20,15 +20,15 @@ SNIPPETS = (
     ("sdk.mjs", "JavaScript SDK"),
     ("sdk.py", "Python SDK"),
 )
-# What the listing form suggests: an account and an NFT that the sample does not use.
+# The listing form suggests an account and an NFT that the sample does not use.
 SELLER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.7007", range(1, 10_000), 250
 BUYER = "0.0.2007"
-# What the scripts replace in the addresses of an NFT's and of a collection's page.
+# The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
-# What of the order book is wanted, in the address of a page that shows it.
+# The filters of the order book, in the address of a page.
 FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort")
 
-# What the API reference leads back to: endpoints, and their names.
+# The API reference links to these endpoints, by these names.
 PAGES = (("demo.show_gallery", "For sale"), ("demo.show_listing", "List an NFT"))
 
 blp = Blueprint(
@@ -41,31 +41,22 @@ blp = Blueprint(
 
 
 @blp.get("/")
-def show_gallery():
-    """Show the order book as a gallery"""
+def show_gallery() -> str:
     return render_template("demo/gallery.html", asked=asked())
 
 
 @blp.get("/demo/collection/<token>")
-def show_collection(token):
-    """Show a collection, and what of it is for sale"""
+def show_collection(token: str) -> str:
     return render_template("demo/collection.html", token=token, asked=asked())
 
 
 @blp.get("/demo/nft/<token>/<serial_no>")
-def show_nft(token, serial_no):
-    """Show one NFT"""
-    return render_template(
-        "demo/nft.html",
-        token=token,
-        serial_no=serial_no,
-        buyer=BUYER,
-    )
+def show_nft(token: str, serial_no: str) -> str:
+    return render_template("demo/nft.html", token=token, serial_no=serial_no, buyer=BUYER)
 
 
 @blp.get("/demo/list")
-def show_listing():
-    """Show how an NFT is listed, step by step"""
+def show_listing() -> str:
     suggested = {
         "account": SELLER,
         "token": TOKEN,
@@ -80,14 +71,14 @@ def show_listing():
 
 
 def asked() -> dict[str, str]:
-    """What of the order book the address asks for: no more than the filters that there are."""
+    """The filters of the order book that the address asks for."""
     values = {name: request.args.get(name, "").strip() for name in FILTERS}
     return {name: value for name, value in values.items() if value}
 
 
 @blp.context_processor
-def give_addresses():
-    """What every page knows: where the API is, where the pages are, and the sandbox's own token."""
+def give_addresses() -> dict[str, dict[str, str | int]]:
+    """Give every page the addresses of the API and of other pages, and the sandbox's own token."""
     root = request.script_root
     return {
         "addresses": {
@@ -97,18 +88,18 @@ def give_addresses():
             "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
             "limit": 1000,  # of a user's listings
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
-            "sandbox": root + sandbox.PATH,
+            "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
             "collection": url_for("demo.show_collection", token=ANY_NFT["token"]),
-            "nft": url_for("demo.show_nft", **ANY_NFT),
+            "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),
             "listing": url_for("demo.show_listing"),
         }
     }
 
 
 @blp.after_request
-def forbid_the_rest(response):
-    """Let a page load its own files, and the images where the settings say that they are."""
+def set_policy(response: Response) -> Response:
+    """Let a page load only its own files, and images from the addresses of the settings."""
     settings = current_app.config
     urls = map(urlsplit, (settings["PUBLIC_URL"], settings["MEDIA_PUBLIC_URL"]))
     images = " ".join(sorted({f"{url.scheme}://{url.netloc}" for url in urls}))
@@ -120,7 +111,7 @@ def forbid_the_rest(response):
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     if response.mimetype == "text/html":
-        response.headers["Cache-Control"] = "private, no-cache"  # it holds a token
+        response.headers["Cache-Control"] = "private, no-cache"  # it has a token
     return response
 
 

@@ -30,7 +30,8 @@ from sqlite_utils.utils import sqlite3
 from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox import catalogue, create_sandbox, wallet
+from marketplace.sandbox import catalogue, wallet
+from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
 from stress import audit, bombs, lives
 from stress.soak.replica import BEHIND_SECONDS, Replica

@@ -9,7 +9,7 @@ from pathlib import Path
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 
 BEHIND_SECONDS = 8  # at most
 NFT = re.compile("/api/v1/tokens/([0-9.]+)/nfts/([0-9]+)(/transactions)?")

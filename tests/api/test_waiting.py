@@ -10,7 +10,7 @@ from werkzeug.test import Client
 
 from marketplace import create_app
 from marketplace.api import concurrency_limit
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 

@@ -16,7 +16,7 @@ from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests import network

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import strategies as st
 
 from marketplace import times
-from marketplace.sandbox import create_sandbox, wallet
+from marketplace.sandbox import wallet
+from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger import accounts, consensus, queries
 from marketplace.store.database import read, write
 from stress import lives

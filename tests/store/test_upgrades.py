@@ -10,9 +10,10 @@ from pathlib import Path
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from marketplace import create_app, sandbox
+from marketplace import create_app
 from marketplace.cli import startup
 from marketplace.errors import StartRefused
+from marketplace.sandbox.application import SCHEMA as SANDBOX_SCHEMA
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import SCHEMA, write
@@ -245,7 +246,7 @@ def test_a_foreign_file_is_never_written_into(tmp_path):
     with connect(path) as db:
         db.execute("CREATE TABLE nft (id INTEGER)")
     content = path.read_bytes()
-    for schema in (SCHEMA, sandbox.SCHEMA):
+    for schema in (SCHEMA, SANDBOX_SCHEMA):
         with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
             Database(path, schema)
     assert path.read_bytes() == content

@@ -11,7 +11,7 @@ from contextlib import suppress
 import pytest
 
 from marketplace import create_app
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import write

@@ -10,7 +10,7 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.market import add_nft
-from marketplace.sandbox import create_sandbox
+from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write

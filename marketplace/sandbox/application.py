@@ -1,0 +1,96 @@
+"""The sandbox's Flask application, and how the service mounts it.
+
+The service reaches it only through its mirror client's transport, so that the code for the real network is
+the code that is tested and shown.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import cast
+from urllib.parse import urlsplit
+
+from flask import Flask
+from flask.json.provider import DefaultJSONProvider
+from werkzeug.middleware.dispatcher import DispatcherMiddleware
+
+from marketplace.api import cors
+from marketplace.api.openapi import Document
+from marketplace.api.request_metrics import name_routes
+from marketplace.cli import log
+from marketplace.cli.upgrade import upgrade_at_once
+from marketplace.sandbox import api, commands, gateway, mirror, wallet
+from marketplace.sandbox.access import kept_token
+from marketplace.sandbox.hapi.web import GrpcWeb
+from marketplace.sandbox.hosts import HostGuard
+from marketplace.sandbox.transport import WSGIAdapter
+from marketplace.services import KEY, Sandbox, Storage
+from marketplace.store.engine import Engine
+from marketplace.store.schema import Schema
+from marketplace.store.sqlite import Database
+
+__all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
+
+PATH = "/sandbox"
+TITLE = "The sandbox's API"
+DESCRIPTION = """\
+A small Hedera on your own machine. Decode a transaction that the marketplace has prepared, sign it with the
+demo wallet or with your own, and submit it. Do on the ledger what others would do there.
+
+It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
+asks for it. The mirror node's REST API is below `/sandbox/api/v1`, as Hedera documents it.
+"""
+SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
+
+
+def init_app(
+    app: Flask, database: Engine, sign: Callable[[bytes], tuple[bytes, bytes]] | None = None
+) -> Sandbox:
+    """Mount the sandbox.
+
+    Its database and the marketplace's are upgraded at once. ``sign`` signs for the marketplace in place of
+    the demo wallet.
+    """
+    upgrade_at_once(database)
+    sandbox = create_sandbox(
+        app.config["SANDBOX_DATABASE_URL"],
+        app.config["MAX_CONTENT_LENGTH"],
+        app.config["PUBLIC_URL"],
+    )
+    if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
+        sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
+    name_routes(sandbox, PATH)
+    served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
+    own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
+    app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
+    app.cli.add_command(commands.cli)
+    prefix = app.config["PUBLIC_URL"] + PATH
+    return Sandbox(
+        app=sandbox,
+        adapters={f"{prefix}/": WSGIAdapter(sandbox, prefix)},
+        gateway_adapters=partial(gateway.make_adapters, prefix),
+        sign=wallet.signer(app.config["ACCOUNT_ID"]),
+        describe=commands.hello,
+    )
+
+
+def create_sandbox(
+    path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
+) -> Flask:
+    sandbox = Flask("marketplace.sandbox", static_folder=None)
+    sandbox.url_map.merge_slashes = False
+    sandbox.config.update(
+        MAX_CONTENT_LENGTH=max_body_bytes,
+        PUBLIC_URL=public_url,
+        NODE_FILE=Path(path).with_name("sandbox-node"),
+    )
+    cast(DefaultJSONProvider, sandbox.json).sort_keys = False
+    log.init_app(sandbox)
+    database = Database(path, SCHEMA)
+    sandbox.extensions[KEY] = Storage(database=database)
+    upgrade_at_once(database)
+    Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(api.blp)
+    sandbox.register_blueprint(mirror.blp)
+    sandbox.register_blueprint(gateway.blp)
+    cors.open_to_all(sandbox)
+    return sandbox
