@@ -4,14 +4,14 @@ import { marketplace } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
 import { offerSigning } from "./signing.js";
-import { royaltyWords } from "./sale.js";
+import { fixedFeeWords, royaltyWords } from "./sale.js";
 import { Steps } from "./step.js";
 
 /**
- * Make the steps work. nft() is the record as it is shown, royalties() those of its collection, where they are
- * known; refresh() reads the record anew, and returns it.
+ * Make the steps work. nft() is the record as it is shown, fees() its collection, with its royalties and fixed
+ * fees; refresh() reads the record anew, and returns it.
  */
-export function offerPurchase({ nft, royalties, refresh }) {
+export function offerPurchase({ nft, fees, refresh }) {
   const section = document.getElementById("buying");
   const steps = new Steps(section);
   const { prepare, settled } = steps;
@@ -28,7 +28,10 @@ export function offerPurchase({ nft, royalties, refresh }) {
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
     roles: () => sale.roles,
-    besides: () => [["Royalties", royalties() && taken(royalties())]],
+    besides: () => [
+      ["Royalties", fees()?.royalties && taken(fees().royalties)],
+      ["Fixed fees", fees()?.fixedFees?.map(fixedFeeWords).join("; ") || null],
+    ],
     async refused(answer) {
       if (answer.status !== 409) return;
       const { listingPrice: seen } = nft();
@@ -39,7 +42,8 @@ export function offerPurchase({ nft, royalties, refresh }) {
       }
     },
     async submitting() {
-      for (const { accountId } of royalties() ?? []) sale.roles[accountId] ??= "royalties";
+      for (const { accountId } of fees()?.royalties ?? []) sale.roles[accountId] ??= "royalties";
+      for (const { accountId } of fees()?.fixedFees ?? []) sale.roles[accountId] ??= "fixed fees";
       sale.before = await readBalances(Object.keys(sale.roles));
     },
     async submitted(_, { result }) {

@@ -1,4 +1,4 @@
-// A collection's page: what it is, what a sale of it costs whom, and what of it is for sale.
+// A collection's page: its figures, the shares of a sale, and its NFTs for sale.
 
 import { api, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -6,7 +6,7 @@ import { get } from "./call.js";
 import { element, fields, notice, words } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
 import { picture } from "./picture.js";
-import { account, royaltyWords, showSale } from "./sale.js";
+import { account, fixedFeeWords, royaltyWords, showSale } from "./sale.js";
 import { Shelf, showCall } from "./shelf.js";
 
 const place = (id) => document.getElementById(id);
@@ -33,7 +33,8 @@ async function show() {
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort }));
   showCall(answer);
-  const pieces = first.ok ? first.data.slice(0, 5) : [];
+  // Those whose images have been read: a row of placeholders says nothing.
+  const pieces = first.ok ? first.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
   place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
   place("strip").hidden = !pieces.length;
 }
@@ -47,16 +48,17 @@ function describe(collection) {
   place("figures").replaceChildren(...fields(figures(collection)));
   const price = collection.floorPrice ?? 100;
   const title = collection.floorPrice ? "At the floor price:" : "At a price of 100 HBAR:";
-  if (collection.royalties) showSale(place("cost"), price, collection.royalties, { title });
+  if (collection.royalties) showSale(place("cost"), price, collection, { title });
 }
 
-function figures({ floorPrice, totalSupply, treasury, royalties }) {
+function figures({ floorPrice, totalSupply, treasury, royalties, fixedFees }) {
   return [
     ["Floor", floorPrice === null ? "Nothing listed" : hbar(floorPrice)],
     ["Listed", `${listed}`],
     ["Supply", totalSupply ?? "Not known yet"],
     ["Treasury", treasury?.accountId ? account(treasury.accountId) : "Not known yet"],
     ["Royalties", royalties === null ? "Not known yet" : royalties.map(royaltyWords).join("; ") || "None"],
+    ["Fixed fees of a sale", fixedFees?.map(fixedFeeWords).join("; ") || null],
   ];
 }
 

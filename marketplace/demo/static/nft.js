@@ -44,9 +44,9 @@ function showRecord(nft) {
   place("fields").replaceChildren(...fields(rows(nft)));
   place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");
   showPrice(nft);
-  // Where the royalties are not known yet, nothing is said of them.
-  const royalties = nft.isForSale && collection.data?.royalties;
-  if (royalties) showSale(place("cost"), nft.listingPrice, royalties, { seller: nft.owner.accountId });
+  // The shares are shown once the custom fees are known.
+  const fees = nft.isForSale && collection.data?.royalties && collection.data;
+  if (fees) showSale(place("cost"), nft.listingPrice, fees, { seller: nft.owner.accountId });
   else place("cost").hidden = true;
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
@@ -72,7 +72,8 @@ function state(nft) {
 
 function traits(nft) {
   const list = attributes(nft);
-  if (!list.length) return [element("p", { class: "hint" }, "It has no attributes.")];
+  const missing = nft.originalImageUrl ? "It has no attributes." : "Its image and attributes have not been read yet.";
+  if (!list.length) return [element("p", { class: "hint" }, missing)];
   const boxes = list.map(({ trait_type: name, value }) => [words(name), words(value)]);
   return [element("h2", { class: "small" }, "Attributes"), element("dl", { class: "traits" }, fields(boxes))];
 }
@@ -98,7 +99,7 @@ function showError(answer) {
   place("state").replaceChildren(notice("bad", answer.message), ...(answer.status === 404 ? [offer] : []));
 }
 
-const offer = { nft: () => shown, royalties: () => collection?.data?.royalties, refresh: show };
+const offer = { nft: () => shown, fees: () => collection?.data, refresh: show };
 const courses = { "#buying": offerPurchase(offer), "#withdrawing": offerWithdrawal(offer) };
 offerMove(offer);
 

@@ -1,4 +1,4 @@
-// Who pays what in a sale: the price, the marketplace's fee, the royalties, the network's fee.
+// A sale's shares: the price, the marketplace's fee, the custom fees, the network's fee.
 
 import { feeBasisPoints, galleryPage, marketplace } from "./addresses.js";
 import { tinybars } from "./amount.js";
@@ -13,22 +13,32 @@ export const account = (id) => element("a", { href: galleryPage({ account: id })
 export function royaltyWords({ accountId, numerator, denominator, fallbackFee }) {
   const share = `${percent.format((100 * Number(numerator)) / Number(denominator))} % to ${accountId}`;
   if (!fallbackFee) return share;
-  const { amount, token } = fallbackFee;
-  return `${share}, ${token ? `${amount} of ${token}` : tinybars(amount)} when nothing is paid`;
+  return `${share}, ${feeAmount(fallbackFee)} when nothing is paid`;
 }
 
+const feeAmount = ({ amount, token }) => (token ? `${amount} of ${token}` : tinybars(amount));
+
+/** "1 HBAR to 0.0.2002": one fixed fee, as the API has it. The seller pays it. */
+export const fixedFeeWords = (fee) => `${feeAmount(fee)} to ${fee.accountId}`;
+
 /** [{ who, role, gets }] in tinybars, what is paid below 0: as the network and the marketplace round. */
-export function shares(price, royalties, seller) {
+export function shares(price, { royalties, fixedFees }, seller) {
   const paid = BigInt(price) * TINYBARS;
   const fee = (paid * BigInt(feeBasisPoints)) / 10_000n;
-  // A royalty is a part of what the NFT's owner gets, and never of the owner's own.
-  const due = royalties
-    .filter(({ accountId }) => accountId !== seller)
-    .map(({ accountId, numerator, denominator }) => ({
+  // A royalty is a part of what the NFT's owner gets. Owners pay no fee to themselves.
+  const due = [
+    ...royalties.map(({ accountId, numerator, denominator }) => ({
       who: accountId,
       role: "Royalty",
       gets: ((paid - fee) * BigInt(numerator)) / BigInt(denominator),
-    }));
+    })),
+    ...(fixedFees ?? []).map(({ accountId, amount, token }) => ({
+      who: accountId,
+      role: "Fixed fee",
+      gets: token ? 0n : BigInt(amount),
+      units: token && `${amount} of ${token}, from the seller`,
+    })),
+  ].filter(({ who }) => who !== seller);
   const left = due.reduce((rest, { gets }) => rest - gets, paid - fee);
   return [
     { who: null, role: "Buyer", gets: -paid },
@@ -39,20 +49,20 @@ export function shares(price, royalties, seller) {
 }
 
 /** Show it in a <details>: open where there is room. The seller may not be known. */
-export function showSale(shown, price, royalties, { seller = null, title = null } = {}) {
+export function showSale(shown, price, fees, { seller = null, title = null } = {}) {
   if (shown.hidden) shown.open = matchMedia("(min-width: 56rem)").matches;
   shown.hidden = false;
   const said = title && element("p", { class: "hint" }, title);
-  shown.querySelector("div").replaceChildren(...[said, ...saleTable(price, royalties ?? [], seller)].filter(Boolean));
+  shown.querySelector("div").replaceChildren(...[said, ...saleTable(price, fees, seller)].filter(Boolean));
 }
 
-function saleTable(price, royalties, seller) {
-  const rows = shares(price, royalties, seller).map(({ who, role, gets }) =>
+function saleTable(price, fees, seller) {
+  const rows = shares(price, fees, seller).map(({ who, role, gets, units }) =>
     element(
       "tr",
       {},
       element("th", { scope: "row" }, role, " ", who && element("span", { class: "who" }, account(who))),
-      element("td", {}, gets < 0n ? `pays ${tinybars(-gets)}` : `gets ${tinybars(gets)}`),
+      element("td", {}, gets < 0n ? `pays ${tinybars(-gets)}` : `gets ${units ?? tinybars(gets)}`),
     ),
   );
   return [

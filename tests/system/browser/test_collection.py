@@ -38,7 +38,7 @@ def test_it_works(visit, size, scheme):
     assert shown["Royalties"] == words
     expect(page.locator("#strip img")).to_have_count(5)
     if size == PHONE:
-        page.get_by_text("What a sale costs whom").click()
+        page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {shown['Floor']}")
     visitor.look("collection")
