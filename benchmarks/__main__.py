@@ -12,8 +12,6 @@ from pathlib import Path
 
 from benchmarks import (
     agreement,
-    checks,
-    collection,
     contenders,
     data,
     latency,
@@ -37,7 +35,7 @@ def setting(plan: Plan):
     with data.folder() as folder:
         for nfts in plan.sizes:
             data.prepare(nfts)
-        database = data.copy(plan.nfts, folder / "market.db")  # Datasette's address has its name
+        database = data.copy(plan.nfts, folder / "market.db")
         reader, seller = service.create_access_tokens(database)
         print("Starting all contenders ...", flush=True)
         with contenders.start_all(database, plan.nfts, reader) as servers:
@@ -53,7 +51,6 @@ def run(bench: throughput.Bench) -> dict:
     return {
         "depths": latency.depths(bench),
         "sizes": latency.sizes(bench),
-        "collection": collection.measure(bench),
         "throughput": throughput.measure(bench),
         "postgresql": postgresql.measure(bench),
     }
@@ -82,7 +79,7 @@ def main(what: str = "usual") -> int:
     with setting(plan) as bench:
         results = run(bench)
         made = report(plan, results, about)
-        problems = checks.run(bench, made) if what == "check" else []
+        problems = rows.far_from_target(made) if what == "check" else []
     print(
         f"{time.monotonic() - started:.0f} s, {plan.rounds} rounds; load before it: {about['load']}"
     )

@@ -19,8 +19,7 @@ GUNICORN = [
     str(BIN / "gunicorn"),
     *["--bind", "127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"],
 ]
-BARE_APP = "benchmarks.peers.bare:app"
-BARE = [*GUNICORN, "--config", str(PEERS / "bare_gunicorn.conf.py"), BARE_APP]
+BARE = [*GUNICORN, "--config", str(PEERS / "bare_gunicorn.conf.py"), "benchmarks.peers.bare:app"]
 # As many threads as gunicorn.conf.py gives a worker.
 GRANIAN = [
     str(BIN / "granian"),
@@ -32,33 +31,22 @@ UVICORN = [
     *["--host", "127.0.0.1", "--port", "{port}", "--loop", "uvloop", "--http", "httptools"],
     *["--no-access-log", "--log-level", "warning"],
 ]
-DATASETTE = [
-    str(BIN / "datasette"),
-    *["serve", "--host", "127.0.0.1", "--port", "{port}", "--metadata"],
-    str(PEERS / "datasette.json"),
-]
 
-# By name: title, command. A database's path follows where the command ends with None.
+HOST = [*GUNICORN, "benchmarks.peers.host:app"]
+
+# By name: title, command.
 COMMANDS = {
     "bare": ("bare WSGI function, gunicorn", BARE),
     "service": ("this service, gunicorn", GUNICORN),
     "fastapi": ("FastAPI, uvicorn", [*UVICORN, "benchmarks.peers.fastapi_peer:app"]),
-    "datasette": ("Datasette", [*DATASETTE, None]),
     "fastify": ("Fastify, Node.js", ["node", str(PEERS / "fastify" / "server.js")]),
     "granian": ("this service, granian", [*GRANIAN, "wsgi:app"]),
-    "bare_granian": ("bare WSGI function, granian", [*GRANIAN, BARE_APP]),
+    "host": ("this service, its host's own authentication", HOST),
 }
 # Those that benchmarks/postgresql.py starts.
 BESIDE = {
     "postgresql": ("this service on PostgreSQL", GUNICORN),
-    "unkept": ("this service, nothing kept", [*GUNICORN, "benchmarks.peers.unkept:app"]),
-    "postgresql_unkept": (
-        "this service on PostgreSQL, nothing kept",
-        [*GUNICORN, "benchmarks.peers.unkept:app"],
-    ),
-}
-ORDERBOOK = {name: "/v1/orderbook" for name in COMMANDS} | {
-    "datasette": "/market/orderbook.json?_shape=array"
+    "postgresql_host": ("this service on PostgreSQL, its host's own authentication", HOST),
 }
 
 
@@ -69,8 +57,7 @@ def title(name: str) -> str:
 @contextmanager
 def start(name: str, database: Path, bodies: Path | None = None, **settings) -> Iterator[Server]:
     """One contender on the servers' core, until the end of the block; with settings of its own."""
-    words = (COMMANDS | BESIDE)[name][1]
-    command = [str(database) if word is None else word for word in words]
+    command = (COMMANDS | BESIDE)[name][1]
     environ = service.environ(database, **settings) | {
         "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
         "PYTHONPATH": str(service.ROOT),

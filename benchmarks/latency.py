@@ -63,7 +63,7 @@ class _Follower:
 
     def __call__(self, turn: int) -> float:
         answer = self._client.get(self._path)
-        match = re.search(r'<([^>]*)>;\s*rel="?next"?', answer.headers.get("link", ""))
+        match = re.search(r'<([^>]*)>;\s*rel="?next"?', answer.link or "")
         if answer.status != 200 or match is None:
             raise SystemExit(f"{self._path} leads to no next page")
         self._path = re.sub(r"^https?://[^/]+", "", match[1])

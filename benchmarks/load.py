@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from benchmarks import records, server
 
-CONNECTIONS = 8
+CONNECTIONS, WRITERS = 8, 4  # a worker takes five writes at once
 SCRIPT = Path(__file__).with_name("load.lua")
 HOT = 1_000
 LEAST_BYTES = {"page": 8_000, "nft": 400, "list": 200}  # of an answer: less is a redirect, or empty
@@ -61,7 +61,14 @@ def run(
     )
     words = [
         *("taskset", "-c", str(server.cores()[1])),
-        *("wrk", "-t1", f"-c{CONNECTIONS}", f"-d{seconds}s", "-s", SCRIPT),
+        *(
+            "wrk",
+            "-t1",
+            f"-c{WRITERS if what == 'list' else CONNECTIONS}",
+            f"-d{seconds}s",
+            "-s",
+            SCRIPT,
+        ),
         *("-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{port}{path}"),
         *("--", what, *map(str, numbers)),
     ]

@@ -20,7 +20,6 @@ PACKAGES = (
     "fastapi",
     "uvicorn",
     "pydantic",
-    "datasette",
 )
 FASTIFY = Path(__file__).parent / "peers" / "fastify" / "package.json"
 

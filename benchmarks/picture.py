@@ -29,7 +29,7 @@ STYLE = {
     "xtick.color": INK,
     "ytick.color": INK,
 }
-COLORS = {"service": OURS, "granian": OURS, "bare": LIMIT, "bare_granian": LIMIT}
+COLORS = {"service": OURS, "host": OURS, "granian": OURS, "bare": LIMIT}
 BARS = {
     "orderbook": "Order book, first page: requests/s",
     "hot": "One of 1,000 NFTs: requests/s",

@@ -5,31 +5,18 @@ with a role that may create databases (postgresql://user:password@host/postgres)
 """
 
 import contextlib
-import multiprocessing
 import os
-import random
-import re
-import signal
-import time
-from collections.abc import Callable, Iterator
-from functools import cache
+from collections.abc import Iterator
 from statistics import median
 
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import contenders, load, records, server, service
 from benchmarks.client import Client
-from benchmarks.throughput import Bench
-from benchmarks.writer import state
-from marketplace import times
+from benchmarks.throughput import ORDERBOOK, Bench
 from marketplace.services import services
-from marketplace.store import nfts
-from marketplace.store.database import open_database
 
-PAIRS = {"kept": ("service", "postgresql"), "unkept": ("unkept", "postgresql_unkept")}
-WRITERS = 16
-START_SECONDS = 60
-Mark = Callable[[dict], dict | None]
+PAIRS = {"kept": ("service", "postgresql"), "host": ("host", "postgresql_host")}
 # Of a server of the run's own: it writes as it would for an operator.
 SETTINGS = {
     "fsync": "on",
@@ -46,16 +33,13 @@ def measure(bench: Bench) -> dict | None:
     print("Filling PostgreSQL ...", flush=True)
     with _database() as url, contextlib.ExitStack() as stack:
         fill(bench, url)
-        servers = {"service": bench.servers["service"]}
-        for name in ("postgresql", "unkept", "postgresql_unkept"):
-            settings = {"DATABASE_URL": url} if name.startswith("postgresql") else {}
-            started = contenders.start(name, bench.database, **settings)
+        servers = {name: bench.servers[name] for name in ("service", "host")}
+        for name in contenders.BESIDE:
+            started = contenders.start(name, bench.database, DATABASE_URL=url)
             servers[name] = stack.enter_context(started)
         _require_agreement(bench, servers)
         figures = _measure_pages(bench, servers)
         figures["deep_seconds"] = _measure_deep(bench, servers["postgresql"].port)
-        # The last, as it changes the table.
-        figures["writers"] = _measure_writers(bench, url)
     return figures
 
 
@@ -101,7 +85,7 @@ def _require_agreement(bench: Bench, servers: dict[str, server.Server]) -> None:
         for name in servers:
             with Client(servers[name].port, bench.reader) as client:
                 answer = client.get(path)
-                answers.add((answer.status, answer.headers.get("link"), answer.body))
+                answers.add((answer.status, answer.link, answer.body))
         if len(answers) > 1 or answer.status != 200:
             raise SystemExit(f"PostgreSQL and SQLite answer {path} differently")
 
@@ -115,7 +99,7 @@ def _measure_pages(bench: Bench, servers: dict[str, server.Server]) -> dict:
             for name in names[::-1] if turn % 2 else names:
                 seconds = bench.plan.seconds if turn >= 0 else 1
                 port = servers[name].port
-                counted = load.run(port, bench.reader, contenders.ORDERBOOK["service"], seconds)
+                counted = load.run(port, bench.reader, ORDERBOOK, seconds)
                 if turn >= 0:  # before, it warmed up
                     figures[key][name].append(counted["per_second"])
     return figures
@@ -131,85 +115,3 @@ def _measure_deep(bench: Bench, port: int) -> float:
                 raise SystemExit(f"A far page on PostgreSQL is answered with {answer.status}")
             seconds.append(answer.seconds)
     return median(seconds)
-
-
-# Writers
-
-
-def _measure_writers(bench: Bench, url: str) -> dict[str, list[float]]:
-    """Writes per second: through the service's door, and the same statement straight in psycopg."""
-    figures = {name: [] for name in MARKS}
-    numbers = records.listed_numbers(bench.plan.nfts, bench.plan.listed)
-    for turn in range(bench.plan.rounds):
-        for name in list(MARKS)[:: -1 if turn % 2 else 1]:
-            count = _write_at_once(MARKS[name], url, numbers, bench.plan.seconds)
-            figures[name].append(count / bench.plan.seconds)
-    return figures
-
-
-def _write_at_once(open_mark: Callable, url: str, numbers: list[int], seconds: int) -> int:
-    """Let 16 processes write, each one transaction after the other; returns how many were committed."""
-    context = multiprocessing.get_context("fork")
-    begin, counts = context.Barrier(WRITERS), context.Queue()
-    writers = []
-    try:
-        for first in range(WRITERS):  # each has NFTs of its own
-            arguments = (open_mark, url, numbers[first::WRITERS], seconds, begin, counts)
-            writers.append(context.Process(target=_write, args=arguments))
-            writers[-1].start()
-        return sum(counts.get(timeout=START_SECONDS + seconds) for _ in writers)
-    finally:
-        for writer in writers:
-            writer.terminate()
-            writer.join()
-
-
-def _write(open_mark, url, numbers, seconds, begin, counts) -> None:
-    """List one NFT after the other anew."""
-    signal.signal(signal.SIGTERM, signal.SIG_DFL)
-    os.sched_setaffinity(0, {server.cores()[0]})
-    dice = random.Random(numbers[0])
-    with open_mark(url) as mark:
-        for length in (0.3, seconds):  # the first is to warm up
-            begin.wait(START_SECONDS)
-            until, count = time.monotonic() + length, 0
-            while time.monotonic() < until:
-                now, price = times.to_iso(times.now()), dice.randrange(1, 50_000)
-                row = mark(state(dice.choice(numbers), now, price, listed_at=now))
-                assert row, "nothing was written"
-                count += 1
-    counts.put(count)
-
-
-@contextlib.contextmanager
-def through_door(url: str) -> Iterator[Mark]:
-    """As all of the service writes."""
-    database = open_database(url, service.OWNERS)
-
-    def mark(new: dict) -> dict | None:
-        with database.write() as db:
-            return nfts.mark_reconciled(db, new)
-
-    yield mark
-    database.close()
-
-
-@contextlib.contextmanager
-def straight(url: str) -> Iterator[Mark]:
-    """The same statement in psycopg, with no transaction around it but its own."""
-    import psycopg
-    from psycopg.rows import dict_row
-
-    written = cache(lambda sql: re.sub(r":([a-z_]+)", r"%(\1)s", sql))
-    connection = psycopg.connect(url, autocommit=True, row_factory=dict_row)
-
-    class Straight:
-        @staticmethod
-        def execute(sql, parameters):
-            return connection.execute(written(sql), parameters)
-
-    with contextlib.closing(connection):
-        yield lambda new: nfts.mark_reconciled(Straight, new)
-
-
-MARKS = {"door": through_door, "straight": straight}

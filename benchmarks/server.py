@@ -19,13 +19,6 @@ DIE_WITH_PARENT = 1  # prctl's PR_SET_PDEATHSIG
 
 class Server(NamedTuple):
     port: int
-    pid: int
-
-    @property
-    def worker(self) -> int:
-        """The process that answers: the only child, or the server itself."""
-        children = Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()
-        return int(children[0]) if children else self.pid
 
 
 @cache  # before a process of ours is pinned itself
@@ -66,7 +59,7 @@ def running(command: list[str], environ: dict, cwd: Path, core: int, log: Path) 
         )
     try:
         _wait_until_it_answers(process, port, log)
-        yield Server(port, process.pid)
+        yield Server(port)
     finally:
         stop(process)
 
@@ -97,15 +90,3 @@ def _wait_until_it_answers(process: subprocess.Popen, port: int, log: Path) -> N
         time.sleep(0.05)
     said = log.read_text(errors="replace")[-2000:]
     raise SystemExit(f"A server did not start: {' '.join(map(str, process.args))}\n{said}")
-
-
-def resident(pid: int, field: str = "VmRSS") -> int:
-    """Bytes of memory: VmRSS now, VmHWM at most since the last forget_peak()."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith(f"{field}:"):
-            return int(line.split()[1]) * 1024
-    raise LookupError(field)
-
-
-def forget_peak(pid: int) -> None:
-    Path(f"/proc/{pid}/clear_refs").write_text("5")

@@ -6,11 +6,12 @@ from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import contenders, load
+from benchmarks import load
 from benchmarks.plan import Plan
 from benchmarks.server import Server
 from benchmarks.writer import writing
 
+ORDERBOOK = "/v1/orderbook"
 Figures = dict[str, dict[str, list[float]]]
 
 
@@ -31,9 +32,7 @@ WRITES = {
     "fastapi_100": ("fastapi", 100),
 }
 MEASURES = {
-    "orderbook": Measure(
-        "page", ("service", "bare", "fastapi", "granian", "fastify"), ("datasette", "bare_granian")
-    ),
+    "orderbook": Measure("page", ("service", "bare", "fastapi", "granian", "fastify", "host")),
     "hot": Measure("nft", ("service", "bare"), ("fastapi", "fastify", "granian")),
     "hot_writes": Measure("nft", tuple(WRITES)),
     "all": Measure("nft", ("service", "fastapi"), ("fastify", "granian")),
@@ -68,7 +67,7 @@ def measure(bench: Bench) -> Figures:
 def warm_up(bench: Bench) -> None:
     """What is compiled, opened or read on first use is so before it counts."""
     for name in bench.servers:
-        load.run(bench.servers[name].port, bench.reader, contenders.ORDERBOOK[name], 1)
+        load.run(bench.servers[name].port, bench.reader, ORDERBOOK, 1)
 
 
 def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
@@ -82,7 +81,7 @@ def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
         load.run(server.port, bench.reader, "/", 1, "nft", walk)
     else:  # each round begins elsewhere, so that it meets NFTs that no round before it met
         walk = load.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)
-    path = contenders.ORDERBOOK.get(name, "/v1/orderbook") if what == "page" else "/"
+    path = ORDERBOOK if what == "page" else "/"
     token = bench.seller if what == "list" else bench.reader
     before = _count_prepared(bench.database)
     with writes:

@@ -23,55 +23,30 @@ from marketplace.store import nfts
 from marketplace.store.database import write
 
 
-def state(number: int, now: str, price: int, listed_at: str | None) -> dict:
-    token, serial_no = records.key(number)
-    return {
-        "token": token,
-        "serial_no": serial_no,
-        "is_for_sale": int(price > 0),
-        "listing_price": price,
-        "owner": records.owner(number),
-        "last_listed_at": listed_at,
-        "ledger_at": now,
-        "seen_at": now,
-    }
-
-
 class Writer:
-    """Commits one write at a time; each leaves as much listed as there was, or makes up for the last."""
+    """Commits one write at a time; each leaves as much listed as there was."""
 
     def __init__(self, database: Path, count: int) -> None:
         self._app = service.create(database)
         self._listed = records.listed_numbers(count, listed_of(count))
         self._dice = random.Random(1)
-        self._ended = None
 
-    def relist(self, number: int | None = None) -> None:
+    def relist(self) -> None:
         """An NFT that is listed is listed again, as the newest: no order book is what it was."""
-        self._list(self._dice.choice(self._listed) if number is None else number)
-
-    def end_or_relist(self) -> None:
-        """In turn: a listing ends; the same NFT is listed again."""
-        if self._ended is not None:
-            self._list(self._ended)
-            self._ended = None
-            return
-        self._ended = self._dice.choice(self._listed)
+        token, serial_no = records.key(number := self._dice.choice(self._listed))
         now = times.to_iso(times.now())
+        state = {
+            "token": token,
+            "serial_no": serial_no,
+            "is_for_sale": 1,
+            "listing_price": self._dice.randrange(1, 50_000),
+            "owner": records.owner(number),
+            "last_listed_at": now,
+            "ledger_at": now,
+            "seen_at": now,
+        }
         with self._app.app_context(), write() as db:
-            row = nfts.mark_reconciled(db, state(self._ended, now, price=0, listed_at=None))
-        assert row, "nothing was written"
-
-    def _list(self, number: int) -> None:
-        now = times.to_iso(times.now())
-        price = self._dice.randrange(1, 50_000)
-        with self._app.app_context(), write() as db:
-            row = nfts.mark_reconciled(db, state(number, now, price, listed_at=now))
-        assert row, "nothing was written"
-
-    @property
-    def is_one_ended(self) -> bool:
-        return self._ended is not None
+            assert nfts.mark_reconciled(db, state), "nothing was written"
 
     def close(self) -> None:
         services(self._app).database.close()
@@ -104,17 +79,15 @@ def writing(database: Path, nfts: int, per_second: int) -> Iterator[None]:
 
 def main(database: str, nfts: str, per_second: str) -> None:
     writer = Writer(Path(database), int(nfts))
-    writer.end_or_relist()
+    writer.relist()
     print("writing", flush=True)
     started, committed = time.monotonic(), 0
     while True:
         pause = max(0, started + committed / int(per_second) - time.monotonic())
         if select.select([sys.stdin], [], [], pause)[0]:
             break
-        writer.end_or_relist()
+        writer.relist()
         committed += 1
-    if writer.is_one_ended:
-        writer.end_or_relist()
     print(committed, time.monotonic() - started)
     writer.close()
 

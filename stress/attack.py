@@ -7,18 +7,15 @@ added.
 
 import argparse
 import asyncio
-import itertools
 import json
 import logging
 import multiprocessing
 import os
 import sqlite3
 import statistics
-import struct
 import subprocess
 import tempfile
 import time
-import zlib
 from collections import Counter
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
@@ -26,6 +23,7 @@ from typing import NamedTuple
 from unittest.mock import patch
 
 from marketplace.sandbox.application import create_sandbox
+from stress.bombs import CORPUS
 from tests import network
 from tests.serving import run_flask, serve
 
@@ -35,22 +33,8 @@ READS = {"order book": "/v1/orderbook", "status": "/status"}
 READS_A_SECOND = 20  # of each
 
 
-def wall(lines):
-    """A PNG that is small to send and large to decode: a palette with transparency, of one colour."""
-    side = 10_900
-
-    def chunk(kind, content):
-        body = kind + content
-        return struct.pack(">I", len(content)) + body + struct.pack(">I", zlib.crc32(body))
-
-    header = struct.pack(">IIBBBBB", side, side, 8, 3, 0, 0, 0)
-    pixels = zlib.compress(b"\0" * (side + 1) * lines, 9)
-    parts = [(b"IHDR", header), (b"PLTE", b"\1\2\3"), (b"tRNS", b"\x80"), (b"IDAT", pixels)]
-    return b"\x89PNG\r\n\x1a\n" + b"".join(itertools.starmap(chunk, [*parts, (b"IEND", b"")]))
-
-
 def answer_with_bombs():
-    bomb = wall(10_900)
+    bomb = CORPUS["png_palette_with_transparency"]()
     metadata = json.dumps({"name": "Bomb", "image": "ipfs://Qm/bomb.png"}).encode()
 
     def application(environ, start_response):

@@ -8,4 +8,4 @@ globals().update({name: value for name, value in _service.items() if not name.st
 
 def when_ready(server):
     for listener in server.LISTENERS:
-        _service["drop_silent_clients"](listener.sock)
+        _service["drop_silent_clients"](listener)

@@ -32,7 +32,7 @@ class Market:
     """A marketplace with one NFT for sale after the other."""
 
     def __init__(self, folder, **more):
-        self.app = create_app(**settings(folder) | more)
+        self.app = create_app(**settings(folder) | {"MIRROR_NODE_RATE": "10000"} | more)
         self.client = authorized_client(self.app, "read", "write")
         self.ledger = Ledger(self.app)
         self.serial_no = 0

@@ -339,11 +339,10 @@ WAYS = [
 ]
 
 
-@pytest.mark.parametrize("seed", range(2))
-def test_whoever_drains_it_on_purpose_finds_the_bound(market, seed):
+def test_whoever_drains_it_on_purpose_finds_the_bound(market):
     """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
     budget = 4 * HBAR
-    market, luck = market(SALE_FEE_BUDGET="4"), random.Random(seed)
+    market, luck = market(SALE_FEE_BUDGET="4"), random.Random(0)
     serial_nos = [market.list_one() for _ in range(4)]
     clients = [authorized_client(market.app, "write") for _ in range(4)]
     had, refused, signed, aged = market.balance(), 0, 0, 0

@@ -4,7 +4,6 @@ import base64
 import json
 import os
 import shutil
-import subprocess
 import tempfile
 from contextlib import nullcontext
 from pathlib import Path
@@ -28,6 +27,7 @@ from marketplace.settings import load
 from marketplace.store.database import write
 from tests.conftest import BOB, TOKEN, Ledger, authorized_client, settings
 from tests.network import serve
+from tests.serving import run_flask
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -316,21 +316,7 @@ def test_two_signers_are_one_too_many(tmp_path, put):
 
 
 def test_an_operators_command_needs_no_key(tmp_path):
-    environ = os.environ | {
-        "MARKETPLACE_ACCOUNT_KEY_FILE": str(tmp_path),
-        "MARKETPLACE_DATA_DIR": str(tmp_path),
-    }
-    command = [".venv/bin/flask", "--app", "wsgi", "token", "list"]
-    assert subprocess.run(command, env=environ, capture_output=True).returncode == 0
-    served = [".venv/bin/python", "-c", "import wsgi"]
-    process = subprocess.run(served, env=environ, capture_output=True, text=True)
-    assert process.returncode
-    assert "is a folder" in process.stderr
-
-
-def test_a_wrong_file_is_a_sentence_of_the_server(tmp_path):
-    with pytest.raises(StartRefused, match="is a folder: name a file that holds a private key"):
-        services(start(tmp_path, str(tmp_path))).signer.load()
+    assert run_flask(tmp_path, "token", "list", ACCOUNT_KEY_FILE=str(tmp_path)).exit_code == 0
 
 
 # A key in place of the path
@@ -373,28 +359,6 @@ def test_a_key_in_place_of_a_setting_is_not_shown(tmp_path, name, setting):
     assert refused.value.__suppress_context__  # nor in a traceback
     assert "looks like a private key" in str(refused.value)
     assert "give the account a new key" in str(refused.value)
-
-
-@pytest.mark.parametrize(
-    ("command", "name"),
-    [
-        ("python -c 'import wsgi'", "PEM"),
-        ("flask --app wsgi token list", "PEM on one line"),
-        ("gunicorn --print-config", "DER in hexadecimal"),
-    ],
-    ids=lambda text: text.split()[0],
-)
-def test_a_pasted_key_is_printed_by_no_command(tmp_path, command, name):
-    environ = os.environ | {
-        "MARKETPLACE_ACCOUNT_KEY_FILE": PASTED[name],
-        "MARKETPLACE_DATA_DIR": str(tmp_path),
-    }
-    process = subprocess.run(
-        [f".venv/bin/{command}"], shell=True, env=environ, capture_output=True, text=True
-    )
-    assert process.returncode
-    assert "looks like a private key" in process.stderr
-    assert_not_shown(PASTED[name], process.stdout + process.stderr)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from marketplace.watcher.sweep import sync
 from stress.audit import TINYBARS, find_sales
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client, settings
 
-SECONDS = 6  # of a crowd's trading
+SECONDS = 3  # of a crowd's trading
 CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
 MARKET, SHARE = "0.0.9001", 250  # basis points
 BUDGET = 100  # HBAR

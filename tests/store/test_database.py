@@ -11,24 +11,14 @@ import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace.services import services
-from marketplace.store import access_tokens
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.engines import make_version_3
 from tests.serving import ROOT, run_flask
+from tests.store.tokens import names
 
 pytestmark = pytest.mark.once("its file, locks and library")
-
-
-def insert_token(connection, name):
-    token = {"hash": name, "name": name, "scopes": "read", "created_at": "x"}
-    token |= {"expires_at": None, "rate": None}
-    return access_tokens.insert_access_token(connection, token)
-
-
-def names(connection):
-    return [row["name"] for row in access_tokens.list_access_tokens(connection)]
 
 
 def test_it_is_set_up_to_keep_what_was_answered(app):
@@ -51,7 +41,7 @@ WRITE_ONE = """
 import sys
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.store.test_database import insert_token
+from tests.store.tokens import insert_token
 
 with Database(sys.argv[1], SCHEMA).write() as connection:
     insert_token(connection, sys.argv[2])
@@ -60,7 +50,7 @@ READ_ALL = """
 import sys
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.store.test_database import names
+from tests.store.tokens import names
 
 print(*sorted(names(Database(sys.argv[1], SCHEMA).connection)))
 """
@@ -68,7 +58,8 @@ FORKING = """
 import os, subprocess, sys, time
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.store.test_database import READ_ALL, WRITE_ONE, insert_token, names
+from tests.store.test_database import READ_ALL, WRITE_ONE
+from tests.store.tokens import insert_token, names
 
 database = Database(sys.argv[1], SCHEMA)
 with database.write() as connection:
@@ -118,24 +109,22 @@ def test_the_sqlite_library_is_a_safe_one():
 
 
 def test_several_workers_may_start_at_once(tmp_path):
-    code = "from app import create_app; create_app(); print('started')"
-    environ = os.environ | {
-        "MARKETPLACE_DATA_DIR": str(tmp_path),
-    }
-    workers = [
-        subprocess.Popen(
-            [sys.executable, "-c", code], cwd=ROOT, env=environ, stdout=subprocess.PIPE
-        )
-        for _ in range(6)
-    ]
-    assert [worker.communicate()[0] for worker in workers] == [b"started\n"] * 6
+    code = """
+import sys
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+print(len(Database(sys.argv[1], SCHEMA).connection.execute("SELECT * FROM nft").fetchall()))
+"""
+    command = [sys.executable, "-c", code, tmp_path / "market.db"]
+    workers = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(6)]
+    assert [worker.communicate()[0] for worker in workers] == [b"0\n"] * 6
 
 
 WRITER = """
 import sys, time
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.store.test_database import insert_token
+from tests.store.tokens import insert_token
 
 database = Database(sys.argv[1], SCHEMA)
 for number in range(100_000):

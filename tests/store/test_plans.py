@@ -7,6 +7,7 @@ from functools import partial
 
 import pytest
 
+from marketplace import create_app
 from marketplace.store import (
     access_tokens,
     following,
@@ -18,6 +19,7 @@ from marketplace.store import (
 )
 from marketplace.store.database import read, write
 from marketplace.store.orderbook import Sort
+from tests.conftest import settings
 
 DATE = "2026-11-20T12:00:00.000000000Z"
 NFT = {
@@ -114,8 +116,10 @@ class Explainer:
     rowcount = 0
 
 
-@pytest.fixture
-def explainer(app, engine):
+@pytest.fixture(scope="module")
+def app(tmp_path_factory, engine):
+    """A service with a thousand NFTs, whose tables were analysed."""
+    app = create_app(**settings(tmp_path_factory.mktemp("plans")))
     with app.app_context(), write() as db:
         for number in range(1, 1000):
             keys = {"token": f"0.0.{7000 + number % 7}", "serial_no": number}
@@ -129,6 +133,11 @@ def explainer(app, engine):
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.
             db.execute("SET enable_seqscan = off")
             db.execute("SET enable_sort = off")
+    return app
+
+
+@pytest.fixture
+def explainer(app, engine):
     explain = "EXPLAIN QUERY PLAN" if engine == "sqlite" else "EXPLAIN"
     with app.app_context():
         yield Explainer(read(), explain)

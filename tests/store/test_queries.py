@@ -7,7 +7,7 @@ import pytest
 from marketplace.store import nfts, prepared_transactions
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB
-from tests.store.test_database import insert_token, names
+from tests.store.tokens import insert_token, names
 
 
 def at(second):

@@ -12,7 +12,8 @@ from sqlite_utils.utils import sqlite3
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.serving import ROOT, Service, environment, serve
-from tests.store.test_database import WRITER, insert_token, names
+from tests.store.test_database import WRITER
+from tests.store.tokens import insert_token, names
 
 pytestmark = pytest.mark.once("its file")
 

@@ -30,10 +30,6 @@ NOT_RUN = {
     ): "needs the generators: see tests/system/test_clients.py",
     ("docs/benchmarks.md", "make bench"): "takes minutes",
     ("docs/embedding.md", "make wheel"): "tests/system/test_package.py runs them",
-    (
-        "docs/sandbox.md",
-        ".venv/bin/python -m benchmarks.desk",
-    ): "takes a minute",
     ("docs/operating.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/operating.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/operating.md", "runuser -u postgres"): "as root, beside a server",

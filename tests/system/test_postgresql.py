@@ -40,7 +40,7 @@ from tests.serving import (
     run_flask,
     serve,
 )
-from tests.store.test_database import insert_token, names
+from tests.store.tokens import insert_token, names
 
 pytestmark = pytest.mark.once("has servers of its own")
 
