@@ -29,7 +29,6 @@ def listed(app):
 
 def test_it_is_written_after_a_while(app, monkeypatch):
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 0.05)
-    monkeypatch.setattr(token_usage, "_waiting", None)  # for longer, on behalf of other tests
     client = authorized_client(app, "read")
     assert "  never used  expires" in listed(app)
     before = this_hour()
@@ -63,7 +62,7 @@ def test_a_kept_answer_is_a_use(app):
     with app.app_context(), services(app).database.write() as db:
         db.execute("UPDATE access_token SET last_used_at = NULL")
     client.get("/v1/orderbook")
-    noted._noted.clear()  # as in the next hour
+    noted._hours.clear()  # as in the next hour
     client.get("/v1/orderbook")
     assert noted.write()
     assert last_used(app) is not None
