@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -28,6 +29,7 @@ from marketplace.api import (
     status,
     users,
 )
+from marketplace.api.application import Application
 from marketplace.api.concurrency_limit import ConcurrencyLimit
 from marketplace.api.openapi import Document
 from marketplace.api.rate_limit import RateLimits
@@ -51,7 +53,7 @@ def create_app(
     *,
     authenticate: Callable[[Request, str], bool | str] = authentication.authenticate,
     sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
-    **overrides,
+    **overrides: Any,
 ) -> Flask:
     """Make the service as a WSGI application that shares nothing with another one.
 
@@ -64,11 +66,9 @@ def create_app(
     database that is another's, or of a newer version. One of an older version is opened, to be upgraded:
     until then every request is answered 503.
     """
-    app = Flask("marketplace", static_folder=None)
-    app.url_map.merge_slashes = False
-    app.config.update(settings.load(overrides, os.environ))
-    app.config["MAX_CONTENT_LENGTH"] = MAX_BODY_BYTES
-    app.json.sort_keys = False
+    loaded = settings.load(overrides, os.environ)
+    app = Application("marketplace", **loaded, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
+    request_metrics.name_routes(app)
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)
@@ -82,7 +82,7 @@ def create_app(
         database=database,
         media=media_store.from_config(config),
         mirror_node=ledger.from_config(config, own.adapters if own else {}),
-        signer=signer.from_config(config, sign, own and own.sign),
+        signer=signer.from_config(config, sign, own.sign if own else None),
         authenticate=authenticate,
         rate_limits=RateLimits(config),
         writes=ConcurrencyLimit(
@@ -116,7 +116,7 @@ def create_app(
     cors.init_app(app)
     response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if proxies := config["TRUSTED_PROXIES"]:
-        app.wsgi_app = ProxyFix(
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
         )
     request_metrics.init_app(app)

@@ -6,12 +6,11 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, current_app
+from flask import Flask, Request, current_app
 
 if TYPE_CHECKING:
     from marshmallow import Schema
     from requests.adapters import BaseAdapter
-    from werkzeug import Request
 
     from marketplace.api.concurrency_limit import ConcurrencyLimit
     from marketplace.api.metrics import Facts, Scrapers

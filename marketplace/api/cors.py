@@ -36,7 +36,10 @@ def open_to_all(app: Flask) -> None:
 
 
 def _open(
-    app: Flask, paths: re.Pattern, origins: str | list[re.Pattern], always_send: bool = False
+    app: Flask,
+    paths: re.Pattern[str],
+    origins: str | list[re.Pattern[str]],
+    always_send: bool = False,
 ) -> None:
     CORS(
         app,
@@ -54,7 +57,7 @@ def _open(
     )
 
     @app.before_request
-    def answer_preflight():
+    def answer_preflight() -> tuple[str, int] | None:
         """Answer before the address is looked for: after a 404 the browser would not send the request."""
         is_preflight = (
             request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers

@@ -1,9 +1,10 @@
-"""How an error is answered: the one body that every error is told in."""
+"""Error handlers: every error has the same body."""
 
 from http import HTTPStatus
+from typing import Any
 
 from flask import Flask, current_app, request
-from werkzeug.exceptions import BadHost, HTTPException
+from werkzeug.exceptions import BadHost, HTTPException, MethodNotAllowed
 from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace.errors import (
@@ -16,27 +17,29 @@ from marketplace.errors import (
 from marketplace.store.database_errors import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
+Answer = tuple[dict[str, Any], int, dict[str, str]]
 
 
-def body(status: int, message: str, errors: dict | None = None) -> dict:
+def body(status: int, message: str, errors: Any = None) -> dict[str, Any]:
     """Build the body of every error: {"code", "status", "message", "errors"?}."""
     payload = {"code": int(status), "status": HTTP_STATUS_CODES[status], "message": message}
     return payload if errors is None else payload | {"errors": errors}
 
 
-def answer_marketplace_error(error: MarketplaceError):
+def answer_marketplace_error(error: MarketplaceError) -> Answer:
     return body(error.status, error.message, error.errors), error.status, error.headers
 
 
-def answer_http_error(error: HTTPException):
-    """Tell werkzeug's and flask-smorest's own errors in our words, keeping their headers."""
+def answer_http_error(error: HTTPException) -> Answer:
+    """Answer werkzeug's and flask-smorest's own errors in our words, with their headers."""
     invalid = getattr(error, "data", {}).get("messages")
     headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
     message = _describe_invalid(invalid) if invalid else _describe(error)
-    return body(error.code, message, invalid), error.code, headers
+    status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
+    return body(status, message, invalid), status, headers
 
 
-def _describe_invalid(invalid: dict) -> str:
+def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:
     """One sentence from marshmallow's messages by location and field: "serialNo is required"."""
     sentences = []
     for location, messages in invalid.items():
@@ -51,18 +54,18 @@ def _describe(error: HTTPException) -> str:
         return f"The header Host is no host: {shown(request.environ.get('HTTP_HOST'))}"
     if error.code == HTTPStatus.NOT_FOUND:
         return f"There is nothing at {shown(request.path)}: the API reference lists every address"
-    if error.code == HTTPStatus.METHOD_NOT_ALLOWED:
-        allowed = ", ".join(sorted(error.valid_methods))
+    if isinstance(error, MethodNotAllowed):
+        allowed = ", ".join(sorted(error.valid_methods or ()))
         return f"{request.method} is not allowed here, only {allowed}"
     if error.code == HTTPStatus.REQUEST_ENTITY_TOO_LARGE:
         return f"The body is larger than {request.max_content_length} bytes"
     if error.code == HTTPStatus.INTERNAL_SERVER_ERROR:
         return "Something went wrong here, and has been logged. Nothing you sent should cause this"
-    return error.description
+    return error.description or error.name
 
 
-def answer_database_error(error: DatabaseError):
-    """Tell a caller that the database can not be used just now; any other error is a fault of ours."""
+def answer_database_error(error: DatabaseError) -> Answer:
+    """Answer 503 for a database that can not be used just now; any other error is a fault of ours."""
     reason = explain(error)
     if reason is None:
         raise error
@@ -70,14 +73,14 @@ def answer_database_error(error: DatabaseError):
     return answer_unusable(reason) if is_unusable else answer_marketplace_error(reason)
 
 
-def answer_unusable(error: DatabaseUnusable | DatabaseUnreachable):
-    """Tell the log, too, wherever it was found: the operator must mend it."""
+def answer_unusable(error: MarketplaceError) -> Answer:
+    """Log it, too: the operator must fix it."""
     current_app.logger.error("%s", error)
     return answer_marketplace_error(error)
 
 
-def answer_refused_start(error: StartRefused):
-    """Tell a caller that the database could not be served if it were begun now; the log says why."""
+def answer_refused_start(error: StartRefused) -> Answer:
+    """Answer 503 for a database with which the service would not start now; the log says why."""
     current_app.logger.error("%s", error)
     return answer_marketplace_error(DatabaseUnusable("it is not what it was at the start"))
 

@@ -1,9 +1,10 @@
 """The kinds of fields that schemas are made of: how each is read, written and refused."""
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
-from flask import Flask, current_app
+from flask import Config, Flask, current_app
 from marshmallow import fields
 
 from marketplace.api.paging import NEWEST, Position
@@ -11,15 +12,16 @@ from marketplace.errors import shown
 from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
 from marketplace.services import services
 
+ToAddress = Callable[[str | None], str | None]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 
 
-def described(description, example, **more):
+def described(description: str, example: object, **more: Any) -> dict[str, Any]:
     return {"description": description, "example": example, **more}
 
 
-class Strict:
-    """A field whose refusals name the value and the way out."""
+class Strict(fields.Field[Any]):
+    """A field whose refusals name the value, and what it must be. Subclasses say how it is read."""
 
     default_error_messages = {
         "required": "is required",
@@ -28,8 +30,15 @@ class Strict:
     }
     expected = ""
 
-    def refuse(self, value):
-        raise self.make_error("expected", expected=self.expected, value=shown(value))
+    def read(self, value: Any) -> Any:
+        """What the value means; None where it is not as expected."""
+        raise NotImplementedError
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        read = self.read(value)
+        if read is None:
+            raise self.make_error("expected", expected=self.expected, value=shown(value))
+        return read
 
 
 class EntityId(Strict, fields.String):
@@ -37,49 +46,42 @@ class EntityId(Strict, fields.String):
 
     expected = "three integers joined by dots, such as 0.0.1234"
 
-    def __init__(self, description, example, **kwargs):
+    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
         metadata = described(description, example, pattern=f"^{ENTITY_ID}$")
         super().__init__(metadata=metadata, **{"required": True} | kwargs)
 
-    def _deserialize(self, value, attr, data, **kwargs):
-        if not isinstance(value, str) or not is_entity_id(value):
-            self.refuse(value)
-        return value
+    def read(self, value: Any) -> str | None:
+        return value if isinstance(value, str) and is_entity_id(value) else None
 
 
 class WholeNumber(Strict, fields.Integer):
     """A JSON integer within bounds: not "1", 1.0 or true."""
 
-    def __init__(self, description, example, *, low, high, **kwargs):
+    def __init__(
+        self, description: str, example: int, *, low: int, high: int, **kwargs: Any
+    ) -> None:
         metadata = described(description, example, minimum=low, format="int64")
         if high < MAX_INT64:  # which the format says, and JavaScript would round
             metadata["maximum"] = high
         super().__init__(metadata=metadata, **kwargs)
         self.low, self.high = low, high
+        self.expected = f"a whole number from {low} to {high}"
 
-    @property
-    def expected(self):
-        return f"a whole number from {self.low} to {self.high}"
-
-    def _deserialize(self, value, attr, data, **kwargs):
-        if type(value) is not int or not self.low <= value <= self.high:
-            self.refuse(value)
-        return value
+    def read(self, value: Any) -> int | None:
+        return value if type(value) is int and self.low <= value <= self.high else None
 
 
 class Digits(WholeNumber):
     """A whole number within bounds, written in a path or a query: ASCII digits, no leading zero."""
 
-    def _deserialize(self, value, attr, data, **kwargs):
-        if not DIGITS.fullmatch(value):
-            self.refuse(value)
-        return super()._deserialize(int(value), attr, data, **kwargs)
+    def read(self, value: Any) -> int | None:
+        return super().read(int(value)) if DIGITS.fullmatch(value) else None
 
 
 class WalletName(fields.String):
     """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
 
-    def by_settings(self, settings):
+    def by_settings(self, settings: Config) -> dict[str, Any]:
         """What the document says of it."""
         wallets = settings["WALLETS"]
         return {"enum": [*wallets], "example": wallets[0]}
@@ -90,30 +92,26 @@ class TransactionIdField(Strict, fields.String):
 
     expected = "a transaction id, such as 0.0.1001@1763640000.123456789"
 
-    def __init__(self, description, example, **kwargs):
+    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
         metadata = described(description, example, pattern=f"^{TRANSACTION_ID}$")
         super().__init__(metadata=metadata, **kwargs)
 
-    def _deserialize(self, value, attr, data, **kwargs):
+    def read(self, value: Any) -> str | None:
         parsed = TransactionId.parse(value) if isinstance(value, str) else None
-        if parsed is None:
-            self.refuse(value)
-        return str(parsed)
+        return str(parsed) if parsed else None
 
 
 class Choice(Strict, fields.String):
     """One of a few words."""
 
-    def __init__(self, description, choices, **kwargs):
+    def __init__(self, description: str, choices: Sequence[str], **kwargs: Any) -> None:
         *others, last = self.choices = choices
         self.expected = f"{', '.join(others)} or {last}"
         metadata = described(description, choices[0], enum=list(choices))
         super().__init__(metadata=metadata, **kwargs)
 
-    def _deserialize(self, value, attr, data, **kwargs):
-        if value not in self.choices:
-            self.refuse(value)
-        return value
+    def read(self, value: Any) -> str | None:
+        return value if value in self.choices else None
 
 
 class PagePosition(Strict, fields.String):
@@ -121,53 +119,51 @@ class PagePosition(Strict, fields.String):
 
     expected = "a page token from this list's own Link header"
 
-    def __init__(self, *, orders=(NEWEST,), **kwargs):
+    def __init__(self, *, orders: Sequence[str] = (NEWEST,), **kwargs: Any) -> None:
         """``orders``: in which the list can be."""
         self.orders = orders
         super().__init__(**kwargs)
 
-    def _deserialize(self, value, attr, data, **kwargs):
+    def read(self, value: Any) -> Position | None:
         position = Position.parse(value)
-        if position is None or position.order not in self.orders:
-            self.refuse(value)
-        return position
+        return position if position and position.order in self.orders else None
 
 
 class Flag(fields.Boolean):
     """A 0 or 1 of the database."""
 
-    def _serialize(self, value, attr, obj, **kwargs):
-        return value == 1
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> bool:
+        return bool(value == 1)
 
 
 class Milliseconds(fields.String):
     """A date of the database, cut from nanoseconds to 2026-11-20T12:34:56.789Z."""
 
-    def _serialize(self, value, attr, obj, **kwargs):
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else f"{value[:23]}Z"
 
 
 class Address(fields.String):
     """An absolute address, made of what is stored when it is written: settings may change."""
 
-    def absolute(self, app: Flask) -> Callable[[str | None], str | None]:
+    def absolute(self, app: Flask) -> ToAddress:
         """A function from what is stored to the address."""
         raise NotImplementedError
 
-    def _serialize(self, value, attr, obj, **kwargs):
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
         return self.absolute(current_app)(value)
 
 
 class MediaUrl(Address):
     """The address of an image in our media store."""
 
-    def absolute(self, app):
+    def absolute(self, app: Flask) -> ToAddress:
         return services(app).media.url
 
 
 class OriginalImageUrl(Address):
     """The address of an image elsewhere; of the sandbox's the path is stored."""
 
-    def absolute(self, app):
+    def absolute(self, app: Flask) -> ToAddress:
         public_url = app.config["PUBLIC_URL"]
         return lambda stored: f"{public_url}{stored}" if stored and stored[0] == "/" else stored

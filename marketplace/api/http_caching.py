@@ -1,14 +1,22 @@
-"""An answer as it goes over the wire: here alone it gets its ETag, or becomes a 304, empty, or compressed."""
+"""Conditional and compressed responses: the ETag, 304, gzip and HEAD of every response under /v1.
+
+werkzeug's make_conditional() needs a Response object, which takes longer to build than to send one from here.
+"""
+
+from __future__ import annotations
 
 import gzip
 import hashlib
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from werkzeug.http import parse_accept_header, parse_etags, quote_etag
 
 from marketplace.wsgi_environ import ROUTE
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: it has no ETag
 MIN_GZIP_BYTES = 1000
@@ -20,7 +28,7 @@ CACHING = (
 
 
 class EncodedBody(NamedTuple):
-    """An answer as it goes over the wire: plain, or compressed."""
+    """A body as it is sent: plain, or compressed."""
 
     tag: str  # as it stands between the quotes of an ETag
     headers: tuple[tuple[str, str], ...]
@@ -38,18 +46,18 @@ class WholeResponse:
         tag = hashlib.blake2b(body, digest_size=16)
         tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
         self._plain = EncodedBody(tag.hexdigest(), tuple(own), body)
-        self._gzipped = None
+        self._gzipped: EncodedBody | None = None
 
     @property
     def size(self) -> int:
         """Bytes, with those of the compressed body."""
         return 2 * len(self._plain.body)
 
-    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+    def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[ROUTE] = self._route
-        tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
-        # A list of its own each time: a layer in front may add to it.
-        headers = [*headers, ("ETag", quote_etag(tag))]
+        tag, own, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
+        # A list of its own each time: middleware in front may add to it.
+        headers = [*own, ("ETag", quote_etag(tag))]
         if parse_etags(environ.get("HTTP_IF_NONE_MATCH")).contains_weak(tag):
             start_response("304 NOT MODIFIED", headers)
             return []
@@ -78,13 +86,13 @@ class _Chunks:
 
 
 class StreamedResponse(NamedTuple):
-    """What is passed on as the application made it: an error, or a list that is too long to hold."""
+    """A response passed on as the application made it: an error, or a list that is too long to hold."""
 
     status: str
     headers: list[tuple[str, str]]
     chunks: _Chunks
 
-    def send(self, environ: dict, start_response: Callable) -> Iterable[bytes]:
+    def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         start_response(self.status, self.headers)
         if environ["REQUEST_METHOD"] == "HEAD":
             self.chunks.close()
@@ -92,7 +100,9 @@ class StreamedResponse(NamedTuple):
         return self.chunks
 
 
-def call_application(application, environ: dict) -> WholeResponse | StreamedResponse:
+def call_application(
+    application: WSGIApplication, environ: WSGIEnvironment
+) -> WholeResponse | StreamedResponse:
     """Let a WSGI application answer a GET or a HEAD."""
     method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
     try:
@@ -101,18 +111,24 @@ def call_application(application, environ: dict) -> WholeResponse | StreamedResp
         environ["REQUEST_METHOD"] = method
     headers = [(name, value) for name, value in headers if name != "Vary"] + [*CACHING]
     if status.startswith("200 "):
-        body, chunks = _read_up_to(chunks, MAX_WHOLE_BYTES)
-        if chunks is None:
+        body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
+        if rest is None:
             return WholeResponse(headers, body, environ.get(ROUTE, "none"))
+        chunks = rest
     return StreamedResponse(status, headers, chunks)
 
 
-def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunks]:
+def _run(
+    application: WSGIApplication, environ: WSGIEnvironment
+) -> tuple[str, list[tuple[str, str]], _Chunks]:
     """Call a WSGI application, up to its first byte if its status is not known before."""
-    started: list = []
+    started: list[Any] = []
 
-    def start_response(status, headers, exc_info=None):
+    def start_response(
+        status: str, headers: list[tuple[str, str]], exc_info: Any = None
+    ) -> Callable[[bytes], object]:
         started[:] = (status, headers)
+        return _refuse_write
 
     body = application(environ, start_response)
     chunks = iter(body)
@@ -120,6 +136,10 @@ def _run(application, environ: dict) -> tuple[str, list[tuple[str, str]], _Chunk
         chunks = chain([next(chunks, b"")], chunks)
     status, headers = started
     return status, headers, _Chunks(chunks, getattr(body, "close", lambda: None))
+
+
+def _refuse_write(data: bytes) -> NoReturn:
+    raise NotImplementedError("Flask returns its body, and never calls write()")
 
 
 def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:

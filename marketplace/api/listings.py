@@ -1,6 +1,7 @@
 """Listing, withdrawing and buying an NFT: the transaction to sign, and the report that it was signed."""
 
 import base64
+from typing import Any
 
 from flask import current_app
 
@@ -19,6 +20,8 @@ from marketplace.market import listings, purchases, reports, withdrawals
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
 
+Answer = dict[str, Any]
+
 RETRY_AFTER_SECONDS = 3  # about what mirror nodes lag behind
 RETRY_AFTER_HEADER = {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}}
 
@@ -32,7 +35,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 @blp.refuses(409, "0.0.5001 #7 belongs to 0.0.1002, not to 0.0.1001")
-def prepare_listing(wallet, **listing):
+def prepare_listing(wallet: str, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
     An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
@@ -51,7 +54,7 @@ def prepare_listing(wallet, **listing):
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 @blp.refuses(409, "0.0.5001 #7 is not for sale here: GET /v1/orderbook shows what is")
-def prepare_withdrawal(wallet, **withdrawal):
+def prepare_withdrawal(wallet: str, **withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
     Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
@@ -74,7 +77,7 @@ def prepare_withdrawal(wallet, **withdrawal):
     409, "0.0.5001 #7 costs 300 HBAR now, not 250: send expectedPrice 300 to buy it for that"
 )
 @blp.refuses(501, "Nothing can be bought from this service: it has no signer")
-def prepare_purchase(wallet, **purchase):
+def prepare_purchase(wallet: str, **purchase: Any) -> Answer:
     """Prepare a purchase
 
     One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
@@ -104,7 +107,7 @@ def prepare_purchase(wallet, **purchase):
 @blp.refuses(
     409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says INVALID_TOKEN_ID"
 )
-def report_transaction(**report):
+def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
@@ -125,6 +128,6 @@ def _require_wallet(wallet: str) -> None:
         raise WalletUnknown(wallet, current_app.config["WALLETS"])
 
 
-def _hand_over(prepared: PreparedTransaction) -> dict:
+def _hand_over(prepared: PreparedTransaction) -> Answer:
     """What the schema writes: bytes as base64."""
     return prepared._asdict() | {"transaction": base64.b64encode(prepared.transaction).decode()}

@@ -14,7 +14,7 @@ blp = Blueprint("media", __name__)
 
 
 @blp.get("/media/<key>")
-def show_media(key):
+def show_media(key: str) -> Response:
     """Serve an optimised image"""
     if key == PLACEHOLDER.name:
         response = send_file(PLACEHOLDER, max_age=MAX_AGE_SECONDS)

@@ -1,5 +1,7 @@
 """A collection: what the ledger says of it, and what of it is for sale."""
 
+from typing import Any
+
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema
@@ -17,7 +19,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @blp.response(200, CollectionRecordSchema, description="The collection")
 @Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
 @blp.refuses(404, "No NFT of 0.0.5999 is stored: POST /v1/add one first")
-def get_collection(token):
+def get_collection(token: str) -> Any:
     """Get a collection
 
     Its name, supply, treasury and royalties, as the ledger had them when it was asked last: within the last

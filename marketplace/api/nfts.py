@@ -11,6 +11,7 @@ from marketplace.errors import NftNotStored
 from marketplace.market.add_nft import add
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
+from marketplace.store.rows import Connection, NftRow
 
 ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
 
@@ -22,7 +23,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @blp.path(NftPathSchema)
 @blp.rows(NftSchema(), description="The NFT record")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
-def get_nft(token, serial_no):
+def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
     As it is stored: its name, image and attributes, its owner, and whether it is for sale at which price.
@@ -38,7 +39,7 @@ def get_nft(token, serial_no):
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.rows(NftSchema(many=True), description="The listed NFTs, by serial number")
-def list_collection(token):
+def list_collection(token: str) -> list[NftRow] | Iterator[list[NftRow]]:
     """List a collection's NFTs for sale
 
     All of them, by serial number; an empty array where nothing is listed.
@@ -48,7 +49,7 @@ def list_collection(token):
     return rows if len(rows) < ROWS_AT_ONCE else _read_on(db, token, rows)
 
 
-def _read_on(db, token: str, rows: list) -> Iterator[list]:
+def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[NftRow]]:
     while rows:
         yield rows
         rows = orderbook.list_listed_in_collection_after(
@@ -61,7 +62,7 @@ def _read_on(db, token: str, rows: list) -> Iterator[list]:
 @blp.body(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
 @blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
-def add_nft(account_id, token, serial_no):
+def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     """Add an NFT
 
     Reads an NFT that is not stored yet from the ledger, and stores it. Its metadata and image follow within

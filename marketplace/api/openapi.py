@@ -1,11 +1,13 @@
-"""The OpenAPI document: what is said of all operations at once, and of where they are served."""
+"""The OpenAPI document: what all operations share, and where they are served."""
 
 from functools import cached_property
+from typing import Any
 from urllib.parse import urlsplit
 
 import flask_smorest
+from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, current_app, request
+from flask import Flask, Response, current_app, request
 
 from marketplace import __version__
 from marketplace.api import error_handlers
@@ -50,9 +52,9 @@ HEADERS = {
 }
 
 
-def _name_schema(schema):
+def _name_schema(schema: Any) -> str:
     """Name a schema in the document: Nft, ApiError; AddNftRequest, as clients make a class of it."""
-    name = resolver(schema)
+    name = str(resolver(schema))
     is_request = issubclass(schema if isinstance(schema, type) else type(schema), RequestSchema)
     return f"{name}Request" if is_request else name
 
@@ -91,23 +93,23 @@ class Document:
         self.app, self.title, self.description = app, title, description
         self.mount, self.asks_for_tokens = mount, asks_for_tokens
         self.public_url = app.config["PUBLIC_URL"]
-        self.blueprints = []
+        self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
         app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
 
-    def register_blueprint(self, blp: flask_smorest.Blueprint, **options) -> None:
+    def register_blueprint(self, blp: flask_smorest.Blueprint, **options: Any) -> None:
         """Register a blueprint with the application, and have its operations in the document."""
         self.app.register_blueprint(blp, **options)
         self.blueprints.append((blp, options))
 
-    def show(self):
+    def show(self) -> Response:
         """The OpenAPI document, for where the service is mounted."""
         root = request.script_root.removesuffix(self.mount)
         url = server_url(self.public_url, root) + self.mount
         return current_app.json.response(self.content | {"servers": [{"url": url}]})
 
     @cached_property
-    def content(self) -> dict:
+    def content(self) -> dict[str, Any]:
         """The document without its servers. An application of its own lends flask-smorest its routes."""
         documented = Flask(__name__, static_folder=None)
         documented.config.update(
@@ -115,6 +117,7 @@ class Document:
         )
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
         api = Api(documented, spec_kwargs=self._options(plugin))
+        assert plugin.converter is not None  # noqa: S101
         plugin.converter.add_attribute_function(
             lambda converter, field, **_: _read_settings(field, self.app)
         )
@@ -123,7 +126,7 @@ class Document:
             api.register_blueprint(blp, **options)
         return _without_noise(api.spec.to_dict())
 
-    def _options(self, plugin: MarshmallowPlugin) -> dict:
+    def _options(self, plugin: MarshmallowPlugin) -> dict[str, Any]:
         info = {
             "description": self.description,
             "contact": {"name": self.title, "url": self.public_url},
@@ -132,7 +135,7 @@ class Document:
         # Whoever asks for a token says so: no other operation does.
         return {"marshmallow_plugin": plugin, "info": info, "security": []}
 
-    def _add_components(self, components) -> None:
+    def _add_components(self, components: Components) -> None:
         if self.asks_for_tokens:
             components.security_scheme("bearerToken", BEARER_TOKEN)
         components.response("NotModified", NOT_MODIFIED, lazy=True)
@@ -149,14 +152,14 @@ class Document:
             components.response(name, response, lazy=True)
 
 
-def _without_noise(document: dict) -> dict:
+def _without_noise(document: dict[str, Any]) -> dict[str, Any]:
     for path in document["paths"].values():
         path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
     document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
     return document
 
 
-def _read_settings(field, app: Flask) -> dict:
+def _read_settings(field: Any, app: Flask) -> dict[str, Any]:
     """What a field is by the settings: the names of wallets."""
     by_settings = getattr(field, "by_settings", None)
     return by_settings(app.config) if by_settings else {}

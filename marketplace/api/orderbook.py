@@ -4,7 +4,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook_filter import Selection
-from marketplace.api.paging import CHEAPEST, DEAREST, LINK_HEADER, NEWEST, Position
+from marketplace.api.paging import CHEAPEST, DEAREST, LINK_HEADER, NEWEST, Page, Position
 from marketplace.api.request_schemas import OrderbookQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import orderbook
@@ -22,7 +22,7 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 @require_scope("read")
 @blp.query(OrderbookQuerySchema)
 @blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=LINK_HEADER)
-def list_orderbook(limit, offset, page, selection):
+def list_orderbook(limit: int, offset: int, page: Position | None, selection: Selection) -> Page:
     """List the NFTs for sale
 
     Newest listing first; those whose date is not known last; ties by token and serial number. Or by price,

@@ -1,6 +1,6 @@
 """Which listings of the order book are wanted, and in which order."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marketplace.api.paging import DEAREST, NEWEST, Position
 from marketplace.ids import MAX_HBAR, MAX_INT64
@@ -17,7 +17,7 @@ class Selection(NamedTuple):
     max_price: int | None = None
 
     @classmethod
-    def of(cls, query: dict) -> "Selection":
+    def of(cls, query: dict[str, Any]) -> "Selection":
         return cls(*(query[name] for name in cls._fields))
 
     @property

@@ -7,12 +7,14 @@ while others are listed and sold.
 import base64
 import json
 import re
-from typing import NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from flask import request, url_for
 from werkzeug.urls import iri_to_uri
 
 from marketplace.ids import MAX_HBAR, MAX_INT64, is_entity_id
+from marketplace.store.rows import NftRow
 
 MAX_TOKEN_LENGTH = 300  # characters: longer than that of the longest ids
 LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
@@ -27,12 +29,13 @@ LINK_HEADER = {
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 # What a list is ordered by, of a row: ever greater ones, of dates ever smaller ones.
-KEYS = {
+KEYS: dict[str, Callable[[Any], str | int]] = {
     NEWEST: lambda row: row["listed_order"],
     CHEAPEST: lambda row: row["listing_price"],
     DEAREST: lambda row: -row["listing_price"],
 }
 ORDERS = (*KEYS,)
+Page = list[NftRow] | tuple[list[NftRow], dict[str, str]]  # with the Link header
 
 
 class Position(NamedTuple):
@@ -43,7 +46,7 @@ class Position(NamedTuple):
     serial_no: int
 
     @classmethod
-    def of(cls, row, order: str = NEWEST) -> "Position":
+    def of(cls, row: Any, order: str = NEWEST) -> "Position":
         return cls(KEYS[order](row), row["token"], row["serial_no"])
 
     @property
@@ -81,7 +84,9 @@ def _is_key(key: object) -> bool:
     return LISTED_ORDER.fullmatch(key) is not None
 
 
-def page(rows: list, limit: int, order: str = NEWEST, query: dict | None = None):
+def page(
+    rows: list[NftRow], limit: int, order: str = NEWEST, query: dict[str, Any] | None = None
+) -> Page:
     """Cut a list that was read one row too far to its page, and link to the next where there is one.
 
     ``query`` is what else was asked, and the next page is to be asked, too: by its names on the wire.

@@ -53,14 +53,14 @@ blp = Blueprint(
 
 
 @blp.get("/reference")
-def show_reference():
+def show_reference() -> tuple[str, dict[str, str]]:
     """Show the API reference"""
     page = render_template("reference.html", script=SCRIPT_NAME, **services().reference())
     return page, HEADERS
 
 
 @blp.get("/reference/assets/<name>")
-def show_reference_asset(name):
+def show_reference_asset(name: str) -> Response:
     """Serve the page's script"""
     if name != SCRIPT_NAME:
         abort(404)

@@ -3,6 +3,9 @@
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
 
+from collections.abc import Sequence
+from typing import Any
+
 from marshmallow import (
     EXCLUDE,
     Schema,
@@ -29,11 +32,11 @@ ORDERBOOK_LIMIT = 20
 USER_LIMIT, USER_LIMIT_MAX = 10, 1000
 
 
-def token_field(example="0.0.5001"):
+def token_field(example: str = "0.0.5001") -> EntityId:
     return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
-def serial_no_field(kind=WholeNumber, example=7):
+def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
     return kind(
         "Serial number of the NFT within the token",
         example,
@@ -44,7 +47,7 @@ def serial_no_field(kind=WholeNumber, example=7):
     )
 
 
-def account_id_field(description, example="0.0.1001"):
+def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
     return EntityId(description, example, data_key="accountId")
 
 
@@ -72,11 +75,11 @@ class WalletPathSchema(RequestSchema):
     wallet = WalletName(required=True, metadata={"description": "Wallet that is to sign"})
 
 
-def offset_field():
+def offset_field() -> Digits:
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
-def page_field(orders=(NEWEST,)):
+def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(
         orders=orders,
         load_default=None,
@@ -86,7 +89,7 @@ def page_field(orders=(NEWEST,)):
     )
 
 
-def price_bound_field(description, data_key, example):
+def price_bound_field(description: str, data_key: str, example: int) -> Digits:
     return Digits(
         description,
         example,
@@ -124,20 +127,20 @@ class OrderbookQuerySchema(RequestSchema):
     max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
 
     @validates_schema
-    def require_agreement(self, query, **kwargs):
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
         """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
         low, high, page = query["min_price"], query["max_price"], query["page"]
         if None not in (low, high) and low > high:
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
         if page and not Selection.of(query).leads_to(page):
-            expected = self.fields["page"].expected
+            expected = PagePosition.expected
             raise ValidationError(
                 f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
                 "page",
             )
 
     @post_load
-    def gather(self, query, **kwargs):
+    def gather(self, query: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Put together what says which listings are wanted, in which order."""
         others = {name: query[name] for name in query if name not in Selection._fields}
         return others | {"selection": Selection.of(query)}

@@ -4,6 +4,7 @@ Inside names are the database's columns; wire names stand in data_key, in the co
 """
 
 import json
+from typing import Any
 
 from marshmallow import Schema, fields, pre_dump
 
@@ -95,7 +96,7 @@ class NftSchema(Schema):
         metadata={"description": "The account that owns the NFT"},
     )
 
-    def get_attribute(self, obj, attr, default):
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         # The owner's object is a view of the same row.
         return obj if attr == "owner" else super().get_attribute(obj, attr, default)
 
@@ -219,7 +220,7 @@ class CollectionRecordSchema(Schema):
     )
 
     @pre_dump
-    def unfold(self, row, **kwargs):
+    def unfold(self, row: Any, **kwargs: Any) -> dict[str, Any]:
         """Make objects of what a row holds as an id and as JSON."""
         treasury, fees = row["treasury"], ("royalties", "fixed_fees")
         return dict(row) | {
@@ -269,7 +270,7 @@ class PreparedTransactionSchema(Schema):
     )
     metadata = fields.Nested(SigningMetadataSchema, required=True)
 
-    def get_attribute(self, obj, attr, default):
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
 
 

@@ -1,32 +1,39 @@
 """From rows to bytes in one pass. The names, their order and their kinds are those of the schemas."""
 
+from __future__ import annotations
+
 from collections.abc import Callable, Iterable, Iterator
 from json.encoder import encode_basestring_ascii as quote
+from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response
 from marshmallow import Schema, fields
+from werkzeug.datastructures import Headers
 
 from marketplace.api.fields import Address, Flag, Milliseconds
 from marketplace.api.response_schemas import NftSchema
 from marketplace.services import services
 
-Encode = Callable[[object], str]
+if TYPE_CHECKING:
+    from _typeshed.wsgi import WSGIEnvironment
+
+Encode = Callable[[Any], str]
 
 
-def _text(value):
+def _text(value: Any) -> str:
     return "null" if value is None else quote(value)
 
 
-def _flag(value):
+def _flag(value: Any) -> str:
     return "true" if value else "false"
 
 
-def _date(value):
+def _date(value: Any) -> str:
     return "null" if value is None else f'"{value[:23]}Z"'
 
 
-# How each kind of field is written. What marshmallow would write, a test sees to it.
-ENCODERS = {
+# How each kind of field is written: a test compares it with what marshmallow writes.
+ENCODERS: dict[type[fields.Field[Any]], Encode] = {
     Flag: _flag,
     Milliseconds: _date,
     fields.String: _text,
@@ -38,7 +45,7 @@ def compile_schema(schema: Schema, app: Flask) -> Encode:
     """Make a function that writes one row as the JSON object that the schema would dump."""
     template, columns = _compile_fields(schema, app)
 
-    def encode(row):
+    def encode(row: Any) -> str:
         return template % tuple([write(row[column]) for column, write in columns])
 
     return encode
@@ -58,37 +65,37 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
     return "{" + ",".join(members) + "}", columns
 
 
-def _encoder(field: fields.Field, app: Flask) -> Encode:
+def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
     if isinstance(field, Address):
         absolute = field.absolute(app)
         return lambda stored: _text(absolute(stored))
     for kind in type(field).__mro__:
         if kind in ENCODERS:
             return ENCODERS[kind]
-    raise TypeError(f"{type(field).__name__} has no encoder in wire.py")
+    raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
 
 
 class EncodedRows(Response):
-    """What was encoded here: its headers are complete, and werkzeug need not look through them."""
+    """Rows encoded here. Its headers are complete: werkzeug need not look through them."""
 
     default_mimetype = "application/json"
 
-    def get_wsgi_headers(self, environ):
+    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
         return self.headers
 
 
-def answer_one(encode: Encode, row) -> Response:
+def answer_one(encode: Encode, row: Any) -> Response:
     return EncodedRows(encode(row))
 
 
-def answer_many(encode: Encode, rows: Iterable) -> Response:
+def answer_many(encode: Encode, rows: Iterable[Any]) -> Response:
     """Answer with a list of rows; or with an iterator of such lists, which are sent as they are read."""
     if isinstance(rows, list):
         return EncodedRows(f"[{','.join(map(encode, rows))}]")
     return EncodedRows(_write(encode, rows))
 
 
-def _write(encode: Encode, parts: Iterable[list]) -> Iterator[str]:
+def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
     separator = "["
     for rows in parts:
         yield separator + ",".join(map(encode, rows))

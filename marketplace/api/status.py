@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from typing import Any
 
 from flask import current_app
 
@@ -21,7 +22,7 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 @blp.query(StatusQuery)
 @blp.response(200, ServiceStatusSchema, description="The service is up")
 @Blueprint.doc(responses={503: "Unavailable"})
-def show_status(alive, ready):
+def show_status(alive: str | None, ready: str | None) -> dict[str, Any]:
     """Show whether the service is up
 
     Its version and its network, until when the ledger was followed, and whether a watcher does so. A 503
@@ -35,7 +36,7 @@ def show_status(alive, ready):
     return _describe("reachable", last_sync, "running" if freshness.is_watched() else "silent")
 
 
-def _describe(database: str, last_sync: str | None, watcher: str) -> dict:
+def _describe(database: str, last_sync: str | None, watcher: str) -> dict[str, Any]:
     config = current_app.config
     return {
         "version": __version__,

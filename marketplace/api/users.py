@@ -4,7 +4,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook import read_newest
-from marketplace.api.paging import LINK_HEADER
+from marketplace.api.paging import LINK_HEADER, Page, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
 
@@ -16,7 +16,7 @@ blp = Blueprint("Users", __name__, description="What one account has listed")
 @blp.path(AccountPathSchema)
 @blp.query(UserQuerySchema)
 @blp.rows(NftSchema(many=True), description="The listed NFTs", headers=LINK_HEADER)
-def list_user_listings(account_id, limit, offset, page):
+def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> Page:
     """List an account's NFTs for sale
 
     In the order of the order book; an empty array where the account has listed nothing.

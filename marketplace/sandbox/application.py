@@ -7,14 +7,13 @@ the code that is tested and shown.
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import cast
 from urllib.parse import urlsplit
 
 from flask import Flask
-from flask.json.provider import DefaultJSONProvider
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
 
 from marketplace.api import cors
+from marketplace.api.application import Application
 from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
@@ -59,7 +58,6 @@ def init_app(
     )
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
-    name_routes(sandbox, PATH)
     served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
     app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
@@ -77,14 +75,13 @@ def init_app(
 def create_sandbox(
     path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
 ) -> Flask:
-    sandbox = Flask("marketplace.sandbox", static_folder=None)
-    sandbox.url_map.merge_slashes = False
-    sandbox.config.update(
+    sandbox = Application(
+        "marketplace.sandbox",
         MAX_CONTENT_LENGTH=max_body_bytes,
         PUBLIC_URL=public_url,
         NODE_FILE=Path(path).with_name("sandbox-node"),
     )
-    cast(DefaultJSONProvider, sandbox.json).sort_keys = False
+    name_routes(sandbox, PATH)
     log.init_app(sandbox)
     database = Database(path, SCHEMA)
     sandbox.extensions[KEY] = Storage(database=database)

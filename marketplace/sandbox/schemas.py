@@ -2,7 +2,6 @@
 
 import base64
 import binascii
-from collections.abc import Mapping
 from typing import Any
 
 from marshmallow import Schema, fields
@@ -27,15 +26,13 @@ class SignedBytes(Strict, fields.String):
 
     expected = "base64 of a transaction's bytes"
 
-    def _deserialize(
-        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
-    ) -> Any:
+    def read(self, value: Any) -> bytes | None:
         try:
             content = base64.b64decode(value, validate=True)
             for transaction in read_list(content):
                 open_transaction(transaction)
         except (TypeError, ValueError, binascii.Error, Unreadable):
-            self.refuse(value)
+            return None
         return content
 
     def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> str:
@@ -95,11 +92,9 @@ class Metadata(Strict, fields.String):
 
     expected = f"a text of at most {MAX_METADATA} bytes"
 
-    def _deserialize(
-        self, value: Any, attr: str | None, data: Mapping[str, Any] | None, **kwargs: Any
-    ) -> Any:
+    def read(self, value: Any) -> Any:
         if not isinstance(value, str) or len(value.encode(errors="surrogatepass")) > MAX_METADATA:
-            self.refuse(value)
+            return None
         return value.encode(errors="ignore").decode()
 
 
