@@ -40,6 +40,8 @@ class Terminal:
         self.pid, self.ours = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
+            # Who runs the tests in the background has it ignored, and all that is begun inherits that.
+            signal.signal(signal.SIGINT, signal.SIG_DFL)
             os.execvpe("bash", ["bash", "-c", f"echo A shell; {command}; exit"], environment())
         self.shown, self.status = b"", None
         self.wait_for(b"A shell")  # a Ctrl-C before would be lost in the process that becomes it
