@@ -5,18 +5,7 @@ method. So one function answers all methods that take a transaction, and one all
 """
 
 from collections.abc import Callable
-
-from hiero_sdk_python.hapi.mirror import mirror_network_service_pb2
-from hiero_sdk_python.hapi.services import (
-    consensus_service_pb2,
-    crypto_service_pb2,
-    file_service_pb2,
-    network_service_pb2,
-    schedule_service_pb2,
-    smart_contract_service_pb2,
-    token_service_pb2,
-    util_service_pb2,
-)
+from importlib import import_module
 
 from marketplace.sandbox.hapi import network, queries, submissions
 from marketplace.sandbox.hapi.queries import Malformed
@@ -27,17 +16,9 @@ __all__ = ["MAX_REQUEST_BYTES", "METHODS", "Answer", "Malformed"]
 # network's result code, much larger ones are not read.
 MAX_REQUEST_BYTES = 16 * 1024
 
-SERVICES = (
-    consensus_service_pb2,
-    crypto_service_pb2,
-    file_service_pb2,
-    network_service_pb2,
-    schedule_service_pb2,
-    smart_contract_service_pb2,
-    token_service_pb2,
-    util_service_pb2,
-    mirror_network_service_pb2,
-)
+SERVICES = ("consensus", "crypto", "file", "network", "schedule", "smart_contract", "token", "util")
+MODULES = [import_module(f"hiero_sdk_python.hapi.services.{name}_service_pb2") for name in SERVICES]
+MODULES.append(import_module("hiero_sdk_python.hapi.mirror.mirror_network_service_pb2"))
 # ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the answer's
 # messages: one, but for methods that stream. Raises Malformed.
 Answer = Callable[[bytes, int], list[bytes]]
@@ -49,7 +30,7 @@ ANSWERS: dict[str, Answer] = {
 }
 METHODS = {
     f"/{service.full_name}/{method.name}": ANSWERS[method.input_type.full_name]
-    for module in SERVICES
+    for module in MODULES
     for service in module.DESCRIPTOR.services_by_name.values()
     for method in service.methods
     if method.input_type.full_name in ANSWERS

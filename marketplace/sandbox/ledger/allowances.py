@@ -4,7 +4,7 @@ from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import history, nfts, queries
 from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
 
@@ -96,4 +96,4 @@ def _set_spender(
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     nfts.put(db, nft, spender=spender, modified_at=now)
     name = "CRYPTOAPPROVEALLOWANCE" if spender else "CRYPTODELETEALLOWANCE"
-    history.write_nft_transaction(db, token, serial_no, execution.id, now, name)
+    history.write_nft_transaction(db, execution.id, now, name, NftTransfer(token, serial_no))

@@ -178,7 +178,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
         accounts.associate(db, owner, token, now)
         transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
         minted = NftTransfer(token, serial_no, "", owner)
-        history.write_moved(db, transaction_id, now, "TOKENMINT", minted)
+        history.write_nft_transaction(db, transaction_id, now, "TOKENMINT", minted)
 
 
 class Step(NamedTuple):
@@ -222,7 +222,7 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         accounts.associate_receiver(db, receiver, token, now)
         nfts.put(db, nft, owner=receiver, spender=None, modified_at=now)
         moved = NftTransfer(token, serial_no, nft.owner, receiver)
-        history.write_moved(db, step.id, now, "CRYPTOTRANSFER", moved)
+        history.write_nft_transaction(db, step.id, now, "CRYPTOTRANSFER", moved)
         return [moved]
 
     return _execute_unsigned("CRYPTOTRANSFER", token, serial_no, now, move)
@@ -235,7 +235,8 @@ def update_metadata(token: str, serial_no: int, now: int, metadata: str | None =
         db, _, now, nft = step
         encoded = nft.metadata if metadata is None else nfts.encode(metadata)
         nfts.put(db, nft, metadata=encoded, modified_at=now)
-        history.write_nft_transaction(db, token, serial_no, step.id, now, "TOKENUPDATENFTS")
+        updated = NftTransfer(token, serial_no)
+        history.write_nft_transaction(db, step.id, now, "TOKENUPDATENFTS", updated)
 
     return _execute_unsigned("TOKENUPDATENFTS", token, serial_no, now, update)
 

@@ -28,12 +28,12 @@ class AssessedFee(NamedTuple):
 
 
 class NftTransfer(NamedTuple):
-    """An NFT that changed hands. The sender of one that was minted is empty."""
+    """An NFT that changed hands. Minted ones have no sender, and approved ones no receiver either."""
 
     token: str
     serial_no: int
-    sender: str
-    receiver: str
+    sender: str = ""
+    receiver: str = ""
     is_approval: bool = False
 
 

@@ -140,50 +140,24 @@ def shown(transfer: NftTransfer) -> dict[str, Any]:
     }
 
 
-def write_moved(
-    db: Connection, transaction_id: TransactionId, now: int, name: str, moved: NftTransfer
-) -> None:
-    """Record in an NFT's history that it changed hands, or that it was minted."""
-    write_nft_transaction(
-        db,
-        moved.token,
-        moved.serial_no,
-        transaction_id,
-        now,
-        name,
-        sender_account_id=moved.sender or None,
-        receiver_account_id=moved.receiver,
-        is_approval=moved.is_approval,
-    )
-
-
 def write_nft_transaction(
-    db: Connection,
-    token: str,
-    serial_no: int,
-    transaction_id: TransactionId,
-    now: int,
-    name: str,
-    *,
-    sender_account_id: str | None = None,
-    receiver_account_id: str | None = None,
-    is_approval: bool = False,
+    db: Connection, transaction_id: TransactionId, now: int, name: str, nft: NftTransfer
 ) -> None:
     """Record in an NFT's history what a transaction did to it."""
     document = {
         "consensus_timestamp": times.to_consensus(now),
-        "is_approval": is_approval,
+        "is_approval": nft.is_approval,
         "nonce": 0,
-        "receiver_account_id": receiver_account_id,
-        "sender_account_id": sender_account_id,
+        "receiver_account_id": nft.receiver or None,
+        "sender_account_id": nft.sender or None,
         "transaction_id": transaction_id.dashed,
         "type": name,
     }
     queries.put(
         db,
         "nft_transaction",
-        token=token,
-        serial_no=serial_no,
+        token=nft.token,
+        serial_no=nft.serial_no,
         consensus_at=now,
         document=json.dumps(document),
     )

@@ -78,5 +78,5 @@ def mint(execution: Execution, content: Message) -> None:
         nft = Nft(token, serial_no, created_at=now, modified_at=now, metadata=encoded)
         nfts.put(db, nft)
         minted = NftTransfer(token, serial_no, "", queries.TREASURY)
-        history.write_moved(db, execution.id, now, "TOKENMINT", minted)
+        history.write_nft_transaction(db, execution.id, now, "TOKENMINT", minted)
         execution.effects.nft_transfers.append(minted)

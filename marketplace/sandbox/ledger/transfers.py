@@ -84,7 +84,6 @@ def nfts_of(content: Message) -> list[NftTransfer]:
 def transfer(execution: Execution, content: Message) -> None:
     given, moved = hbar_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
-    _require_few(content, moved)
     _require_possible(content, given, moved)
     charges = _assess(execution, given, moved)
     for nft in moved:
@@ -112,18 +111,15 @@ def _require_signatures(
             execution.require_signature(nft.receiver)
 
 
-def _require_few(content: Message, moved: list[NftTransfer]) -> None:
-    if len(content.transfers.accountAmounts) > MAX_HBAR_TRANSFERS:
+def _require_possible(content: Message, given: Counter[str], moved: list[NftTransfer]) -> None:
+    amounts = content.transfers.accountAmounts
+    if len(amounts) > MAX_HBAR_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if len(moved) > MAX_NFT_TRANSFERS:
         raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
-
-
-def _require_possible(content: Message, given: Counter[str], moved: list[NftTransfer]) -> None:
     receivers = {nft.receiver for nft in moved} | {to for to, amount in given.items() if amount > 0}
     if accounts.FEE_COLLECTOR in receivers:
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
-    amounts = content.transfers.accountAmounts
     if any(amount.amount < 0 and amount.is_approval for amount in amounts):
         # There are no allowances of HBAR here.
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
@@ -168,5 +164,5 @@ def _move(execution: Execution, transfer: NftTransfer) -> None:
     if nft.owner != transfer.sender:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     nfts.put(db, nft, owner=transfer.receiver, spender=None, modified_at=now)
-    history.write_moved(db, execution.id, now, "CRYPTOTRANSFER", transfer)
+    history.write_nft_transaction(db, execution.id, now, "CRYPTOTRANSFER", transfer)
     execution.effects.nft_transfers.append(transfer)

@@ -12,6 +12,8 @@ from marketplace.store.database import read
 
 RENEWAL_SECONDS = 7_776_000
 
+ABSENT_KEYS = ("admin", "fee_schedule", "freeze", "kyc", "metadata", "pause", "wipe")
+
 blp = Blueprint("tokens", __name__)
 
 
@@ -23,8 +25,7 @@ def show_token(token: str) -> Document:
     schedule = custom_fees.schedule_of(read(), token)
     created = times.to_consensus(catalogue.GENESIS)
     is_fungible = queries.is_fungible(read(), token)
-    return {
-        "admin_key": None,
+    return {f"{name}_key": None for name in ABSENT_KEYS} | {
         "auto_renew_account": None,
         "auto_renew_period": RENEWAL_SECONDS,
         "created_timestamp": created,
@@ -36,18 +37,13 @@ def show_token(token: str) -> Document:
         "decimals": "0",
         "deleted": queries.is_deleted(read(), token),
         "expiry_timestamp": catalogue.GENESIS + RENEWAL_SECONDS * times.SECOND,
-        "fee_schedule_key": None,
         "freeze_default": False,
-        "freeze_key": None,
         "initial_supply": "0",
-        "kyc_key": None,
         "max_supply": "0",
         "memo": "",
         "metadata": "",
-        "metadata_key": None,
         "modified_timestamp": created,
         "name": collection.name,
-        "pause_key": None,
         "pause_status": "NOT_APPLICABLE",
         "supply_key": shown_key(queries.TREASURY),
         "supply_type": "INFINITE",
@@ -56,7 +52,6 @@ def show_token(token: str) -> Document:
         "total_supply": str(queries.count_nfts(read(), token)),
         "treasury_account_id": queries.TREASURY,
         "type": "FUNGIBLE_COMMON" if is_fungible else "NON_FUNGIBLE_UNIQUE",
-        "wipe_key": None,
     }
 
 
