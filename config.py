@@ -1,6 +1,6 @@
 """Settings that this deployment fixes in a file, for wsgi.py: they beat the environment.
 
-Names are those of docs/operating.md, without their prefix:
+Names are those of docs/settings.md, without their prefix:
 ``{"NAME": "The shop", "WALLETS": "extwallet,hashpack"}``.
 """
 

@@ -57,7 +57,7 @@ def create_app(
 ) -> Flask:
     """Make the service as a WSGI application that shares nothing with another one.
 
-    Settings are named as in docs/operating.md without their prefix, and beat the environment:
+    Settings are named as in docs/settings.md without their prefix, and beat the environment:
     ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
     call, in place of access tokens: it returns True or the end user's name, or raises an error of
     marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of

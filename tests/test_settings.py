@@ -264,6 +264,6 @@ def test_a_database_is_of_one_account_for_ever(tmp_path):
 
 
 def test_every_setting_is_in_the_operators_table():
-    page = (ROOT / "docs/operating.md").read_text()
+    page = (ROOT / "docs/settings.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)
     assert sorted(rows) == sorted(SETTINGS)

@@ -180,7 +180,7 @@ def test_a_host_that_can_not_say_who_may_lets_nobody_in(tmp_path):
 
 @pytest.mark.once("the counts are no database's")
 def test_every_metric_is_documented():
-    with open("docs/operating.md") as file:
+    with open("docs/monitoring.md") as file:
         text = file.read()
     for name, metric in METRICS.items():
         shown = f"`{name}{'_total' if metric.kind == 'counter' else ''}`"

@@ -148,9 +148,9 @@ def test_a_stranger_who_prepares_listings_hides_no_fee(market):
     assert len(market.rows()) == 1
 
 
-# What docs/operating.md says of fees
+# What docs/buying.md says of fees
 
-PAGE = (ROOT / "docs/operating.md").read_text()
+PAGE = (ROOT / "docs/buying.md").read_text()
 TABLE = {
     cells[0]: cells[1]
     for line in PAGE.splitlines()

@@ -307,7 +307,7 @@ class Database(Engine):
     def path(self):
         raise NoFile(
             f"{self.name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
-            " archive goes back to any moment. docs/operating.md has the commands"
+            " archive goes back to any moment. docs/postgresql.md has the commands"
         )
 
     def contents(self):

@@ -1,6 +1,6 @@
 """Takes from a process what decoding an image does not need: files, network, privileges, most system calls.
 
-It is imported by the program of images.py, without the package. docs/operating.md says where what holds.
+It is imported by the program of images.py, without the package. docs/metadata.md says where what holds.
 """
 
 import ctypes
