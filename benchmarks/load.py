@@ -66,6 +66,8 @@ def run(
             "-t1",
             f"-c{WRITERS if what == 'list' else CONNECTIONS}",
             f"-d{seconds}s",
+            "--timeout",
+            "10s",
             "-s",
             SCRIPT,
         ),

@@ -49,6 +49,23 @@ class Mirror:
     def fail(self, path, status=503):
         self.answer(path, Response(b"", status))
 
+    def fail_first(self, *statuses):
+        """Answer the next requests with these, without a body."""
+        left = iter([Response(b"", status) for status in statuses])
+        self._alterations = [*self._alterations, ("/", lambda answer: next(left, answer))]
+
+    def before(self, path, act):
+        """Call a function with the environ of each request that matches, then answer."""
+
+        def acting(answer):
+            def act_and_answer(environ, start_response):
+                act(environ)
+                return answer(environ, start_response)
+
+            return act_and_answer
+
+        self._alterations = [*self._alterations, (path, acting)]
+
     def fail_at(self, number):
         """Fail one request, so many from now on, and all that follow."""
         left = iter(range(number))

@@ -107,31 +107,17 @@ def test_it_shows_how_old_the_last_sync_is(app, scraper):
 
 
 @pytest.mark.once("the counts are no database's")
-def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, ledger):
-    ledger.sandbox.wsgi_app = Failing(ledger.sandbox.wsgi_app)
+def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror):
+    mirror.fail_first(429, 503)
     keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
     assert client.post("/v1/add", json=keys).status_code == 200
-    ledger.sandbox.wsgi_app.statuses = ["200 OK"]
+    mirror.fail_first(200)
     assert client.post("/v1/add", json=keys | {"serialNo": 8}).status_code == 502
     found = scrape(scraper)
     assert found["marketplace_mirror_node_requests_total", "429"] == 1
     assert found["marketplace_mirror_node_requests_total", "5xx"] == 1
     assert found["marketplace_mirror_node_retries_total",] == 2
     assert found["marketplace_mirror_node_nonsense_total",] == 1
-
-
-class Failing:
-    """A mirror node that fails at first: it answers these, without a body."""
-
-    def __init__(self, application):
-        self.application = application
-        self.statuses = ["429 TOO MANY REQUESTS", "503 SERVICE UNAVAILABLE"]
-
-    def __call__(self, environ, start_response):
-        if not self.statuses:
-            return self.application(environ, start_response)
-        start_response(self.statuses.pop(0), [("Content-Length", "0")])
-        return [b""]
 
 
 @pytest.mark.once("the counts are no database's")

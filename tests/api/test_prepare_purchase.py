@@ -6,7 +6,6 @@ import pytest
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
-from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
@@ -23,6 +22,7 @@ from tests.conftest import (
     authorized_client,
     settings,
 )
+from tests.mirror import MISSING
 
 MARKET = "0.0.9001"
 HBAR = 100_000_000
@@ -298,17 +298,9 @@ def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, pa
 
 
 @pytest.mark.once("it is about the ledger's answer")
-def test_it_says_what_is_missing_without_rest_java(app, nft, lister, buy):
+def test_it_says_what_is_missing_without_rest_java(nft, lister, buy, mirror):
     lister(nft)
-    sandbox = services(app).sandbox.app
-    answer = sandbox.wsgi_app
-    missing = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
-
-    def without_rest_java(environ, start_response):
-        is_java = "/network/" in environ["PATH_INFO"]
-        return (missing if is_java else answer)(environ, start_response)
-
-    sandbox.wsgi_app = without_rest_java
+    mirror.answer("/network/", MISSING)
     assert_error(buy(), 502, "/network/exchangerate", "Buying needs the mirror node's rest-java")
 
 

@@ -7,7 +7,6 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from werkzeug.wrappers import Response
 
 from marketplace import times
-from marketplace.services import services
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
@@ -193,12 +192,12 @@ def test_it_finds_what_was_listed_and_not_reported(client, nft, ledger):
     [(503, "did not answer"), (200, "not JSON"), (403, "status 403"), (404, "status 404")],
 )
 def test_its_owner_can_withdraw_while_the_mirror_node_can_not_be_asked(
-    client, app, nft, lister, status, refused, is_listed
+    client, nft, lister, mirror, status, refused, is_listed
 ):
     """A gateway in front of it answers, or nobody. The ledger says who may sign, and what it ends."""
     if is_listed:
         lister(nft)
-    services(app).sandbox.app.wsgi_app = Response(b"<html>Sorry</html>", status)
+    mirror.answer("/", Response(b"<html>Sorry</html>", status))
     assert prepare(client).status_code == 200
     assert_error(prepare(client, accountId=BOB), 503 if status == 503 else 502, refused)
 

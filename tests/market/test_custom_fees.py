@@ -20,6 +20,7 @@ from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
 from tests.conftest import ALICE, BOB, TOKEN, Ledger, assert_error, authorized_client, settings
+from tests.mirror import Mirror
 from tests.sandbox.bodies import HBAR, transfer
 
 pytestmark = pytest.mark.once("what is asked of the database is asked by other tests")
@@ -246,18 +247,11 @@ def assert_refused(market, r, *words):
 
 
 def test_without_fees_nothing_more_is_asked(market, listed):
-    nft, asked = listed(), []
-    sandbox = services(market.app).sandbox.app
-    answer = sandbox.wsgi_app
-
-    def noting(environ, start_response):
-        asked.append(environ["PATH_INFO"])
-        return answer(environ, start_response)
-
-    sandbox.wsgi_app = noting
+    nft = listed()
+    mirror = Mirror(market.app)
     assert market.buy(nft).status_code == 200
-    assert not [path for path in asked if COLLECTOR in path]
-    assert len(asked) <= 12
+    assert mirror.count(COLLECTOR) == 0
+    assert len(mirror.asked) <= 12
 
 
 def test_fixed_fees_that_are_newer_than_the_listing(market, listed):

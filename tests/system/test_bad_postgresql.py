@@ -25,6 +25,7 @@ from marketplace.services import services
 from marketplace.store.database import open_database
 from marketplace.watcher import sweep
 from tests.conftest import authorized_client, settings
+from tests.mirror import Mirror
 from tests.postgresql import DATABASE, Proxy, new_server, until
 from tests.serving import BIN, CONFIGURATION, ROOT, environment, reserved_port, run_flask
 
@@ -497,15 +498,12 @@ def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database
                 " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
                 " FROM generate_series(1, 20) AS n"
             )
-        ledger = services(app).sandbox.app
-        answer = ledger.wsgi_app
 
-        def answer_once(environ, start_response):
+        def cut(environ):
             with suppress(OSError):
                 proxy.cut()
-            return answer(environ, start_response)
 
-        ledger.wsgi_app = answer_once
+        Mirror(app).before("/", cut)
         with app.app_context(), pytest.raises(DatabaseUnreachable):
             sweep.sync()
         proxy.mend()
