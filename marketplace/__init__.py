@@ -8,7 +8,7 @@ from typing import Any
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 from marketplace import cli as operators
 from marketplace import counts, ledger, settings, watcher
