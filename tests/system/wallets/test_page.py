@@ -140,13 +140,13 @@ def check_what_is_in_the_bytes(facts):
         assert said["Highest fee"] == f"`{shown['maxFee']}`"
         assert said["Valid for"] == f"`{shown['validSeconds']}` seconds"
         assert said["Signatures in it"] == f"`{shown['signatures']}`"
-        payer = said["Whose transaction id, and who pays the fee"]
+        payer = said["Transaction id of, and fee paid by"]
         assert (payer == "the marketplace") == (shown["payer"] == "0.0.9001")
         assert shown["isFrozen"] and shown["isUnchanged"] and shown["isEncodedAlike"]
         assert shown["nodes"] == ["0.0.3"]
         does = re.sub(r"0\.0\.31\d+", "OWNER", re.sub(r"0\.0\.32\d+", "BUYER", shown["does"]))
         does = re.sub(r"#\d+", "#1", re.sub(r"\d+ ℏ", "250 ℏ", does))
-        assert said["What it does, as an SDK reads it"] == f"`{does}`"
+        assert said["Content, as an SDK reads it"] == f"`{does}`"
         # Of a minified bundle, and of another copy of the SDK in it.
         assert len(shown["name"]) <= 2
         assert not shown["isOfAnotherSdk"]
