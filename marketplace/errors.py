@@ -77,7 +77,7 @@ class MarketplaceError(Exception):
         self,
         message: str,
         *,
-        errors: dict | None = None,
+        errors: dict[str, object] | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
         super().__init__(message)

@@ -1,17 +1,17 @@
-"""Who may call: access tokens as bearers show them (RFC 6750), or what a host brings instead."""
+"""Authentication: access tokens as bearer tokens (RFC 6750), or a host's own authenticate()."""
 
 import hmac
 import math
 import re
 import time
-from collections.abc import Callable
 from functools import wraps
+from typing import Any
 
 from flask import Request, Response, request
 from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.blueprint import Blueprint, Decorator, View
 from marketplace.api.concurrency_limit import one_write
 from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import (
@@ -35,22 +35,24 @@ _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
 def authenticate(request: Request, scope: str) -> bool | str:
-    """Check the request's bearer token; returns the end user, where the request writes and names one.
+    """Check the request's bearer token. Returns the end user, where the request writes and names one.
 
     Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
     """
     if scope == "read" and CACHED_TOKEN in request.environ:
-        return True  # found valid since the request began
+        return True  # the response cache found it valid at the beginning of this request
     header = request.headers.get("Authorization")
     if header is None:
-        raise NotAuthenticated("This address asks for the header Authorization: Bearer <token>")
+        raise NotAuthenticated("The header Authorization: Bearer <token> is missing")
     match = re.fullmatch(r"[Bb][Ee][Aa][Rr][Ee][Rr] +([A-Za-z0-9._~+/=-]+) *", header)
     if not match:
         raise NotAuthenticated("The Authorization header is not of the form: Bearer <token>")
     token_hash = hash_token(match[1])
     row = access_tokens.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
-        raise NotAuthenticated("This access token is not known here", "invalid_token")
+        raise NotAuthenticated(
+            "This access token is unknown: ask the operator for one", "invalid_token"
+        )
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
     if row["expires_at"] and row["expires_at"] <= times.to_iso(times.now()):
@@ -61,16 +63,16 @@ def authenticate(request: Request, scope: str) -> bool | str:
         raise ScopeMissing(scope)
     if scope == "read":
         expires_at = row["expires_at"]
-        look = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
+        query = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
         request.environ[CACHED_TOKEN] = CachedToken(
-            times.from_iso(expires_at) if expires_at else math.inf, look
+            times.from_iso(expires_at) if expires_at else math.inf, query
         )
         return True
     return _find_end_user(request, row["scopes"].split()) or True
 
 
 def _find_end_user(request: Request, scopes: list[str]) -> str | None:
-    """The end user that the request names, if any: only a token made for it may."""
+    """The end user that the request names, if any. The token needs the scope on-behalf for that."""
     name = request.headers.get(ON_BEHALF_OF)
     if name is None:
         return None
@@ -82,29 +84,26 @@ def _find_end_user(request: Request, scopes: list[str]) -> str | None:
 
 
 def caller() -> Caller:
-    """Who asks: the access token's end user. The client's address stands for one who is not named."""
+    """The caller: access token and end user. The client's address stands for an end user without a name."""
     end_user = request.environ.get(END_USER) or find_address()
     return Caller(request.environ.get(TOKEN_NAME, ""), end_user)
 
 
 def _fit(end_user: str) -> str:
-    """An end user's name as it is kept; of one that a host made too long or odd, its hash."""
+    """An end user's name as it is stored; the hash of one that is too long, or not printable ASCII."""
     return end_user if _match_end_user(end_user) else hash_token(end_user)
 
 
-def require_scope(scope: str) -> Callable:
-    """Let a view be called only by who may, and who writes not too often.
-
-    The app's authenticate(request, scope) decides who may, api/rate_limit.py what is too often.
-    """
+def require_scope(scope: str) -> Decorator:
+    """Require the scope for a view. Writes are also limited: by rate, and in how many run at once."""
     document = Blueprint.doc(
         security=[{"bearerToken": []}],
         responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"},
     )
 
-    def decorator(view):
+    def decorator(view: View) -> View:
         @wraps(view)
-        def guarded(*args, **kwargs):
+        def guarded(*args: Any, **kwargs: Any) -> Any:
             limits = services().rate_limits
             try:
                 allowed = services().authenticate(request, scope)

@@ -1,6 +1,7 @@
-"""Bounds what waits for others, so that threads are left for reads: writes, and images in a bucket.
+"""Limits how many writes, and how many reads of a bucket, run at once.
 
-A server has a few threads. What is beyond the bound is refused at once, and tries again.
+A server has a few threads, of which some are left for reads. A request beyond the limit is
+refused at once, and the client tries again.
 """
 
 import threading
@@ -21,7 +22,7 @@ IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 
 
 class ConcurrencyLimit:
-    """So many at a time, and no more."""
+    """Allows so many at once."""
 
     def __init__(self, most: int) -> None:
         self._room = threading.Semaphore(most)
@@ -29,7 +30,7 @@ class ConcurrencyLimit:
 
     @contextmanager
     def one(self) -> Iterator[None]:
-        """Be one of them. Raises TooBusy."""
+        """Run as one of them. Raises TooBusy."""
         self._is_quick = self._room.acquire(timeout=PAUSE_SECONDS if self._is_quick else 0)
         if not self._is_quick:
             raise TooBusy

@@ -1,11 +1,12 @@
-"""What Prometheus reads: all that was counted on this machine, and what the database holds."""
+"""GET /metrics, for Prometheus: the counts of this machine, and figures of the database."""
 
 import hashlib
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from functools import wraps
 from itertools import accumulate
+from typing import cast
 
 from flask import Response, current_app, request
 from prometheus_client import CollectorRegistry
@@ -19,7 +20,7 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from marketplace import __version__, times
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint
+from marketplace.api.blueprint import Blueprint, View
 from marketplace.counts import Numbers
 from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.errors import (
@@ -34,10 +35,13 @@ from marketplace.services import services
 from marketplace.store import following, nfts, prepared_transactions, properties
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
+from marketplace.store.rows import Connection
 
 PREFIX = "marketplace_"
-ASKED_SECONDS = 15  # for so long what the database said is said again
-REMEMBERED_SECONDS = 3600  # for so long a token is believed while the database can not be asked
+ASKED_SECONDS = 15  # for so long the figures of the database are shown again
+REMEMBERED_SECONDS = (
+    3600  # for so long a known scraper is admitted while the database can not be read
+)
 NO_DATABASE = (DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, StartRefused)
 FAMILIES = {
     "counter": CounterMetricFamily,
@@ -68,7 +72,7 @@ blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus"
 
 
 class Facts:
-    """What the database holds, asked once in a while: it costs more than all else here."""
+    """Figures of the database, read once in 15 s at most: they cost more than all else here."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -82,7 +86,7 @@ class Facts:
                 try:
                     self._found = self._ask()
                 except NO_DATABASE:
-                    self.lose()
+                    self.note_loss()
                 self._asked_at = time.monotonic()
             found = dict(self._found)
         if self._last_sync is not None and found["database_up"]:
@@ -111,30 +115,30 @@ class Facts:
                 "database_bytes": services().database.size(),
             }
 
-    def lose(self) -> None:
-        """Note that the database could not be asked just now."""
+    def note_loss(self) -> None:
+        """Note that the database could not be read just now."""
         self._found, self._asked_at = {"database_up": 0}, time.monotonic()
 
 
-def _find_media_bytes(db) -> dict[str, float]:
+def _find_media_bytes(db: Connection) -> dict[str, float]:
     measured = properties.get_property(db, "media_bytes")
     return {"media_bytes": int(bytes(measured["value"]))} if measured else {}
 
 
 class Scrapers:
-    """Who was let in of late: Prometheus must see that the database is gone, which knows its token."""
+    """The scrapers admitted lately: they may see that the database is gone, which holds their tokens."""
 
     def __init__(self) -> None:
         self._until: dict[bytes, float] = {}
 
-    def let_in(self) -> None:
-        """Note who was. One without the header is known by something else, which only a host can see."""
+    def admit(self) -> None:
+        """Remember the request's header. Without one, only the host knows the caller."""
         now = time.monotonic()
         self._until = {key: until for key, until in self._until.items() if until > now}
         if "Authorization" in request.headers:
             self._until[_authorization()] = now + REMEMBERED_SECONDS
 
-    def knows(self) -> bool:
+    def is_known(self) -> bool:
         return self._until.get(_authorization(), 0) > time.monotonic()
 
 
@@ -142,29 +146,29 @@ def _authorization() -> bytes:
     return hashlib.sha256(request.headers.get("Authorization", "").encode()).digest()
 
 
-def believing_scrapers(view: Callable) -> Callable:
-    """While the database can not be asked, let those in who were let in before."""
+def admitting_known_scrapers(view: View) -> View:
+    """Ask for a token, or while the database can not be read, for one that was admitted before."""
     guarded = require_scope("metrics")(view)
 
     @wraps(guarded)
-    def believing():
+    def guarded_or_known() -> Response:
         scrapers = services().scrapers
         try:
             with explained():
                 answer = guarded()
         except NO_DATABASE:
-            if not scrapers.knows():
+            if not scrapers.is_known():
                 raise
-            services().facts.lose()
-            return view()
-        scrapers.let_in()
-        return answer
+            services().facts.note_loss()
+            return cast(Response, view())
+        scrapers.admit()
+        return cast(Response, answer)
 
-    return believing
+    return guarded_or_known
 
 
 @blp.get("/metrics")
-@believing_scrapers
+@admitting_known_scrapers
 @blp.response(
     200,
     {"type": "string"},
@@ -172,10 +176,11 @@ def believing_scrapers(view: Callable) -> Callable:
     description="In Prometheus' text format, version 0.0.4",
 )
 @Blueprint.doc(responses={503: "Unavailable"})
-def show_metrics():
+def show_metrics() -> Response:
     """Show what was counted, for Prometheus
 
-    By all processes of this machine, and what the database holds. Asks for a token of the scope `metrics`.
+    The counts of all processes of this machine, and figures of the database. Asks for a token of the scope
+    `metrics`.
     """
     registry = CollectorRegistry()
     registry.register(_Found())
@@ -183,7 +188,7 @@ def show_metrics():
 
 
 class _Found:
-    """All of it, as prometheus_client collects and writes it."""
+    """All metrics, as prometheus_client collects them."""
 
     def collect(self) -> Iterator[Metric]:
         numbers, processes = services().counts.read()
@@ -196,7 +201,7 @@ class _Found:
         }
         facts |= services().facts.find()
         info = {"version": __version__, "network": config["NETWORK"]}
-        about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=info.keys())
+        about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=[*info])
         about.add_metric([*info.values()], 1)
         yield about
         for name, value in facts.items():
@@ -205,7 +210,7 @@ class _Found:
 
 
 def _families(numbers: Numbers) -> Iterator[Metric]:
-    """Each metric that was counted; one without labels also where it never was."""
+    """Each counted metric. One without labels is shown from the beginning, as 0."""
     for name, metric in METRICS.items():
         family = FAMILIES[metric.kind](PREFIX + name, metric.help, labels=metric.labels)
         found = {key[1:]: values for key, values in sorted(numbers.items()) if key[0] == name}

@@ -7,7 +7,8 @@ from urllib.parse import urlsplit
 import flask_smorest
 from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, Response, current_app, request
+from flask import Flask, current_app, request
+from werkzeug.sansio.response import Response as BaseResponse
 
 from marketplace import __version__
 from marketplace.api import error_handlers
@@ -102,7 +103,7 @@ class Document:
         self.app.register_blueprint(blp, **options)
         self.blueprints.append((blp, options))
 
-    def show(self) -> Response:
+    def show(self) -> BaseResponse:
         """The OpenAPI document, for where the service is mounted."""
         root = request.script_root.removesuffix(self.mount)
         url = server_url(self.public_url, root) + self.mount
@@ -118,7 +119,7 @@ class Document:
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
         api = Api(documented, spec_kwargs=self._options(plugin))
         assert plugin.converter is not None  # noqa: S101
-        plugin.converter.add_attribute_function(
+        plugin.converter.add_attribute_function(  # type: ignore[no-untyped-call]
             lambda converter, field, **_: _read_settings(field, self.app)
         )
         self._add_components(api.spec.components)

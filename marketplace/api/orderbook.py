@@ -48,8 +48,8 @@ def read_newest(
 
 
 def _read_selected(selection: Selection, limit: int, offset: int, after: Position) -> list[NftRow]:
-    if selection.sort == DEAREST:
-        after = after._replace(key=-after.key)
+    if isinstance(after.key, int):  # a position of the dearest first holds a negative price
+        after = after._replace(key=abs(after.key))
     return orderbook.list_selected(
         read(),
         SORTS[selection.sort],

@@ -42,7 +42,8 @@ class Selection(NamedTuple):
 
     def leads_to(self, position: Position) -> bool:
         """Tell whether a page of it can end at a position."""
-        has_price = position.order == NEWEST or self.low <= abs(position.key) <= self.high
+        key = position.key
+        has_price = isinstance(key, str) or self.low <= abs(key) <= self.high
         return position.order == self.sort and has_price and self.token in (None, position.token)
 
 

@@ -81,7 +81,7 @@ class Position(NamedTuple):
 def _is_key(key: object) -> bool:
     if type(key) is int:
         return 1 <= abs(key) <= MAX_HBAR
-    return LISTED_ORDER.fullmatch(key) is not None
+    return isinstance(key, str) and LISTED_ORDER.fullmatch(key) is not None
 
 
 def page(
@@ -95,7 +95,7 @@ def page(
         return rows
     rows = rows[:limit]
     following = Position.of(rows[-1], order).write()
-    arguments = request.view_args | (query or {}) | {"limit": limit, "page": following}
-    url = url_for(request.endpoint, **arguments)
+    arguments = {**(request.view_args or {}), **(query or {}), "limit": limit, "page": following}
+    url = url_for(str(request.endpoint), **arguments)
     # url_for() leaves the mount as it is, and a proxy may say what it likes of it.
     return rows, {"Link": f'<{iri_to_uri(url)}>; rel="next"'}

@@ -20,6 +20,7 @@ from flask import (
     request,
     url_for,
 )
+from werkzeug import Response as BaseResponse
 
 from marketplace.services import services
 
@@ -60,7 +61,7 @@ def show_reference() -> tuple[str, dict[str, str]]:
 
 
 @blp.get("/reference/assets/<name>")
-def show_reference_asset(name: str) -> Response:
+def show_reference_asset(name: str) -> BaseResponse:
     """Serve the page's script"""
     if name != SCRIPT_NAME:
         abort(404)

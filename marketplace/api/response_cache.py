@@ -137,7 +137,8 @@ class ResponseCache:
         variables = ("QUERY_STRING", "SCRIPT_NAME", "HTTP_ORIGIN")
         key = (path, *[environ.get(name, "") for name in variables])
         authorization = environ.get("HTTP_AUTHORIZATION", "")
-        token, cached = self._find(authorization, data_version), self._find(key, data_version)
+        token: CachedToken | None = self._find(authorization, data_version)
+        cached: WholeResponse | None = self._find(key, data_version)
         if token is not None and (now := time.time()) < token.expires_at:
             environ[TOKEN_NAME] = token.query.row["name"]
             self._token_usage.note(token.query.row["hash"], now)

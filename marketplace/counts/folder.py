@@ -1,8 +1,8 @@
-"""The folder where the processes of a machine count: a file for each that lives, and the sum of the others.
+"""The folder where the processes of a machine count: a file for each, and the sum of those that ended.
 
-A process holds a lock on its own file, which the kernel lets go of with its last breath. Whoever looks into
-the folder adds the files without a lock to the sum, and removes them: nothing that was counted is lost, and
-no files pile up.
+A process holds a lock on its own file, which the kernel releases when the process exits. Each process that
+opens the folder adds the files without a lock to the sum, and removes them: no count is lost, and no files
+pile up.
 """
 
 import fcntl
@@ -10,6 +10,7 @@ import json
 import mmap
 import os
 import struct
+import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -19,7 +20,7 @@ from marketplace.counts.table import METRICS
 from marketplace.file_lock import lock
 
 SIZE = 256 * 1024  # of a file: room for two thousand requests' routes and statuses
-PATIENCE_SECONDS = 1  # for another process that looks into the folder, which takes milliseconds
+TIMEOUT_SECONDS = 1  # for the lock of the folder, which is held for milliseconds
 NUMBER = struct.calcsize("d")
 USED = struct.Struct("q")  # at the beginning: how many bytes hold something
 HEAD = struct.Struct("ii")  # of each record: the length of its key, and how many numbers follow
@@ -29,17 +30,26 @@ Numbers = dict[Key, list[float]]
 
 
 class Tally:
-    """The numbers of one process, in memory that is its file at the same time, or in memory alone."""
+    """The numbers of one process, in memory that is mapped from its file, or in memory alone."""
 
     def __init__(self, memory: mmap.mmap, is_filed: bool) -> None:
         self.is_filed = is_filed
+        self.lock = threading.Lock()
         self._memory = memory
+        self._places: dict[Key, int] = {}
         self._used = USED.size
         self._beyond = (SIZE // NUMBER) - max(metric.length for metric in METRICS.values())
         self.numbers = memoryview(memory).cast("d")
 
-    def make_room(self, key: Key) -> int:
-        """Return where the numbers of a key are from now on; all share the end once the rest is full."""
+    def find(self, key: Key) -> int:
+        """Return the place of a key's numbers. Call it while the lock is held."""
+        place = self._places.get(key)
+        if place is None:
+            place = self._places[key] = self._make_room(key)
+        return place
+
+    def _make_room(self, key: Key) -> int:
+        """Write a new record. Once the file is full, all further keys share its end."""
         name = json.dumps(key).encode()
         name += b" " * (-len(name) % NUMBER)
         length = METRICS[key[0]].length
@@ -48,7 +58,7 @@ class Tally:
         if end > self._beyond * NUMBER:
             return self._beyond
         self._memory[self._used : place] = HEAD.pack(len(name), length) + name
-        self._memory[: USED.size] = USED.pack(end)  # last: who reads finds whole records
+        self._memory[: USED.size] = USED.pack(end)  # last: a reader finds whole records
         self._used = end
         return place // NUMBER
 
@@ -64,7 +74,7 @@ class Folder:
     def begin(self) -> Tally:
         """Make the file of this process. Raises OSError."""
         with self._locked():
-            self._bury()
+            self._merge_ended()
             path = self._path / f"{os.getpid()}-{time.time_ns()}.counts"
             file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o644)
             try:
@@ -83,10 +93,12 @@ class Folder:
         """Add up what all processes counted, and say how many of them live. Raises OSError."""
         try:
             with self._locked():
-                self._bury()
+                self._merge_ended()
                 return self._add_up()
         except BlockingIOError:
-            return self._add_up()  # whoever keeps the lock for so long changes nothing meanwhile
+            return (
+                self._add_up()
+            )  # a process that holds the lock for so long is stopped, and changes nothing
 
     def _add_up(self) -> tuple[Numbers, int]:
         total, added = self._read_sum()
@@ -99,29 +111,29 @@ class Folder:
     def _locked(self) -> Iterator[None]:
         self._path.mkdir(parents=True, exist_ok=True)
         with open(self._path / "lock", "w") as file:
-            lock(file.fileno(), PATIENCE_SECONDS)
+            lock(file.fileno(), TIMEOUT_SECONDS)
             yield
 
     def _files(self) -> list[Path]:
         return sorted(self._path.glob("*.counts"))
 
-    def _bury(self) -> None:
-        """Add the files of the dead to the sum, and remove them."""
+    def _merge_ended(self) -> None:
+        """Add the files of ended processes to the sum, and remove them."""
         total, added = self._read_sum()
-        dead = [path for path in self._files() if _is_dead(path)]
-        news = [path for path in dead if path.name not in added]
-        for path in news:
+        ended = [path for path in self._files() if _is_ended(path)]
+        new = [path for path in ended if path.name not in added]
+        for path in new:
             add(total, _parse(path.read_bytes(), with_gauges=False))
-        if news:
+        if new:
             try:
-                self._write_sum(total, [path.name for path in dead])
+                self._write_sum(total, [path.name for path in ended])
             except OSError:
-                return  # no room: they are read as they are, until there is
-        for path in dead:
+                return  # no room: the files stay, and are read as they are
+        for path in ended:
             path.unlink()
 
     def _read_sum(self) -> tuple[Numbers, list[str]]:
-        """The sum, and the files that were added to it last: if they are still there, they are not news."""
+        """The sum, and the files that were added to it last: a kill may have left them in the folder."""
         try:
             document = json.loads(self._sum.read_bytes())
             total = {tuple(key): numbers for key, numbers in document["total"]}
@@ -146,8 +158,8 @@ def add(total: Numbers, numbers: Numbers) -> None:
         total[key] = [a + b for a, b in zip(before, values, strict=True)]
 
 
-def _is_dead(path: Path) -> bool:
-    """Tell whether nobody holds a file. One of another user, which can not be opened, is left alone."""
+def _is_ended(path: Path) -> bool:
+    """Tell whether no process holds a file. One of another user, which can not be opened, is left alone."""
     try:
         with open(path, "rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -161,9 +173,9 @@ def _is_readable(path: Path) -> bool:
 
 
 def _parse(content: bytes, with_gauges: bool = True) -> Numbers:
-    """The numbers of a file, up to where it is spoilt. What another version counts otherwise is left out."""
+    """The numbers of a file, up to where it is damaged, without those that this version does not count."""
     numbers: Numbers = {}
-    # What json and struct raise, and a key that is none.
+    # What json and struct raise, and a key of another shape.
     with suppress(ValueError, TypeError, IndexError, struct.error):
         for key, values in _records(content):
             if _is_known(key, values) and (with_gauges or METRICS[key[0]].kind != "gauge"):
@@ -186,4 +198,7 @@ def _records(content: bytes) -> Iterator[tuple[Key, list[float]]]:
 
 def _is_known(key: Key, numbers: list[float]) -> bool:
     metric = METRICS.get(key[0])
-    return bool(metric) and (len(key) - 1, len(numbers)) == (len(metric.labels), metric.length)
+    return metric is not None and (len(key) - 1, len(numbers)) == (
+        len(metric.labels),
+        metric.length,
+    )

@@ -1,4 +1,7 @@
-"""How often something happened in a window of time, counted by all processes of a machine in one file."""
+"""Storage of rate limits: all processes of a machine count in one file.
+
+``limits`` has no such storage: its in-memory one counts for one process.
+"""
 
 import os
 import struct
@@ -7,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
+from typing import Any
 
 from limits.storage import Storage
 
@@ -14,26 +18,26 @@ from marketplace.errors import StartRefused
 from marketplace.file_lock import lock
 
 # What is counted, by its hash; when its window ends, in Unix time; how often it happened in it.
+Counter = tuple[bytes, float, int]
 COUNTER = struct.Struct("=16sdq")
-# Each has a place among the sixteen of its bucket. Where none is free, what happened least often loses its
-# own: the file never grows, and who comes from ever new addresses pushes out nobody who comes often.
+# A counter has one of the sixteen places of its bucket. Where none is free, the lowest counter loses its:
+# the file never grows, and requests from ever new addresses push out no counter of a frequent caller.
 PLACES = 16
 BUCKETS = 4096
 BUCKET_BYTES = PLACES * COUNTER.size
 FILE_BYTES = BUCKETS * BUCKET_BYTES  # 2 MiB, of which the disk holds what was written to
 
-# For the lock of the file, which is held for microseconds, if nobody is stopped: what an add may spend
-# beside its own seconds.
-PATIENCE_SECONDS = 0.3
+# For the lock of the file, which is held for microseconds unless its process is stopped.
+TIMEOUT_SECONDS = 0.3
 
 
 class RateLimitFile(Storage):
-    """A file of one size. Each call opens it anew: nothing of it crosses a fork, or is shared by threads."""
+    """A file of fixed size. Each call opens it: no descriptor crosses a fork, or is shared by threads."""
 
-    STORAGE_SCHEME = ["file"]  # by which limits, and so Flask-Limiter, finds this class
+    STORAGE_SCHEME = ["file"]
     base_exceptions = OSError
 
-    def __init__(self, uri: str, wrap_exceptions: bool = False, **options) -> None:
+    def __init__(self, uri: str, wrap_exceptions: bool = False, **options: Any) -> None:
         """Raises StartRefused for a file that can not be written, or is another one."""
         super().__init__(uri, wrap_exceptions=wrap_exceptions, **options)
         self._path = Path(uri.removeprefix("file:"))
@@ -53,7 +57,7 @@ class RateLimitFile(Storage):
         """
         digest = _digest(key)
         with self._locked() as file:
-            # Only now: who waited for the lock would see a window that begins after its own moment.
+            # Read the clock under the lock: else a window might begin after this moment.
             now = time.time()
             counters = _read(file, digest)
             place, ends_at, count = _find(counters, digest, now)
@@ -98,7 +102,7 @@ class RateLimitFile(Storage):
     def _locked(self) -> Iterator[int]:
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            lock(file, PATIENCE_SECONDS)
+            lock(file, TIMEOUT_SECONDS)
             yield file
         finally:
             os.close(file)  # which unlocks it
@@ -113,12 +117,12 @@ def _offset(digest: bytes) -> int:
 
 
 def _fill(file: int) -> int:
-    """Make it of its size, with zeros, and return that."""
+    """Fill the file with zeros, and return its size."""
     os.ftruncate(file, FILE_BYTES)
     return FILE_BYTES
 
 
-def _read(file: int, digest: bytes) -> list[tuple[bytes, float, int]]:
+def _read(file: int, digest: bytes) -> list[Counter]:
     """The counters of a bucket. A file that was removed or cut since the start is filled again."""
     content = os.pread(file, BUCKET_BYTES, _offset(digest))
     if len(content) < BUCKET_BYTES:
@@ -126,14 +130,14 @@ def _read(file: int, digest: bytes) -> list[tuple[bytes, float, int]]:
     return [*COUNTER.iter_unpack(content.ljust(BUCKET_BYTES, b"\0"))]
 
 
-def _find(counters: list, digest: bytes, now: float) -> tuple[int | None, float, int]:
-    """The place of what is counted, when its window ends and how often it happened in it."""
+def _find(counters: list[Counter], digest: bytes, now: float) -> tuple[int | None, float, int]:
+    """The place of a counter, the end of its window, and its count."""
     for place, (found, ends_at, count) in enumerate(counters):
         if found == digest and ends_at > now:
             return place, ends_at, count
     return None, 0, 0
 
 
-def _choose(counters: list, now: float) -> int:
-    """The place for what has none: one whose window is over, or of what happened least often."""
+def _choose(counters: list[Counter], now: float) -> int:
+    """The place for a new counter: one whose window is over, or the lowest."""
     return min(range(PLACES), key=lambda place: (counters[place][1] > now, counters[place][2]))

@@ -192,7 +192,7 @@ def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, mo
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
-    monkeypatch.setattr(rate_limit_store, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(rate_limit_store, "TIMEOUT_SECONDS", 0.01)
     storage = rate_limit_store.RateLimitFile(f"file:{tmp_path}/rate-limits")
     with storage._locked():
         assert {write(app, token).status_code for _ in range(3)} == {422}

@@ -257,7 +257,7 @@ def test_where_the_folder_can_not_be_written_the_process_counts_for_itself(tmp_p
 
 @pytest.mark.once("its disk")
 def test_whoever_was_stopped_with_the_lock_keeps_nobody_waiting(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "PATIENCE_SECONDS", 0.01)
+    monkeypatch.setattr(folder, "TIMEOUT_SECONDS", 0.01)
     early, late = (create_app(**settings(tmp_path)) for _ in range(2))
     early.test_client().get("/reference")
     scrapers = [authorized_client(app, "metrics") for app in (early, late)]
@@ -274,7 +274,7 @@ def test_a_kill_while_the_dead_are_added_up_counts_nothing_twice(tmp_path):
     whole = Folder(tmp_path)
     tallies = [whole.begin(), whole.begin()]
     for tally in tallies:
-        tally.numbers[tally.make_room(("writes_refused",))] = 1
+        tally.numbers[tally.find(("writes_refused",))] = 1
     del tally
     ended = {}
     for path in sorted(tmp_path.glob("*.counts")):
