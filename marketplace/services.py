@@ -74,6 +74,12 @@ def services(app: Flask | None = None) -> Services:
     return found
 
 
+def application() -> Flask:
+    """The current application itself, for a thread that has no context of its own."""
+    app: Flask = current_app._get_current_object()  # type: ignore[attr-defined]
+    return app
+
+
 def database(app: Flask | None = None) -> Engine:
     """The database of an application, which may be the sandbox's own."""
     found: Storage = (app or current_app).extensions[KEY]

@@ -1,7 +1,6 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
-import threading
 import uuid
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -167,7 +166,9 @@ def client(app):
 
 def enriching(app):
     """What finds metadata and image as the watcher's processes do, in this one."""
-    resolver = enrich.make_resolver(app.config, services(app).sandbox.gateway_adapters)
+    sandbox = services(app).sandbox
+    adapters = sandbox.gateway_adapters if sandbox else dict
+    resolver = enrich.make_resolver(app.config, adapters)
 
     def find(pointer, *, is_quick):
         return enrich.enrich(resolver, pointer, is_quick=is_quick, decode=decode)
@@ -183,7 +184,7 @@ def completing(app):
 
     def complete():
         with closing(Enricher(app, enriching(app))) as enricher:
-            return enricher.drain(threading.Event(), 60)
+            return enricher.drain(60)
 
     return complete
 

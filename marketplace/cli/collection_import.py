@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 import click
-from flask import Flask, current_app
+from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace import times
@@ -18,6 +18,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import listing_rule, nft_collections, reconciler, records
 from marketplace.market.reconciler import Reconciliation
+from marketplace.services import application
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 
@@ -44,7 +45,7 @@ def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> 
     Otherwise that is left alone, and asked for no more: it may be stopped at any moment, and begun again.
     Raises the ledger's errors.
     """
-    app = current_app._get_current_object()
+    app = application()
     market = app.config["ACCOUNT_ID"]
     token, name = collection["token"], collection["name"]
 

@@ -8,6 +8,7 @@ from marketplace import times
 from marketplace.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
+from marketplace.market.listing_rule import Undecided
 from marketplace.market.recheck_queue import Recheck
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import nfts
@@ -47,7 +48,7 @@ def _check_nft(nft_id: NftId) -> Checked:
     if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
         return Checked(Done.UNCHANGED, facts_at)
     made = reconciler.reconcile(on_ledger, deadline)
-    if not made.is_decided:
+    if isinstance(made.verdict, Undecided):
         current_app.logger.info("%s is not decided yet: %s", nft_id, made.verdict.reason)
     return Checked(_describe(made), facts_at)
 

@@ -7,11 +7,12 @@ import time
 from contextlib import closing
 
 import click
-from flask import Flask, current_app
+from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, say, say_or_drop
 from marketplace.cli.systemd import notify
+from marketplace.services import application
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
@@ -30,8 +31,8 @@ def sync_command() -> None:
     book, and completes NFTs whose metadata or image was missing.
     """
     counts = sync()
-    with closing(make_enricher(current_app._get_current_object())) as enricher:
-        counts += enricher.drain(threading.Event(), COMPLETING_SECONDS)
+    with closing(make_enricher(application())) as enricher:
+        counts += enricher.drain(COMPLETING_SECONDS)
     say(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")

@@ -38,7 +38,8 @@ def compare_account(account_id: str, now: int) -> Comparison:
 def compare_token(token: str) -> Comparison:
     """Compare the stored NFTs of a token, in as few requests as it takes."""
     span = nfts.get_span_of_token(read(), token)
-    if span["n"] and span["n"] <= (span["high"] - span["low"]) // PAGE + 1:
+    pages = ((span["high"] or 0) - (span["low"] or 0)) // PAGE + 1
+    if 0 < span["n"] <= pages:
         return _compare(_each_stored(token), set())
     return _compare(mirror_node().list_nfts(token), set())
 

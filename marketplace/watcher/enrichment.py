@@ -1,11 +1,15 @@
-"""Completes the metadata and the images that stored NFTs lack: many at once, bounded for each collection."""
+"""Completes the metadata and the images that stored NFTs lack: many tries at once.
+
+At most four tries at once share a collection or a stranger's host. Slow tries take at most half the places:
+those after an NFT's first, and those whose collection or host has failed or taken long at its last try.
+"""
 
 import threading
 import time
-from collections import Counter, defaultdict
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from flask import Flask, current_app
 
@@ -18,41 +22,34 @@ from marketplace.services import services
 from marketplace.store import nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
+from marketplace.store.rows import NftRow
 from marketplace.watcher.work import Done
 
+if TYPE_CHECKING:
+    from marketplace.watcher.strangers.enrich import Found
+
 MEDIA_BYTES = "media_bytes"  # the property that says what all images take
-PAUSE_SECONDS = 0.25  # between two looks at what is due
-HALF_LIFE_SECONDS = 60  # after which the time that a collection has taken counts half
+PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
+AT_ONCE, SLOW_AT_ONCE = 12, 6
+OF_SOURCE_AT_ONCE = 4  # half as many after an NFT's first try, which has more time
+LONG_SECONDS = 2  # of a try
+MAX_SLOW_SOURCES = 10_000  # remembered
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
-
-class Lane(NamedTuple):
-    """NFTs that are tried in the same way: how many at once, and how many of one collection."""
-
-    at_once: int
-    of_collection: int
-
-
-# The first try of an NFT is short, and a second one, with more time, does not keep others from their first.
-QUICK, SLOW = Lane(8, 4), Lane(4, 2)
-AT_ONCE = QUICK.at_once + SLOW.at_once
-# Places of each lane that are not for collections which have lately taken more than so many seconds.
-LEFT_FREE, SLOW_SECONDS = 2, 3
-USUAL_SECONDS = 1  # of an NFT that was completed: they do not count
+Key = tuple[str, int]
+Record = dict[str, Any]  # the columns of an NFT
 
 
 def make_enricher(app: Flask) -> "Enricher":
-    """Make it with processes of its own. They load what reads strangers' images, which nothing else does.
-
-    Where the application has something else that enriches, that is asked.
-    """
+    """Make an enricher with processes of its own. Only they load what reads strangers' images."""
     if enrich := services(app).enrich:
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
     from marketplace.watcher.strangers import confine
+    from marketplace.watcher.strangers.uri import Gateways
 
     if not confine.is_filtered():
         app.logger.warning(
@@ -62,42 +59,49 @@ def make_enricher(app: Flask) -> "Enricher":
     sandbox = services(app).sandbox
     make_adapters = sandbox.gateway_adapters if sandbox else dict
     processes = EnrichmentProcesses(app.config, make_adapters, AT_ONCE)
-    return Enricher(app, processes.enrich, end=processes.close)
+    gateways = Gateways(app.config["IPFS_GATEWAYS"], app.config["ARWEAVE_GATEWAYS"])
+    return Enricher(app, processes.enrich, gateways.find_strangers_host, processes.close)
 
 
 class Enrich(Protocol):
-    """What finds the metadata and the image of an NFT: watcher/enrichment_processes.py."""
+    """Finds the metadata and the image of an NFT: watcher/enrichment_processes.py."""
 
-    def __call__(self, pointer: str, *, is_quick: bool) -> Any: ...
+    def __call__(self, pointer: str, *, is_quick: bool) -> "Found": ...
 
 
-class Task(NamedTuple):
-    """An NFT that is being completed."""
+class Try(NamedTuple):
+    """A try to complete an NFT, which is in progress."""
 
-    nft: Any  # as it was stored
-    lane: Lane
+    nft: NftRow  # as it was stored
+    sources: frozenset[str]
+    is_slow: bool
     began: float
-    record: Future
+    record: Future[Record]
 
 
 class Enricher:
-    """Takes what is due, the collections first that have taken the least time lately."""
+    """Completes what is due: the sources that did not fail first, then those that were tried longest ago."""
 
-    def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
-        """``end`` ends what enriches, whatever it does."""
-        self._app = app
-        self._end = end
+    def __init__(
+        self,
+        app: Flask,
+        enrich: Enrich,
+        find_host: Callable[[str], str | None] = lambda uri: None,
+        end: Callable[[], None] = lambda: None,
+    ) -> None:
+        """``find_host`` says which stranger's host a URI leads to; ``end`` ends what enriches."""
+        self._app, self._enrich, self._find_host, self._end = app, enrich, find_host, end
         self._media = services(app).media
-        self._enrich = enrich
-        self._tasks: dict[tuple[str, int], Task] = {}
-        self._unwritable: set[tuple[str, int]] = set()
-        self._seconds: defaultdict[str, float] = defaultdict(float)  # taken lately, by collection
-        self._halved_at = time.monotonic()
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="complete")
+        self._tries: dict[Key, Try] = {}
+        self._unwritable: set[Key] = set()
+        # A collection or a host is a source. When each that is slow was tried last:
+        self._slow: dict[str, float] = {}
+        self._image_hosts: dict[str, str] = {}  # by collection, as they were seen last
+        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="enrich")
         self._changed = threading.Event()
 
     def run(self, stop: threading.Event, leads: threading.Event) -> None:
-        """Complete whatever is due while this watcher leads, until told to stop."""
+        """Complete what is due while this watcher leads, until told to stop."""
         # In a thread of its own: a bucket takes minutes to list.
         threading.Thread(target=self._measure, daemon=True).start()
         while not stop.is_set():
@@ -116,19 +120,17 @@ class Enricher:
         try:
             self._media.measure()
         except MediaUnreachable as error:
-            self._app.logger.warning("It is not known what all images take: %s", error.__cause__)
+            self._app.logger.warning("The size of all images is not known: %s", error.__cause__)
 
-    def drain(self, stop: threading.Event, seconds: float) -> Counter[Done]:
-        """Complete what is due, for so long at most, and count what became of it."""
+    def drain(self, seconds: float) -> Counter[Done]:
+        """Complete what is due, for so long at most. Returns how often what was done."""
         until = time.monotonic() + seconds
-        counts: Counter[Done] = Counter()
-        while not stop.is_set():
-            counts += self.step(begins=time.monotonic() < until)
-            if not self._tasks:
-                return counts
+        counts = self.step()
+        while self._tries:
             notify_alive()
             self._changed.wait(PAUSE_SECONDS)
             self._changed.clear()
+            counts += self.step(begins=time.monotonic() < until)
         return counts
 
     def step(self, *, begins: bool = True) -> Counter[Done]:
@@ -141,23 +143,22 @@ class Enricher:
 
     def _store_ended(self) -> Counter[Done]:
         counts: Counter[Done] = Counter()
-        for key, task in [*self._tasks.items()]:
-            if task.record.done():
-                done = self._store(key, task)
+        for key, each in [*self._tries.items()]:
+            if each.record.done():
+                done = self._store(key, each)
                 counts[done] += 1
-                del self._tasks[key]
-                seconds = time.monotonic() - task.began
-                usual = USUAL_SECONDS if done is Done.COMPLETED else 0
-                self._seconds[key[0]] += max(seconds - usual, 0)
-        self._halve()
+                del self._tries[key]
+                self._note_speed(each, is_complete=done is Done.COMPLETED)
         return counts
 
-    def _store(self, key: tuple[str, int], task: Task) -> Done:
+    def _store(self, key: Key, ended: Try) -> Done:
         """Store one; where it can not be written, it is left alone from then on."""
-        record = task.record.result()
+        record = ended.record.result()
+        if host := self._find_host(record["original_image_url"] or ""):
+            self._image_hosts[key[0]] = host
         try:
             with explained(), write() as db:
-                nfts.mark_enriched(db, record, task.nft)
+                nfts.mark_enriched(db, record, ended.nft)
                 properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
         except (MarketplaceError, OSError):
             raise
@@ -167,64 +168,64 @@ class Enricher:
             return Done.NOT_CHECKED
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
 
-    def _halve(self) -> None:
-        if time.monotonic() - self._halved_at > HALF_LIFE_SECONDS:
-            self._halved_at = time.monotonic()
-            kept = {token: each / 2 for token, each in self._seconds.items() if each > 0.1}
-            self._seconds = defaultdict(float, kept)
+    def _note_speed(self, ended: Try, *, is_complete: bool) -> None:
+        now = time.monotonic()
+        for source in ended.sources:
+            self._slow.pop(source, None)
+            if not is_complete or now - ended.began > LONG_SECONDS:
+                self._slow[source] = now
+        if len(self._slow) > MAX_SLOW_SOURCES:
+            del self._slow[next(iter(self._slow))]
 
     def _begin_due(self) -> None:
-        lanes = Counter(task.lane for task in self._tasks.values())
-        if lanes[QUICK] < QUICK.at_once or lanes[SLOW] < SLOW.at_once:
-            for nft in self._list_due():
-                self._begin(nft)
-
-    def _list_due(self) -> Iterator[Any]:
-        """NFTs that are due and have room, one after the other: what was yielded is counted as begun."""
-        now = times.to_iso(times.now())
-        tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
-        running = Counter(token for token, _ in self._tasks)
-        for token in sorted(tokens, key=lambda each: (running[each], self._seconds[each])):
-            for lane in (QUICK, SLOW):
-                yield from self._list_due_of(token, lane, now)
-
-    def _list_due_of(self, token: str, lane: Lane, now: str) -> Iterator[Any]:
-        in_lane = [key for key, task in self._tasks.items() if task.lane == lane]
-        of_token = sum(key[0] == token for key in in_lane)
-        is_slow = self._seconds[token] > SLOW_SECONDS
-        at_once = lane.at_once - LEFT_FREE if is_slow else lane.at_once
-        room = min(at_once - len(in_lane), lane.of_collection - of_token)
-        if room <= 0:
+        if len(self._tries) == AT_ONCE:
             return
-        is_first = lane is QUICK
-        left_out = {*self._tasks, *self._unwritable}
-        at_most = room + sum(key[0] == token for key in left_out)
-        due = nfts.list_incomplete(read(), token, now, is_first, at_most)
-        new = [nft for nft in due if (token, nft["serial_no"]) not in left_out]
-        yield from new[:room]
+        now, running = times.to_iso(times.now()), Counter(token for token, _ in self._tries)
+        tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
+        for token in sorted(tokens, key=lambda each: (self._slow.get(each, 0), running[each])):
+            others = {key for key in {*self._tries, *self._unwritable} if key[0] == token}
+            at_most = OF_SOURCE_AT_ONCE + len(others)
+            for is_first in (True, False):
+                for nft in nfts.list_incomplete(read(), token, now, is_first, at_most):
+                    if (token, nft["serial_no"]) not in others:
+                        self._begin(nft)
 
-    def _begin(self, nft: Any) -> None:
-        lane = SLOW if nft["attempts"] else QUICK
-        record = self._threads.submit(self._complete, nft, lane is QUICK)
+    def _begin(self, nft: NftRow) -> None:
+        """Begin a try, if there is room for it."""
+        is_first, token = nft["attempts"] == 0, nft["token"]
+        hosts = {self._find_host(nft["metadata"] or ""), self._image_hosts.get(token)}
+        sources = frozenset({token, *filter(None, hosts)})
+        is_slow = not is_first or not self._slow.keys().isdisjoint(sources)
+        if not self._has_room(sources, is_slow, OF_SOURCE_AT_ONCE // (1 if is_first else 2)):
+            return
+        record = self._threads.submit(self._complete, nft, is_first)
         record.add_done_callback(lambda _: self._changed.set())
-        self._tasks[nft["token"], nft["serial_no"]] = Task(nft, lane, time.monotonic(), record)
+        begun = Try(nft, sources, is_slow, time.monotonic(), record)
+        self._tries[token, nft["serial_no"]] = begun
 
-    def _complete(self, nft: Any, is_quick: bool) -> dict:
+    def _has_room(self, sources: frozenset[str], is_slow: bool, of_source: int) -> bool:
+        tries = self._tries.values()
+        running = Counter(source for each in tries for source in each.sources)
+        if is_slow and sum(each.is_slow for each in tries) >= SLOW_AT_ONCE:
+            return False
+        return len(tries) < AT_ONCE and all(running[source] < of_source for source in sources)
+
+    def _complete(self, nft: NftRow, is_quick: bool) -> Record:
         with self._app.app_context():
             try:
                 return enrich(nft, self._enrich, is_quick=is_quick)
             except Exception:
-                record = dict(nft)
-                self._app.logger.exception("%(token)s #%(serial_no)s was not completed", record)
-                return record | _at(nft["attempts"], MINUTE)
+                name = f"{nft['token']} #{nft['serial_no']}"
+                self._app.logger.exception("%s was not completed", name)
+                return {**nft} | _at(nft["attempts"], MINUTE)
 
     def close(self) -> None:
-        """End what is under way: it is due as before."""
+        """End the tries in progress: they are due as before."""
         self._threads.shutdown(wait=False, cancel_futures=True)
         self._end()
 
 
-def enrich(nft: Any, enrich: Enrich, *, is_quick: bool) -> dict:
+def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:
     """Make what is to be stored of an NFT, and keep its image. What can't be had stays as it was."""
     found = enrich(nft["metadata"] or "", is_quick=is_quick)
     key, reason, is_ours = nft["image"], found.reason, found.outcome.name == "BUSY"
@@ -235,12 +236,11 @@ def enrich(nft: Any, enrich: Enrich, *, is_quick: bool) -> dict:
             reason, is_ours = error.message, True
     count("images", outcome=found.outcome.value)
     schedule = _schedule(found.outcome.name, nft["attempts"], is_quick=is_quick, is_ours=is_ours)
-    record = {name: nft[name] for name in ("token", "serial_no", "name", "attributes", "file_type")}
-    record |= {"original_image_url": nft["original_image_url"], "image": key}
-    return record | _describe(nft, found) | {"missing": reason and clean_text(reason)} | schedule
+    record = {**nft, "image": key} | _describe(nft, found)
+    return record | {"missing": reason and clean_text(reason)} | schedule
 
 
-def _describe(nft: Any, found: Any) -> dict:
+def _describe(nft: NftRow, found: "Found") -> Record:
     """The columns that the metadata says; none where it could not be had."""
     if found.description is None:
         return {}
@@ -261,7 +261,7 @@ def _without_public_url(url: str | None) -> str | None:
     return url.removeprefix(public_url)
 
 
-def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> dict:
+def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> Record:
     """When to try again: ever later, at least once a day where there is hope, and not for ever."""
     if is_ours:
         return _at(attempts, MINUTE)
@@ -275,5 +275,5 @@ def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> 
     return _at(attempts, DAY if outcome == "UNUSABLE" else min(2**attempts * MINUTE, DAY))
 
 
-def _at(attempts: int, pause: int) -> dict:
+def _at(attempts: int, pause: int) -> Record:
     return {"attempts": attempts, "retry_at": times.to_iso(times.now() + pause)}

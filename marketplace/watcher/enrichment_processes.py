@@ -6,10 +6,11 @@ import resource
 import signal
 import sys
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from concurrent.futures import CancelledError, TimeoutError
 from contextlib import contextmanager
 from multiprocessing import forkserver
+from typing import Any
 
 from pebble import ProcessExpired, ProcessFuture, ProcessPool
 from requests.adapters import BaseAdapter
@@ -25,8 +26,7 @@ TASKS = (
 )
 MAX_DESCRIPTORS = 64
 MAX_MORE_BYTES = 200_000_000  # beyond what a process has when it begins
-NEEDED = ("DATA_DIR", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
-NEEDED += ("IPFS_GATEWAYS", "ARWEAVE_GATEWAYS")
+NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
 # All of their environment: how the operator's gateways are reached, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
 PASSED_ON |= {"requests_ca_bundle", "curl_ca_bundle", "res_options", "ld_library_path"}
@@ -39,12 +39,14 @@ _resolver: Resolver  # of a process that was begun by begin()
 class EnrichmentProcesses:
     """So many processes. Safe to be used by several threads."""
 
-    def __init__(self, settings: Mapping, make_adapters: MakeAdapters, at_once: int) -> None:
+    def __init__(
+        self, settings: Mapping[str, Any], make_adapters: MakeAdapters, at_once: int
+    ) -> None:
         """The first of all begins the server of forks, without the environment: before there are threads."""
         self._arguments = ({name: settings[name] for name in NEEDED}, make_adapters)
         self._at_once = at_once
         self._pool: ProcessPool | None = None
-        self._tasks: set[ProcessFuture] = set()
+        self._tasks: set[ProcessFuture[Found]] = set()
         self._is_closed = False
         self._lock = threading.Lock()
         with _clean_environment():
@@ -74,7 +76,7 @@ class EnrichmentProcesses:
         finally:
             self._tasks.discard(task)
 
-    def _schedule(self, pointer: str, is_quick: bool, seconds: float) -> ProcessFuture:
+    def _schedule(self, pointer: str, is_quick: bool, seconds: float) -> ProcessFuture[Found]:
         with self._lock:
             if self._is_closed:
                 raise CancelledError
@@ -107,7 +109,7 @@ _context.set_forkserver_preload([__name__])
 
 
 @contextmanager
-def _clean_environment():
+def _clean_environment() -> Iterator[None]:
     """Let what is begun meanwhile have no environment of ours: there are passwords in it, and keys."""
     ours = dict(os.environ)
     kept = {name: value for name, value in ours.items() if name.lower() in PASSED_ON}
@@ -121,7 +123,7 @@ def _clean_environment():
         os.environ.update(ours)
 
 
-def begin(settings: Mapping, make_adapters: MakeAdapters) -> None:
+def begin(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> None:
     """Begin one of the processes."""
     global _resolver
     signal.signal(signal.SIGTERM, signal.SIG_DFL)  # at once, whatever it waits for

@@ -11,7 +11,7 @@ from marketplace import times
 from marketplace.cli.command import say_or_drop
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
-from marketplace.services import services
+from marketplace.services import application, services
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
@@ -126,7 +126,7 @@ def watch(stop: threading.Event) -> None:
     One watcher works at a time, on whatever machine; another one waits for its turn.
     """
     was_leading, failure = None, None
-    app = current_app._get_current_object()
+    app = application()
     leadership = services(app).database.leadership("watch")
     with closing(leadership), closing(Watch(app, stop)) as work:
         work.begin()

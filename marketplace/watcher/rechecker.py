@@ -97,9 +97,9 @@ def _store(row: RecheckRow, checked: Checked, now: int) -> None:
 
 def _next(row: RecheckRow, checked: Checked, now: int) -> int:
     """Ever later. A list is read once more, when the last replica must show it."""
-    if checked.done.is_final and row["kind"] != "nft":
+    if checked.done.is_final and row["kind"] != "nft" and row["stale_ok_at"]:
         return max(now + times.SECOND, times.to_nanoseconds(row["stale_ok_at"]))
-    return now + min(2 ** min(row["attempts"], 20) * times.SECOND, LONGEST_PAUSE)
+    return now + min(times.SECOND << min(row["attempts"], 20), LONGEST_PAUSE)
 
 
 def _key(row: RecheckRow) -> Key:

@@ -6,12 +6,11 @@ import time
 from collections import Counter
 from collections.abc import Callable, Collection
 
-from flask import current_app
-
 from marketplace import times
 from marketplace.counts import count
 from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.services import application
 from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import FollowRow
@@ -30,7 +29,7 @@ def sync(stop: threading.Event | None = None) -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns how often what was done."""
     stop = stop or threading.Event()
     counts = compare_everything(stop)
-    rechecker = Rechecker(current_app._get_current_object())
+    rechecker = Rechecker(application())
     try:
         counts += rechecker.drain()
     finally:

@@ -8,8 +8,6 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import TypeVar
 
-from flask import current_app
-
 from marketplace.cli.systemd import notify_alive
 from marketplace.errors import (
     DatabaseBusy,
@@ -18,6 +16,7 @@ from marketplace.errors import (
     LedgerAnswerInvalid,
     LedgerUnreachable,
 )
+from marketplace.services import application
 from marketplace.store.database_errors import explained
 
 AT_ONCE = 8  # requests in progress
@@ -54,7 +53,7 @@ def for_each(
     Yields what it returned for each; None where it failed, or was not begun. Raises what would be the same
     for all: DatabaseBusy, DatabaseUnusable, DatabaseUnreachable, OSError.
     """
-    app = current_app._get_current_object()
+    app = application()
     until = time.monotonic() + seconds
 
     def work_on(item: str) -> T | None:

@@ -31,12 +31,12 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import make_enricher
 if __name__ == "__main__":
-    import threading, time
+    import time
     app = create_app(**json.loads(sys.argv[1]))
     enricher = make_enricher(app)
     with app.app_context():
         add("0.0.1001", "0.0.7001", 7)
-        enricher.drain(threading.Event(), 60)
+        enricher.drain(60)
         print(nfts.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
         time.sleep(120)
 """

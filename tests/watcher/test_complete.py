@@ -3,7 +3,6 @@
 import json
 import threading
 import time
-from collections import Counter
 from contextlib import closing
 
 import pytest
@@ -15,7 +14,7 @@ from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
-from marketplace.watcher.enrichment import QUICK, Enricher
+from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich
 from marketplace.watcher.strangers.enrich import Found, Outcome
 from marketplace.watcher.strangers.images import Optimised
@@ -149,7 +148,7 @@ class Hosts:
 
     def complete(self):
         with closing(Enricher(self._app, self)) as enricher:
-            return enricher.drain(threading.Event(), 60)
+            return enricher.drain(60)
 
 
 @pytest.fixture
@@ -255,52 +254,69 @@ def test_what_all_images_take_is_measured(app, hosts):
     assert media.bytes == len(WEBP.content)
 
 
-@pytest.mark.once("threads are counted, not statements")
-def test_a_collection_whose_hosts_are_slow_keeps_no_other_waiting(app, hosts):
-    """More NFTs of one collection are due than are tried at once, and none of them ends."""
-    gate, running = threading.Event(), Counter()
-    for number in range(QUICK.at_once + 2):
-        add(app, "0.0.666", number + 1)
+class Gate:
+    """Hosts that answer no NFT of these tokens before the gate is opened."""
 
-    def hang(is_quick):
-        running["0.0.666"] += 1
-        assert gate.wait(60)
+    def __init__(self, app, hosts, keys):
+        self.gate, self.begun = threading.Event(), 0
+        for key in keys:
+            add(app, *key)
+            hosts.answers[stored(app, *key)["metadata"]] = self.hang
+
+    def hang(self, is_quick):
+        self.begun += 1
+        assert self.gate.wait(60)
         return Found(Outcome.UNUSABLE, "at last")
 
-    for number in range(QUICK.at_once + 2):
-        hosts.answers[stored(app, "0.0.666", number + 1)["metadata"]] = hang
-    enricher = Enricher(app, hosts)
-    try:
+
+def assert_completed_meanwhile(app, enricher):
+    """Complete another collection's NFT while none of the others ends."""
+    add(app)
+    until = time.monotonic() + 60
+    while stored(app)["missing"]:
         enricher.step()
-        add(app)
-        until = time.monotonic() + 60
-        while stored(app)["missing"]:
-            enricher.step()
-            assert time.monotonic() < until
-            time.sleep(0.01)
-        assert running["0.0.666"] == QUICK.of_collection
-    finally:
-        gate.set()
-        enricher.close()
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 @pytest.mark.once("threads are counted, not statements")
-def test_collections_that_took_long_leave_places_for_others(app, hosts):
-    gate, slow = threading.Event(), [f"0.0.{number}" for number in range(660, 672)]
-    for token in slow:
-        add(app, token)
-        hosts.answers[stored(app, token)["metadata"]] = lambda is_quick: (
-            gate.wait(60),
-            Found(Outcome.UNUSABLE, "at last"),
-        )[1]
-    enricher = Enricher(app, hosts)
-    enricher._seconds.update(dict.fromkeys(slow, module.SLOW_SECONDS + 1))
-    try:
-        enricher.step()
-        assert len(enricher._tasks) == QUICK.at_once - module.LEFT_FREE
-        add(app)
-        enricher.step()
-        assert (TOKEN, 7) in enricher._tasks
-    finally:
-        gate.set()
-        enricher.close()
+@pytest.mark.parametrize("of", ["a collection", "a host"])
+def test_four_tries_at_once_share_a_collection_or_a_host(app, hosts, of):
+    count = module.AT_ONCE + 2
+    keys = [
+        ("0.0.666", n) if of == "a collection" else (f"0.0.{666 + n}", 1) for n in range(1, count)
+    ]
+    gate = Gate(app, hosts, keys)
+
+    def find_host(uri):
+        return "slow.example" if of == "a host" and uri in hosts.answers else None
+
+    with closing(Enricher(app, hosts, find_host)) as enricher:
+        try:
+            enricher.step()
+            assert_completed_meanwhile(app, enricher)
+            assert gate.begun == module.OF_SOURCE_AT_ONCE
+        finally:
+            gate.gate.set()
+
+
+@pytest.mark.once("threads are counted, not statements")
+def test_slow_tries_leave_places_for_others(app, hosts):
+    """The first tries of many collections fail; their second ones have more time."""
+    keys = [(f"0.0.{number}", 1) for number in range(660, 680)]
+    gate = Gate(app, hosts, keys)
+    for key in keys:
+        hosts.answers[stored(app, *key)["metadata"]] = lambda is_quick: (
+            Found(Outcome.SLOW, "it took too long") if is_quick else gate.hang(is_quick)
+        )
+    with closing(Enricher(app, hosts)) as enricher:
+        try:
+            until = time.monotonic() + 60
+            while gate.begun < module.SLOW_AT_ONCE:
+                enricher.step()
+                assert time.monotonic() < until
+                time.sleep(0.01)
+            assert_completed_meanwhile(app, enricher)
+            assert gate.begun == module.SLOW_AT_ONCE
+        finally:
+            gate.gate.set()

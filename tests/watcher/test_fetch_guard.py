@@ -141,7 +141,7 @@ def test_no_host_outlasts_the_deadline(fetcher, answer):
 
 
 def test_a_silent_gateway_is_not_waited_for_before_the_next_is_asked(fetcher, monkeypatch):
-    monkeypatch.setattr(sys.modules[Resolver.__module__], "PATIENCE_SECONDS", 0.05)
+    monkeypatch.setattr(sys.modules[Resolver.__module__], "NEXT_GATEWAY_SECONDS", 0.05)
     with serve_raw(drip_headers) as silent, serve_raw(answering(b"whole")) as other:
         resolver = Resolver(fetcher, None, Gateways((f"{silent}/", f"{other}/"), ()))
         assert resolver.fetch(f"ipfs://{CID}/7.png", 10_000, Deadline(PATIENCE_SECONDS)) == b"whole"

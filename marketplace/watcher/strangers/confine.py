@@ -65,8 +65,8 @@ def _filter(architecture: int, numbers: str) -> None:
         (RETURN, 0, 0, ALLOW),
     ]
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
-    program = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
-    program = ctypes.create_string_buffer(program)
+    pointer = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
+    program = ctypes.create_string_buffer(pointer)
     _prctl(PR_SET_SECCOMP, 2, ctypes.addressof(program))
 
 

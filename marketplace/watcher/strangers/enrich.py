@@ -3,7 +3,7 @@
 import enum
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from requests.adapters import BaseAdapter
 
@@ -56,7 +56,7 @@ OUTCOMES = {
 
 
 def make_resolver(
-    settings: Mapping, make_adapters: Callable[[], Mapping[str, BaseAdapter]]
+    settings: Mapping[str, Any], make_adapters: Callable[[], Mapping[str, BaseAdapter]]
 ) -> Resolver:
     """``make_adapters`` makes what carries the requests to some address prefixes."""
     adapters = make_adapters()

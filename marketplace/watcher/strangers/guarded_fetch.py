@@ -5,7 +5,7 @@ Addresses that the operator chose (the gateways) may be private, and may be behi
 
 from collections.abc import Mapping
 from ipaddress import ip_address, ip_network
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -42,7 +42,7 @@ def is_public(host: str) -> bool:
 class GuardedAdapter(IPFilterAdapter):
     """Carries requests to public addresses only: resolved once, checked, and pinned."""
 
-    def build_connection_pool_key_attributes(self, *args, **kwargs):
+    def build_connection_pool_key_attributes(self, *args: Any, **kwargs: Any) -> Any:
         pinned, pool = super().build_connection_pool_key_attributes(*args, **kwargs)
         if not is_public(pinned["host"]):
             raise InvalidIPAddress(pinned["host"])

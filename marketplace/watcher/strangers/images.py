@@ -13,7 +13,7 @@ import signal
 import sys
 import warnings
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from PIL import (
     GifImagePlugin,
@@ -25,7 +25,7 @@ from PIL import (
     UnidentifiedImageError,
     WebPImagePlugin,
 )
-from PIL.JpegImagePlugin import get_sampling
+from PIL.JpegImagePlugin import JpegImageFile, get_sampling
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
 MAX_KEPT_BYTES = 2_000_000  # of what is made of it
@@ -81,7 +81,7 @@ def optimise(content: bytes) -> Optimised:
 
 
 def _optimise(original: Image.Image) -> Optimised:
-    file_type = Image.MIME[original.format]
+    file_type = Image.MIME[original.format or ""]
     coefficient_bytes = _count_coefficients(original)
     original.draft(
         "RGB", (LONGEST_SIDE, LONGEST_SIDE)
@@ -131,9 +131,9 @@ def _depth(mode: str) -> int:
 
 def _count_coefficients(original: Image.Image) -> int:
     """The bytes that a JPEG takes besides, if it comes in scans: all are held before a pixel is made."""
-    if original.format != "JPEG":
+    if original.format != "JPEG" or not isinstance(original, JpegImageFile):
         return 0
-    samples = {1: 2, 2: 1.5}.get(get_sampling(original), original.layers)  # of each pixel
+    samples = {1: 2, 2: 1.5}.get(get_sampling(original), original.layers or 4)  # of each pixel
     return int(original.width * original.height * samples) * 2
 
 
@@ -142,7 +142,7 @@ class _Frames(Image.Image):
 
     def __init__(self, original: Image.Image) -> None:
         super().__init__()
-        self.n_frames = original.n_frames
+        self.n_frames = getattr(original, "n_frames", 1)
         self.durations: list[int] = []
         self._original = original
         self.seek(0)
@@ -176,15 +176,17 @@ def _shrink(image: Image.Image) -> Image.Image:
     for top in range(0, height, rows):
         strip = image.crop((0, top, width, min(top + rows, height)))
         strip = _paint(strip, levels, is_transparent=is_transparent).reduce((across, down))
-        box = (0, 0, width / across, strip.height)
-        strip = strip.resize((small[0], strip.height), Image.Resampling.LANCZOS, box)
+        part = (0, 0, width / across, strip.height)
+        strip = strip.resize((small[0], strip.height), Image.Resampling.LANCZOS, part)
         narrowed.paste(strip, (0, top // down))
     box = (0, 0, small[0], height / down)
     shrunk = narrowed.resize(small, Image.Resampling.LANCZOS, box)
     return shrunk.convert("RGBA") if is_transparent else shrunk
 
 
-def _paint(image: Image.Image, levels: tuple | None, *, is_transparent: bool) -> Image.Image:
+def _paint(
+    image: Image.Image, levels: tuple[Any, ...] | None, *, is_transparent: bool
+) -> Image.Image:
     """Bring an image of any mode into RGB, or into RGBa: its colours multiplied by its alpha."""
     if image.mode.startswith(WIDE):
         image = _narrow(image, levels)
@@ -193,7 +195,7 @@ def _paint(image: Image.Image, levels: tuple | None, *, is_transparent: bool) ->
     return image.convert("RGB")
 
 
-def _narrow(image: Image.Image, levels: tuple | None) -> Image.Image:
+def _narrow(image: Image.Image, levels: tuple[Any, ...] | None) -> Image.Image:
     """Scale grey of 16 or 32 bits to 8: Pillow's convert() would cut it, and leave it white."""
     if levels:
         low, high = levels  # no format says what is white
@@ -228,7 +230,8 @@ def main() -> None:
     An image that takes more seconds of the processor than the program's argument ends it with SIGPROF.
     """
     sys.path.append(str(Path(__file__).parent))
-    import confine  # beside this file: the package is not to be imported
+    # Beside this file: the package is not to be imported.
+    import confine  # type: ignore[import-not-found]
 
     confine.end_with_parent()
     os.nice(5)  # readers go first
@@ -245,7 +248,7 @@ def main() -> None:
     sys.stdout.buffer.flush()
 
 
-def _answer(content: bytes) -> tuple[dict, bytes]:
+def _answer(content: bytes) -> tuple[dict[str, str], bytes]:
     try:
         optimised = optimise(content)
     except ImageUnusable as reason:

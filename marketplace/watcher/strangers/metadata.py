@@ -3,7 +3,7 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marketplace.ledger.clean_text import clean_text
 
@@ -21,7 +21,7 @@ class Description(NamedTuple):
     image: str | None = None
 
 
-def describe(document: dict) -> Description:
+def describe(document: dict[str, Any]) -> Description:
     """Take a record's fields out of a document, whatever the case of its keys."""
     fields = {key.lower(): value for key, value in document.items()}
     image = fields.get("image") or fields.get("picture")
@@ -33,7 +33,7 @@ def describe(document: dict) -> Description:
     )
 
 
-def _attributes(fields: dict) -> object:
+def _attributes(fields: dict[str, Any]) -> object:
     """The attributes; some minters put them among the properties."""
     if fields.get("attributes"):
         return fields["attributes"]

@@ -13,7 +13,7 @@ from marketplace.watcher.strangers.metadata import Description, describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 MAX_DOCUMENT_BYTES = 1024 * 1024
-PATIENCE_SECONDS = 1.5  # with one gateway, before the next one is asked too
+NEXT_GATEWAY_SECONDS = 1.5  # without an answer of one gateway, before the next one is asked, too
 
 
 class Resolver:
@@ -66,22 +66,22 @@ class Resolver:
     ) -> bytes:
         """Ask one address after the other; a silent one is not waited for before the next is asked."""
         pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
-        pending: set[Future] = set()
-        failures: list[FetchError] = []
+        pending: set[Future[bytes]] = set()
+        failures: list[BaseException] = []
         try:
             for position, address in enumerate(addresses):
                 pending.add(pool.submit(self._fetch_one, address, max_bytes, deadline))
                 is_last = position + 1 == len(addresses)
                 while pending:
                     timeout = deadline.remaining()
-                    timeout = timeout if is_last else min(PATIENCE_SECONDS, timeout)
+                    timeout = timeout if is_last else min(NEXT_GATEWAY_SECONDS, timeout)
                     done, pending = wait(pending, timeout, FIRST_COMPLETED)
                     if not done:
                         break
                     for future in done:
-                        if future.exception() is None:
+                        if not (failure := future.exception()):
                             return future.result()
-                        failures.append(future.exception())
+                        failures.append(failure)
         finally:
             pool.shutdown(wait=False)  # the others end at their deadline, or with the process
         raise failures[0] if failures else FetchError("it took too long")

@@ -6,7 +6,7 @@ Nothing is fetched here. Forms and their order: the network's own explorer, and 
 import base64
 import re
 from typing import NamedTuple
-from urllib.parse import quote, unquote, unquote_to_bytes
+from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
 
 from marketplace.ids import ENTITY_ID, MAX_INT64
 from marketplace.watcher.strangers.guarded_fetch import Address
@@ -84,6 +84,16 @@ class Gateways(NamedTuple):
             return Web((Address(url, is_ours=False),))
         return None
 
+    def find_strangers_host(self, uri: str) -> str | None:
+        """The host that a URI leads to, where a stranger chose it."""
+        match self.locate(uri):
+            case Web((Address(url, is_ours=False),)):
+                try:
+                    return urlsplit(url).hostname
+                except ValueError:
+                    return None
+        return None
+
 
 def _encoded(path: str) -> str:
     """Percent-encode each segment: real file names hold spaces, number signs and brackets."""
@@ -94,7 +104,7 @@ def _encoded(path: str) -> str:
     )
 
 
-def _inline(match: re.Match) -> Inline | None:
+def _inline(match: re.Match[str]) -> Inline | None:
     parameters, content = match[2].lower(), match[3]
     try:
         if parameters.endswith(";base64"):
