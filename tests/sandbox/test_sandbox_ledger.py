@@ -255,21 +255,21 @@ def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, mi
 
 
 def test_the_desk_signs_submits_and_moves(app, client, nft, mirror):
-    desk = app.test_client()
+    anyone = app.test_client()
     listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
     byte_array = client.post("/v1/list/extwallet", json=listing).json["byteArray"]
 
-    r = desk.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
+    r = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
     assert r.status_code == 200
     signed_once = r.json["transaction"]
-    again = desk.post("/sandbox/sign", json={"accountId": ALICE, "transaction": signed_once})
+    again = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": signed_once})
     assert again.json["transaction"] == signed_once
 
-    r = desk.post("/sandbox/transactions", json={"transaction": signed_once})
+    r = anyone.post("/sandbox/transactions", json={"transaction": signed_once})
     assert r.json["result"] == "SUCCESS"
     assert r.json["transactionId"].startswith(f"{ALICE}@")
 
-    r = desk.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
+    r = anyone.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
     assert r.json["result"] == "SUCCESS"
     history = mirror(f"/tokens/{TOKEN}/nfts/7/transactions").json["transactions"]
     assert [row["type"] for row in history] == [

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.desk import Desk
 from tests.system.browser.steps import expect_done, press, step
+from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -18,17 +18,17 @@ TIDES = "0.0.5001"  # a collection with royalties: 5 %
 
 
 @pytest.fixture
-def desk(market):
-    return Desk(market)
+def trader(market):
+    return Trader(market)
 
 
 @pytest.fixture
-def offer(visit, desk):
+def offer(visit, trader):
     """The page of an NFT that was just listed, at its steps of buying."""
 
     def offer(price=200, seller=SELLER, **options):
         nft = TIDES, next(SERIALS)
-        desk.list(nft, seller, price)
+        trader.list(nft, seller, price)
         visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
         visitor.nft = nft
         visitor.page.get_by_role("link", name="Buy it").click()
@@ -110,10 +110,10 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
 
 
 @in_both
-def test_another_price_is_shown_and_asked_again(offer, desk):
+def test_another_price_is_shown_and_asked_again(offer, trader):
     visitor = offer(price=200, refusals=[409])
     page = visitor.page
-    desk.list(visitor.nft, SELLER, 250)
+    trader.list(visitor.nft, SELLER, 250)
     press(steps(page), "Buy for 200 HBAR")
     expect(step(steps(page), "prepare").locator(".notice")).to_have_text(
         "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
@@ -127,10 +127,10 @@ def test_another_price_is_shown_and_asked_again(offer, desk):
     )
 
 
-def test_what_was_withdrawn_is_said(offer, desk):
+def test_what_was_withdrawn_is_said(offer, trader):
     visitor = offer(refusals=[409])
     page = visitor.page
-    desk.withdraw(visitor.nft, SELLER)
+    trader.withdraw(visitor.nft, SELLER)
     press(steps(page), "Buy for 200 HBAR")
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
         f"It is not for sale any more: {SELLER} does not sell it now."
@@ -140,10 +140,10 @@ def test_what_was_withdrawn_is_said(offer, desk):
 
 
 @in_both
-def test_what_somebody_else_has_bought_is_said(offer, desk):
+def test_what_somebody_else_has_bought_is_said(offer, trader):
     visitor = offer(size=PHONE, refusals=[409])
     page = visitor.page
-    desk.buy(visitor.nft, "0.0.1009")
+    trader.buy(visitor.nft, "0.0.1009")
     press(steps(page), "Buy for 200 HBAR")
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
         "It is not for sale any more: it belongs to 0.0.1009."
@@ -175,12 +175,12 @@ def test_who_has_too_little_is_told_before_anything_is_signed(offer):
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("INSUFFICIENT")
 
 
-def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, desk):
+def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
     visitor = offer(refusals=[409])
     page = visitor.page
     press(steps(page), "Buy for 200 HBAR")
     go_on_to_submit(page)
-    desk.withdraw(visitor.nft, SELLER)  # a second too late
+    trader.withdraw(visitor.nft, SELLER)  # a second too late
     press(steps(page), "Submit to the ledger")
     said = step(steps(page), "submit").locator(".notice.bad")
     expect(said).to_contain_text("SPENDER_DOES_NOT_HAVE_ALLOWANCE")

@@ -6,7 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
-from tests.system.browser.desk import Desk
+from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -110,9 +110,9 @@ def test_the_price_range_is_in_the_address(visit):
 
 
 def test_the_chips_are_the_collections_that_are_listed(visit, market):
-    desk = Desk(market)
-    tokens = dict.fromkeys(nft["token"] for nft in desk.call("/v1/orderbook"))
-    collections = [desk.call(f"/v1/collection/{token}") for token in tokens]
+    trader = Trader(market)
+    tokens = dict.fromkeys(nft["token"] for nft in trader.call("/v1/orderbook"))
+    collections = [trader.call(f"/v1/collection/{token}") for token in tokens]
     page = visit("/").page
     chips = page.locator("#collections .chip")
     expect(chips).to_have_count(1 + len(collections))
@@ -160,7 +160,7 @@ def test_it_sorts_what_an_account_lists(visit):
 @in_both
 @pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
 def test_a_price_leaves_the_name_its_number(visit, market, size):
-    Desk(market).list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
+    Trader(market).list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
     visitor = visit("/?collection=0.0.7100", size=size)
     name = cards(visitor.page).first.locator(".words")
     expect(name).to_have_text("Sandbox 0.0.7100 #327041")

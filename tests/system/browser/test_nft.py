@@ -10,7 +10,7 @@ from playwright.sync_api import expect
 from marketplace.sandbox import wallet
 from stress import lives
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.desk import Desk
+from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -72,17 +72,19 @@ def test_it_handles_nonsense(visit):
 def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
     """Not what a stranger wrote who paid for the schedule that executed it."""
     nft = ("0.0.7801", 1)
-    desk = Desk(market)
+    trader = Trader(market)
 
-    desk.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
+    trader.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = lives.new_body(CHARLIE, "the stranger's memo")
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "the memo that was signed"
     lives.allow(scheduled.cryptoApproveAllowance, nft, ALICE, "0.0.9001")
     signed = wallet.sign(ALICE, wallet.sign(CHARLIE, lives.seal(body)))
-    receipt = desk.call("/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()})
+    receipt = trader.call(
+        "/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()}
+    )
     assert receipt["result"] == "SUCCESS"
-    desk.call("/sandbox/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+    trader.call("/sandbox/updates", {"tokenId": nft[0], "serialNo": nft[1]})
 
     visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
     told = visitor.page.locator(".history .what")

@@ -7,8 +7,8 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.desk import Desk
 from tests.system.browser.steps import expect_done, press, step
+from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -17,17 +17,17 @@ SELLER = "0.0.1001"
 
 
 @pytest.fixture
-def desk(market):
-    return Desk(market)
+def trader(market):
+    return Trader(market)
 
 
 @pytest.fixture
-def offer(visit, desk):
+def offer(visit, trader):
     """The page of an NFT that was just listed."""
 
     def offer(**options):
         nft = "0.0.5001", next(SERIALS)
-        desk.list(nft, SELLER, 70)
+        trader.list(nft, SELLER, 70)
         visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
         visitor.nft = nft
         return visitor
@@ -60,11 +60,11 @@ def test_it_works(offer, size, scheme):
     visitor.look("withdrawing")
 
 
-def test_what_is_no_longer_listed_is_said(offer, desk):
+def test_what_is_no_longer_listed_is_said(offer, trader):
     visitor = offer(refusals=[409])
     page = visitor.page
     page.get_by_role("link", name="Withdraw it").click()
-    desk.withdraw(visitor.nft, SELLER)
+    trader.withdraw(visitor.nft, SELLER)
     press(page.locator("#withdrawing"), "Prepare the transaction")
     said = step(page.locator("#withdrawing"), "prepare").locator(".notice.bad")
     expect(said).to_contain_text("not for sale")

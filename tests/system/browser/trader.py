@@ -4,7 +4,7 @@ import json
 import urllib.request
 
 
-class Desk:
+class Trader:
     def __init__(self, market):
         self.url, folder = market
         token = (folder / "instance" / "sandbox-token").read_text().strip()
