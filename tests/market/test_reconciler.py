@@ -337,12 +337,6 @@ def test_an_id_of_the_wallets_own_is_awaited(client, nft, ledger, mirror):
     assert report(client, transaction_id).status_code == 200
 
 
-def test_a_listing_under_an_id_of_the_wallets_own_is_found_by_sync(app, client, nft, ledger):
-    submit_anew(ledger, prepare(client).json["byteArray"])
-    assert "NFTs listed: 1" in sync(app).output
-    assert price(client) == 250
-
-
 @pytest.mark.parametrize("number", [6, 60])
 def test_other_peoples_preparations_hide_nothing(app, client, nft, ledger, number):
     transaction_id = ledger.sign_and_submit(prepare(client, 250).json["byteArray"])

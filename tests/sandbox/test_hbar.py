@@ -269,13 +269,6 @@ def test_a_purchase_is_shown_whole(submit, row, minted):
     ]
 
 
-def test_a_listing_is_paid_by_the_seller(client, ledger, nft, balance):
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
-    prepared = client.post("/v1/list/extwallet", json=keys).json["byteArray"]
-    ledger.sign_and_submit(prepared)
-    assert balance(ALICE) == FIRST - HBAR // 2
-
-
 def test_a_sale_elsewhere_costs_nothing(client, ledger, minted, balance):
     ledger.hand_over(NFT, BOB)
     assert {balance(account_id) for account_id in (ALICE, BOB, FEES)} == {FIRST}

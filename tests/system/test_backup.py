@@ -11,7 +11,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.serving import ROOT, Service, environment, serve
+from tests.serving import ROOT, Service, environment
 from tests.store.test_database import WRITER
 from tests.store.tokens import insert_token, names
 
@@ -113,19 +113,6 @@ def test_nothing_answered_before_a_backup_is_missing(operator):
         listener.join()
     operator.flask("restore", "1.db")
     assert set(before) <= set(copied) == set(held(path))
-
-
-def test_a_service_that_is_up_is_backed_up_and_not_restored(tmp_path):
-    with serve(tmp_path, "--workers", "1") as service:
-        service.flask("token", "create", "kept")
-        service.flask("backup", "copy.db")
-        refused = service.flask("restore", "copy.db", check=False)
-        assert_refused(refused, "is in use", "Nothing was changed: stop the service")
-        assert service.answers()
-    assert files(tmp_path / "instance").count("marketplace.db") == 1
-    assert not list((tmp_path / "instance").glob("*.before-*"))
-    service.flask("restore", "copy.db")
-    assert "kept" in service.flask("token", "list").stdout
 
 
 @pytest.fixture

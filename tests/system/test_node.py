@@ -94,11 +94,6 @@ def test_an_unknown_method(channel, path):
     assert refusal(channel, path, PING) is grpc.StatusCode.UNIMPLEMENTED
 
 
-def test_garbage(channel):
-    assert refusal(channel, BALANCE, b"\xff" * 100) is grpc.StatusCode.INVALID_ARGUMENT
-    assert hapi.precheck(call(channel, APPROVE, b"\xff" * 100)) == "INVALID_TRANSACTION"
-
-
 @pytest.mark.parametrize("size", [MAX_REQUEST_BYTES + 1, 3_000_000, 10_000_000])
 def test_large_messages_are_not_read(node, channel, size):
     before = memory(node.pid)

@@ -18,7 +18,6 @@ from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, settings
 from tests.network import serve
 from tests.serving import BIN, CONFIGURATION, ROOT, environment
-from tests.serving import serve as serve_service
 
 pytestmark = pytest.mark.once("a terminal sees no engine")
 
@@ -167,10 +166,3 @@ def test_a_setting_that_stops_the_start(tmp_path):
     assert ended.returncode != 0
     assert ESCAPED in ended.stderr
     assert_plain(ended.stderr)
-
-
-def test_what_is_said_at_the_start(tmp_path):
-    with serve_service(tmp_path, DATABASE_URL="sqlite:///\x1b[2Jmarket.db") as service:
-        pass
-    assert "data in \\x1b[2Jmarket.db" in service.output
-    assert_plain(service.output)

@@ -150,13 +150,6 @@ def test_it_handles_an_accounts_part_of_a_collection(visit):
     assert all("Orbits #" in name for name in cards(page).locator("h2").all_inner_texts())
 
 
-def test_it_sorts_what_an_account_lists(visit):
-    page = visit("/?account=0.0.1004&sort=price").page
-    expect(cards(page).first).to_be_visible()
-    assert len(prices(page)) > 1
-    assert prices(page) == sorted(prices(page))
-
-
 @in_both
 @pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
 def test_a_price_leaves_the_name_its_number(visit, market, size):

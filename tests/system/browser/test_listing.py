@@ -240,17 +240,3 @@ def test_an_expired_transaction_is_said_and_asked_for_again(start):
     press(page, "Ask for a new one")
     expect(page.locator("[data-transaction] code")).not_to_have_text(first)
     expect(page.get_by_role("button", name="Ask for a new one")).to_have_count(0)
-
-
-def test_the_steps_use_the_width(start):
-    """What a step calls stands beside it, before it is taken, too."""
-    page = start().page
-    for name, call in [("add", "POST /v1/add"), ("report", "POST /v1/comingsoon")]:
-        expect(step(page, name).locator(".will")).to_have_text(call)
-    title = step(page, "add").locator(".title").bounding_box()
-    will = step(page, "add").locator(".will").bounding_box()
-    assert will["x"] > title["x"] + 500
-    assert abs(will["y"] - title["y"]) < 24
-    press(page, "Add")
-    expect(step(page, "add").locator(".exchange")).to_be_visible()
-    expect(step(page, "add").locator(".will")).to_be_hidden()
