@@ -28,7 +28,13 @@ class DatabaseInUse(RuntimeError):
 
 
 class NoFile(RuntimeError):
-    """What is done with a file is asked of a database that is none."""
+    """A command that works on a file is run with a database that is none."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
+            " archive goes back to any moment. docs/postgresql.md has the commands"
+        )
 
 
 def explain(error: DatabaseError) -> MarketplaceError | None:

@@ -1,11 +1,19 @@
-"""What a database says of itself, and what follows from it: the same for every engine."""
+"""What each engine does for its callers, and what every one does in the same way."""
 
-from collections.abc import Mapping
-from typing import NamedTuple
+import os
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import AbstractContextManager
+from pathlib import Path
+from typing import Any, NamedTuple, Protocol
 
 from marketplace.errors import command
-from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable, NoFile
+from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
+
+_engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
 class Found(NamedTuple):
@@ -15,23 +23,29 @@ class Found(NamedTuple):
     owners: dict[str, str]  # whose index it is, as far as it says so
 
 
-def require_ours(name: str, found: Found, schema: Schema, owners: Mapping[str, str]) -> None:
-    """Raise DatabaseUnreadable for a database of a newer version, or of another network or account."""
-    if found.version > schema.version:
-        raise DatabaseUnreadable(
-            f"{name} is of a newer version (its schema is {found.version}, this version's is"
-            f" {schema.version}): install that version, or name another database"
-        )
-    for owner, value in found.owners.items():
-        if value != owners[owner]:
-            raise DatabaseUnreadable(
-                f"{name} is an index of {value}, and MARKETPLACE_{owner.upper()} is"
-                f" {owners[owner]}: name another database"
-            )
+class Leadership(Protocol):
+    """What one process has at a time."""
+
+    def take(self) -> bool:
+        """Have it, from now on or still."""
+
+    def close(self) -> None: ...
 
 
-class Engine:
-    """A database that was looked at. Its class makes it, and says how it is read and written."""
+class Contents(Protocol):
+    """All that a database holds, which stays as it is meanwhile."""
+
+    name: str
+
+    def count(self, table: str) -> int: ...
+
+    def rows(
+        self, table: str, columns: list[str], order: list[str]
+    ) -> Iterator[tuple[Any, ...]]: ...
+
+
+class Engine(ABC):
+    """One database, read and written by all threads of a process."""
 
     name: str  # for sentences: without a password
     is_shared = False  # by several machines
@@ -42,6 +56,46 @@ class Engine:
         self.schema = schema
         self._owners = owners or {}
         self._found: Found
+
+    @property
+    @abstractmethod
+    def connection(self) -> Connection:
+        """The calling thread's own connection, for reads."""
+
+    @abstractmethod
+    def write(self) -> AbstractContextManager[Connection]:
+        """One write transaction: committed at the end, durably, or rolled back whole."""
+
+    @abstractmethod
+    def data_version(self) -> Hashable | None:
+        """Another value after each commit, by whatever process; None while it can not be read."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Close the calling thread's own connection; it is opened again when it is needed."""
+
+    @abstractmethod
+    def size(self) -> int:
+        """How many bytes it takes."""
+
+    @abstractmethod
+    def turn(self) -> AbstractContextManager[object]:
+        """Let those who start at once take turns, however long one takes."""
+
+    @abstractmethod
+    def look(self) -> None:
+        """See again of which version it is, and whose. Raises DatabaseUnreadable."""
+
+    @abstractmethod
+    def upgrade(self, tell: Callable[[str], None] = ...) -> Path | None:
+        """Bring it up to this version. Returns the file that holds what an SQLite file held before."""
+
+    @abstractmethod
+    def leadership(self, name: str) -> Leadership: ...
+
+    @abstractmethod
+    def after_fork(self) -> None:
+        """In the child: no other thread of it holds a lock."""
 
     @property
     def version(self) -> int:
@@ -60,3 +114,59 @@ class Engine:
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
                 f" {command('upgrade')}"
             )
+
+    def _require_ours(self, found: Found) -> Found:
+        """Raise DatabaseUnreadable for a database of a newer version, or of another network or account."""
+        require_ours(self.name, found, self.schema, self._owners)
+        return found
+
+    # What is done with a file
+
+    @property
+    def path(self) -> Path:
+        raise NoFile(self.name)
+
+    def contents(self) -> AbstractContextManager[Contents]:
+        raise NoFile(self.name)
+
+    def copy(self, target: Path) -> None:
+        raise NoFile(self.name)
+
+    def check(self, copy: Path) -> Found:
+        raise NoFile(self.name)
+
+    def replace(self, source: Path) -> Path:
+        raise NoFile(self.name)
+
+
+def require_ours(name: str, found: Found, schema: Schema, owners: Mapping[str, str]) -> None:
+    """Raise DatabaseUnreadable for a database of a newer version, or of another network or account."""
+    if found.version > schema.version:
+        raise DatabaseUnreadable(
+            f"{name} is of a newer version (its schema is {found.version}, this version's is"
+            f" {schema.version}): install that version, or name another database"
+        )
+    for owner, value in found.owners.items():
+        if value != owners[owner]:
+            raise DatabaseUnreadable(
+                f"{name} is an index of {value}, and MARKETPLACE_{owner.upper()} is"
+                f" {owners[owner]}: name another database"
+            )
+
+
+def close_at_fork(engine: Engine) -> None:
+    """Close the forking thread's connections before each fork: a child must use none of its parent's."""
+    _engines.add(engine)
+
+
+def _before_fork() -> None:
+    for engine in list(_engines):
+        engine.close()
+
+
+def _after_fork() -> None:
+    for engine in list(_engines):
+        engine.after_fork()
+
+
+os.register_at_fork(before=_before_fork, after_in_child=_after_fork)

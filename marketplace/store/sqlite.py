@@ -3,7 +3,6 @@
 import fcntl
 import os
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -15,7 +14,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import Engine, Found
+from marketplace.store.engine import Engine, Found, close_at_fork
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import (
     Contents,
@@ -32,8 +31,6 @@ from marketplace.store.sqlite_files import (
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
-
-_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
 
 
 class Database(Engine):
@@ -57,7 +54,7 @@ class Database(Engine):
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         super().__init__(str(path), schema, owners)
-        self.path = Path(path)
+        self._path = Path(path)
         self._local = threading.local()
         self._observer: sqlite3.Cursor | None = None
         self._observers = 0  # opened until now: each counts commits anew
@@ -80,7 +77,11 @@ class Database(Engine):
                 f"{self.path} can not be opened: {error}. If it is damaged, move it and its -wal and"
                 f" -shm files away, and restore a backup: {command('restore FILE')}"
             ) from error
-        _databases.add(self)
+        close_at_fork(self)
+
+    @property
+    def path(self) -> Path:
+        return self._path
 
     def _is_missing(self) -> bool:
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
@@ -278,6 +279,9 @@ class Database(Engine):
         self.look()
         return aside
 
+    def after_fork(self) -> None:
+        self._observing = threading.Lock()
+
     def leadership(self, name: str) -> "Leadership":
         return Leadership(f"{self.path}.{name}")
 
@@ -313,11 +317,3 @@ class Leadership:
 
     def close(self) -> None:
         self._lock.close()
-
-
-def _close_all() -> None:
-    for database in list(_databases):
-        database.close()
-
-
-os.register_at_fork(before=_close_all)

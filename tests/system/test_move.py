@@ -257,7 +257,7 @@ def test_an_older_database(tmp_path, postgresql_url):
 def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
     own = {"DATABASE_URL": postgresql_url}
     refused = move(tmp_path, "postgresql://127.0.0.1:1/other", **own)
-    assert_refused(refused, "Nothing was moved: postgresql://127.0.0.1:", "pg_dump and pg_restore")
+    assert_refused(refused, "Nothing was moved: postgresql://127.0.0.1:", "pg_dump copies it")
 
 
 def spoil_its_text(path):

@@ -1,19 +1,17 @@
 """One PostgreSQL database: how it is made, read, written, upgraded and filled."""
 
-import os
 import re
 import threading
-import weakref
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import closing, contextmanager, suppress
+from contextlib import AbstractContextManager, closing, contextmanager, suppress
 
 import psycopg
 from psycopg import errors
 
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import properties
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
-from marketplace.store.engine import Engine, Found, require_ours
+from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.engine import Engine, Found, close_at_fork, require_ours
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import Connection
 from marketplace.store.postgresql.leadership import Leadership
@@ -42,9 +40,6 @@ DDL = {
 }
 
 
-_databases: "weakref.WeakSet[Database]" = weakref.WeakSet()
-
-
 class Database(Engine):
     """One PostgreSQL database, with one kept connection for each thread and process.
 
@@ -70,11 +65,15 @@ class Database(Engine):
         self._servers = Servers(url, called)
         super().__init__(self._servers.name, schema, owners)
         self._local = threading.local()
+        self._asking = threading.Lock()
+        self._questions = 0
+        self._data_version: tuple[int, str, str] | None = None
+        self._observer = Connection(self._connect, self._servers)
         with self.turn() as session:
             if not self._tables(session):
                 self._make(session)
             self._found = self._look(session)
-        _databases.add(self)
+        close_at_fork(self)
 
     @contextmanager
     def turn(self) -> Iterator[Session]:
@@ -147,26 +146,9 @@ class Database(Engine):
         return {row["tablename"] for row in session.execute(sql)}
 
     def _make(self, session: Session) -> None:
-        with self._changing(session):
+        with session.transaction():
             session.execute(translate_ddl(self.schema.sql))
             self._mark(session, self.schema.version)
-
-    @contextmanager
-    def _changing(self, session: Session) -> Iterator[None]:
-        session.execute("BEGIN READ WRITE")
-        try:
-            yield
-            session.execute("COMMIT")
-        except BaseException as error:
-            if interruption := _find_interruption(error):
-                # It may be within a statement, which the server would go on with; then it undoes all.
-                with suppress(psycopg.Error):
-                    session.cancel_safe(timeout=CANCEL_SECONDS)
-                session.close()
-                raise interruption from None
-            if not session.broken:
-                session.execute("ROLLBACK")
-            raise
 
     def _mark(self, session: Session, version: int) -> None:
         properties.mark_property(session, PROPERTY, str(version).encode())
@@ -220,26 +202,27 @@ class Database(Engine):
             connection = self._local.connection = Connection(self._connect, self._servers)
         return connection
 
-    @contextmanager
-    def write(self) -> Iterator[Connection]:
+    def write(self) -> AbstractContextManager[Connection]:
         """One write transaction: committed at the end, durably, or rolled back whole.
 
         Raises DatabaseBusy or DatabaseUnusable, and DatabaseUnreachable: then it is not known which.
         """
-        connection = self.connection
-        connection.begin()
-        try:
-            yield connection
-            connection.commit()
-        finally:
-            connection.rollback()
+        return self.connection.transaction()
 
-    def data_version(self) -> tuple[int, str, bytes] | None:
-        """Another value after each commit, by whatever machine; None while the database is out of reach."""
-        try:
-            return self.connection.data_version()
-        except (MarketplaceError, DatabaseUnreadable):
-            return None
+    def data_version(self) -> tuple[int, str, str] | None:
+        """Another value after each commit, by whatever machine; None while the database is out of reach.
+
+        One question serves all threads that came before it was asked.
+        """
+        asked = self._questions
+        with self._asking:
+            if asked == self._questions:
+                self._questions += 1
+                try:
+                    self._data_version = self._observer.data_version()
+                except (MarketplaceError, DatabaseUnreadable):
+                    self._data_version = None
+            return self._data_version
 
     def size(self) -> int:
         """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
@@ -247,8 +230,10 @@ class Database(Engine):
         return self.connection.execute(sql).fetchone()["bytes"]
 
     def close(self) -> None:
-        """Close the calling thread's own connection; it is opened again when it is needed."""
+        """Close the calling thread's own connection and the observer; they are opened again when needed."""
         self.connection.close()
+        with self._asking:
+            self._observer.close()
 
     def leadership(self, name: str) -> "Leadership":
         return Leadership(self._servers, name)
@@ -264,7 +249,7 @@ class Database(Engine):
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
             for step in self.schema.steps_from(self._look(session).version):
-                with self._changing(session):
+                with session.transaction():
                     for what, statement in step.statements:
                         tell(what)
                         session.execute(translate_ddl(statement))
@@ -283,7 +268,7 @@ class Database(Engine):
         with self.turn() as session:
             self._require_alone(session)
             try:
-                with self._changing(session):
+                with session.transaction():
                     # Nothing bounds how long it takes, whatever the server's own settings are.
                     session.execute("SET LOCAL statement_timeout = 0")
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
@@ -303,22 +288,9 @@ class Database(Engine):
         if not session.execute(sql, {"lock": USE}).fetchone()["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
-    @property
-    def path(self):
-        raise NoFile(
-            f"{self.name} is no file: pg_dump copies it and pg_restore brings it back, and the server's own"
-            " archive goes back to any moment. docs/postgresql.md has the commands"
-        )
-
-    def contents(self):
-        raise NoFile(f"{self.name} is no SQLite file: pg_dump and pg_restore move it")
-
-
-def _find_interruption(error: BaseException | None) -> KeyboardInterrupt | None:
-    """The interruption that came first, where what it left open could not be closed either."""
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__context__
-    return error
+    def after_fork(self) -> None:
+        self._asking = threading.Lock()
+        self._servers.after_fork()
 
 
 def _wait_for_ever(session: Session) -> None:
@@ -335,16 +307,3 @@ def translate_ddl(sql: str) -> str:
     for pattern, replacement in DDL.items():
         sql = re.sub(pattern, replacement, sql)
     return sql
-
-
-def _close_all() -> None:
-    for database in list(_databases):
-        database.close()
-
-
-def _renew_all() -> None:
-    for database in list(_databases):
-        database._servers.renew()
-
-
-os.register_at_fork(before=_close_all, after_in_child=_renew_all)

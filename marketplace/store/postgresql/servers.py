@@ -5,13 +5,19 @@ import os
 import re
 import threading
 import time
+from collections.abc import Callable, Iterator, Mapping
 from functools import cache
+from typing import Any
 from urllib.parse import quote
 
 import psycopg
-from psycopg import errors
+from psycopg import errors, generators
+from psycopg.abc import RV, PQGen
+from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict
-from psycopg.rows import dict_row
+from psycopg.pq import ExecStatus
+from psycopg.pq.abc import PGresult
+from psycopg.rows import DictRow, dict_row
 
 from marketplace.errors import (
     DatabaseBusy,
@@ -26,6 +32,9 @@ ANSWER_SECONDS = 3  # for each answer of the server
 LOCK_SECONDS = 2  # for another transaction's lock
 CONNECT_SECONDS = 4  # to find the primary among the servers; each has two
 AGAIN_SECONDS = 1  # after it was not found, until it is looked for again
+
+BEGIN, COMMIT, ROLLBACK = "BEGIN READ WRITE", "COMMIT", "ROLLBACK"
+Row = dict[str, Any]
 
 # A session reads, and no more, until a transaction says that it writes.
 SESSION = {
@@ -88,28 +97,92 @@ logging.getLogger("psycopg").setLevel(logging.ERROR)
 @cache
 def translate(sql: str) -> tuple[str, tuple[str, ...]]:
     """Write a statement's parameters as PostgreSQL reads them: ``$1`` is the first of the names."""
-    names = {}
+    names: dict[str, int] = {}
     text = re.sub(
         r"(?<!:):([a-z_]+)\b", lambda match: f"${names.setdefault(match[1], len(names) + 1)}", sql
     )
     return text, tuple(names)
 
 
-class Session(psycopg.Connection):
-    """One connection to the primary, for statements as queries.py writes them."""
+class Answer:
+    """What a statement brought, with the face of a cursor."""
 
-    patience: float | None = ANSWER_SECONDS  # with its server; None is for ever
-    host: dict  # of those that the address names
-    moves: int  # of the primary, until it was found here
+    def __init__(self, result: PGresult, adapter: Transformer) -> None:
+        adapter.set_pgresult(result)
+        columns = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
+        make_row: Callable[..., Row] = lambda row: dict(zip(columns, row))  # noqa: B905, E731
+        self._rows = iter(adapter.load_rows(0, result.ntuples, make_row))
+        self.rowcount = result.command_tuples or 0
 
-    def execute(self, sql, parameters=None, **options):
-        if parameters is not None:
-            sql, names = translate(sql)
-            parameters = [parameters[name] for name in names]
-        return super().execute(sql, parameters, **options)
+    def __iter__(self) -> Iterator[Row]:
+        return self._rows
 
-    def wait(self, gen, interval=0.1, timeout=None):
+    def fetchone(self) -> Row | None:
+        return next(self._rows, None)
+
+    def fetchall(self) -> list[Row]:
+        return list(self._rows)
+
+
+class Session(psycopg.Connection[DictRow]):
+    """One connection to the primary, for statements with named parameters.
+
+    It runs a request's statements without a cursor of the library, which would cost as much again.
+    """
+
+    patience: float | None = ANSWER_SECONDS  # for each answer of its server; None: for ever
+    host: dict[str, str]  # of those that the address names
+    era: int  # of the servers, when it was made
+    number: int  # of all that were made
+    started: str  # when its server did
+
+    def __init__(self, *args: Any, **options: Any) -> None:
+        super().__init__(*args, **options)
+        self._process = os.getpid()
+        self._adapter = Transformer(self)
+        self._statements: dict[str, bytes] = {}  # statements, and their names
+
+    def execute(
+        self, query: Any, params: Any = None, *, prepare: bool | None = None, binary: bool = False
+    ) -> psycopg.Cursor[DictRow]:
+        if params is not None:
+            query, names = translate(query)
+            params = [params[name] for name in names]
+        return super().execute(query, params, prepare=prepare, binary=binary)
+
+    def run(self, sql: str, parameters: Mapping[str, object]) -> Answer:
+        """Run a statement. It is prepared the first time, but for those about a transaction."""
+        if sql in (BEGIN, COMMIT, ROLLBACK):
+            self.pgconn.send_query(sql.encode())
+        else:
+            values = [parameters[name] for name in translate(sql)[1]]
+            name = self._statements.get(sql) or self._prepare(sql)
+            dumped = self._adapter.dump_sequence(values, [PyFormat.TEXT] * len(values))
+            self.pgconn.send_query_prepared(name, dumped)
+        return Answer(self._receive(), self._adapter)
+
+    def _prepare(self, sql: str) -> bytes:
+        name = b"%d" % len(self._statements)
+        self.pgconn.send_prepare(name, translate(sql)[0].encode())
+        self._receive()
+        self._statements[sql] = name
+        return name
+
+    def _receive(self) -> PGresult:
+        results = self.wait(generators.execute(self.pgconn))
+        if not results:
+            raise psycopg.OperationalError("the server ended the connection")
+        if results[-1].status == ExecStatus.FATAL_ERROR:
+            raise errors.error_from_result(results[-1])
+        return results[-1]
+
+    def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
         return super().wait(gen, interval, self.patience if timeout is None else timeout)
+
+    def close(self) -> None:
+        # A child that was forked beside its thread shares the socket, and must not end the session.
+        if self._process == os.getpid():
+            super().close()
 
 
 class Servers:
@@ -136,62 +209,65 @@ class Servers:
         addresses = ",".join(_written(host) for host in self._hosts)
         self.name = f"postgresql://{addresses}/{given.get('dbname', '')}"
         self._connecting = threading.Lock()
-        self._failure: tuple[float, str] | None = None
-        self._silent: tuple[float, dict] | None = None
-        self._primary: dict | None = None
-        self.moves = 0  # how often the primary was found to be another one
+        self._failure: tuple[float, str] = 0, ""  # until when nobody tries, and why
+        self._silent: tuple[float, dict[str, str]] = 0, {}
+        self._primary: dict[str, str] | None = None
+        self.era = 0  # another one when a server is given up, or another one is the primary
         self.connected = 0  # how often
 
     def connect(self) -> Session:
-        """Connect to the primary. Raises DatabaseUnreachable; at once, where somebody just tried."""
+        """Connect to the primary. Raises DatabaseUnreachable; at once, where another thread just tried."""
         with self._connecting:
-            if self._failure and time.monotonic() < self._failure[0]:
-                raise DatabaseUnreachable(self._failure[1])
+            until, reason = self._failure
+            if time.monotonic() < until:
+                raise DatabaseUnreachable(reason)
             try:
                 return self._find_primary()
             except psycopg.Error as error:
-                self.give_up(self.words(error))
-                raise DatabaseUnreachable(self._failure[1]) from error
+                reason = self.words(error)
+                self._failure = time.monotonic() + AGAIN_SECONDS, reason
+                raise DatabaseUnreachable(reason) from error
 
-    def give_up(self, reason: str) -> None:
-        """Do without for a moment: nobody waits for what another one has just waited for."""
-        self._failure = time.monotonic() + AGAIN_SECONDS, reason
-
-    def distrust(self, host: dict) -> None:
-        """Look for the primary elsewhere for a moment: this server has just said nothing."""
-        self._silent = time.monotonic() + AGAIN_SECONDS, host
+    def give_up(self, session: Session) -> None:
+        """Leave the server of a session, which has just said nothing; try the others for a moment."""
+        if session.era == self.era:
+            self._silent = time.monotonic() + AGAIN_SECONDS, session.host
+            self.era += 1
 
     def _find_primary(self) -> Session:
         until = time.monotonic() + CONNECT_SECONDS
         reasons = []
-        for _ in range(len(self._hosts)):
-            host = self._hosts[0]
-            if self._silent and self._silent[1] is host and time.monotonic() < self._silent[0]:
+        for host in list(self._hosts):
+            silent_until, silent = self._silent
+            if silent is host and time.monotonic() < silent_until:
                 reasons.append(f"{_written(host)} gave no answer within {ANSWER_SECONDS} s")
-                self._hosts.append(self._hosts.pop(0))
-                continue
-            try:
-                session = Session.connect(
-                    **self._common | host,
-                    autocommit=True,
-                    cursor_factory=psycopg.RawCursor,
-                    row_factory=dict_row,
-                )
-            except psycopg.Error as error:
-                reasons.append(self.words(error))
-                self._hosts.append(self._hosts.pop(0))  # whoever comes next begins with another one
-                if time.monotonic() > until - CLIENT["connect_timeout"]:
-                    break
             else:
-                self._failure = None
-                session.host = host
-                if self._primary not in (None, host):
-                    self.moves += 1
-                self._primary = host
-                session.moves = self.moves
-                self.connected += 1
-                return session
+                try:
+                    return self._connect_to(host)
+                except psycopg.Error as error:
+                    reasons.append(self.words(error))
+            self._hosts.append(self._hosts.pop(0))  # the next thread begins with another one
+            if time.monotonic() > until - CLIENT["connect_timeout"]:
+                break
         raise psycopg.OperationalError("; ".join(reasons))
+
+    def _connect_to(self, host: dict[str, str]) -> Session:
+        session = Session.connect(
+            **self._common | host,
+            autocommit=True,
+            cursor_factory=psycopg.RawCursor,
+            row_factory=dict_row,
+        )
+        session.read_only = False  # a transaction is begun to write
+        self._failure = 0, ""
+        sql = "SELECT pg_postmaster_start_time()::text AS started"
+        session.started = session.execute(sql).fetchall()[0]["started"]
+        if self._primary not in (None, host):
+            self.era += 1
+        self._primary = host
+        self.connected += 1
+        session.host, session.era, session.number = host, self.era, self.connected
+        return session
 
     def words(self, error: psycopg.Error | str) -> str:
         """The server's own words, in one line, without the password."""
@@ -201,12 +277,11 @@ class Servers:
             return words
         return re.sub(rf"(?<!\w){re.escape(self._password)}(?!\w)", "...", words)
 
-    def renew(self) -> None:
-        """After a fork: nobody of this process is connecting."""
+    def after_fork(self) -> None:
         self._connecting = threading.Lock()
 
 
-def _split_hosts(given: dict, called: str) -> list[dict]:
+def _split_hosts(given: dict[str, Any], called: str) -> list[dict[str, str]]:
     """The servers of an address, as libpq reads it: lists of hosts and ports, or of one port for all."""
     lists = {
         name: str(given.pop(name)).split(",")
@@ -227,7 +302,7 @@ def _are_ports(ports: str | int) -> bool:
     return all(re.fullmatch("[0-9]{0,5}", port) for port in str(ports).split(","))
 
 
-def _written(host: dict) -> str:
+def _written(host: dict[str, str]) -> str:
     name = quote(host.get("host") or host.get("hostaddr") or "", safe=":@")  # a socket's folder
     name = f"[{name}]" if ":" in name else name
     return f"{name}:{host['port']}" if host.get("port") else name
