@@ -164,15 +164,9 @@ def make_another(path):
     connection.close()
 
 
-def make_of_another_network(path):
-    with sqlite3.connect(path) as connection:
-        connection.execute("UPDATE property SET value = x'746573746e6574' WHERE name = 'network'")
-
-
 @pytest.mark.parametrize(
     ("spoil", "words"),
     [
-        (make_of_another_network, "is an index of testnet"),
         (make_damaged, "is damaged"),
         (make_another, "is not a database of this service"),
         (lambda path: path.write_text("text, no database at all"), "or no database"),

@@ -37,8 +37,9 @@ def test_nobody_is_refused_after_a_failover_that_nobody_saw(this, fault):
         this.prepare(service, next(this.serial_numbers))
         return this.ask(service, f"/v1/nft/{TOKEN}/1")["serialNo"]
 
-    with ThreadPoolExecutor(32) as clients:
-        assert set(clients.map(write_and_read, range(96))) == {1}
+    # No more clients than threads: on a busy machine who queues may wait for longer than is promised.
+    with ThreadPoolExecutor(8) as clients:
+        assert set(clients.map(write_and_read, range(48))) == {1}
         with contextmanager(FAULTS[fault])(this.servers):
             this.servers.wait(1)
-            assert set(clients.map(write_and_read, range(96))) == {1}
+            assert set(clients.map(write_and_read, range(48))) == {1}

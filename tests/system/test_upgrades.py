@@ -16,15 +16,6 @@ pytestmark = pytest.mark.once("its file")
 __all__ = ["outdated"]
 
 
-@pytest.mark.parametrize("start", ["gunicorn -c gunicorn.conf.py", "flask --app wsgi run"])
-def test_a_start_on_an_older_one_is_refused(outdated, start):
-    environ = environment(DATABASE_URL=f"sqlite:///{outdated}", **TESTNET)
-    refused = subprocess.run(start.split(), cwd=ROOT, env=environ, capture_output=True, text=True)
-    assert refused.returncode != 0
-    assert "is of an earlier version" in refused.stdout + refused.stderr
-    assert "Traceback" not in refused.stdout + refused.stderr
-
-
 @pytest.fixture
 def large(outdated):
     """A database of an earlier version, so large that an upgrade takes a moment."""
