@@ -1,20 +1,6 @@
-"""What can go wrong, and the status it is answered with.
+"""The errors that a caller is told about, with their status. docs/api.md lists them for clients.
 
-MarketplaceError
-├── RequestNotJson 400, BodyMalformed 400, ContentTypeNotJson 415
-├── NotAuthenticated 401, ScopeMissing 403, EndUserInvalid 422
-├── LimitExceeded 429: TooManyPurchases
-├── NotFound 404: NftNotStored, CollectionNotStored, NftNotOnLedger, NftGone, WalletUnknown, NotPrepared
-├── Conflict 409: NotTheOwner, OwnerIsMarketplace, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
-│   PurchaseImpossible, NothingLeftForSeller, FeesChanged, TooManyFees, TransactionRefused,
-│   TransactionAltered, ListingEnded, WithdrawalEnded
-├── BuyingOff 501
-├── LedgerAnswerInvalid 502
-└── LedgerUnreachable 503, LedgerUndecided 503, LedgerBehind 503, SignerFailed 503, FeesSpent 503,
-    OperatorNeeded 503 (BudgetTooSmall, BalanceTooLow, ClockBehind), MediaUnreachable 503, DatabaseBusy 503,
-    DatabaseUnusable 503, DatabaseUnreachable 503, TooBusy 503, NotReady 503
-
-Each is raised with facts and writes its own sentence: the thing, and the way out.
+Each is raised with facts, and writes its own sentence: it names the thing, and says what to do.
 """
 
 import json
@@ -29,7 +15,7 @@ from marketplace import hbar
 
 
 def shown(value: object) -> str:
-    """A stranger's value, fit for a sentence: as JSON, in ASCII, and not long."""
+    """A stranger's value for a sentence: as JSON, in ASCII, and short."""
     try:
         text = json.dumps(value)
     except (TypeError, ValueError, RecursionError):
@@ -38,14 +24,14 @@ def shown(value: object) -> str:
 
 
 def reason(error: Exception) -> str:
-    """What an error says; of the system's, the file and the words: ``/backups: Permission denied``."""
+    """The message of an error; of the system's, with the file: ``/backups: Permission denied``."""
     if isinstance(error, OSError) and error.strerror:
         return f"{error.filename}: {error.strerror}" if error.filename else error.strerror
     return str(error)
 
 
 def command(words: str) -> str:
-    """How a command of this application is called: ``flask --app wsgi upgrade``, as this one was."""
+    """How a command of this application is called, as this one was: ``flask --app wsgi upgrade``."""
     context = click.get_current_context(silent=True)
     info = context and context.find_object(ScriptInfo)
     served = "marketplace" if "marketplace.wsgi" in sys.modules else "wsgi"
@@ -54,7 +40,7 @@ def command(words: str) -> str:
 
 
 def printable(text: str) -> str:
-    """A text, fit for a terminal: lines of printable characters, all others escaped."""
+    """A text for a terminal: all characters that are not printable are escaped, but for line ends."""
     return "".join(
         character if character.isprintable() or character == "\n" else repr(character)[1:-1]
         for character in text
@@ -69,7 +55,7 @@ class StartRefused(click.ClickException):
 
 
 class MarketplaceError(Exception):
-    """Something a caller is told about."""
+    """An error that a caller is told about."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
 
@@ -86,6 +72,15 @@ class MarketplaceError(Exception):
         self.headers = headers or {}
 
 
+class Unavailable(MarketplaceError):
+    """The client tries again after so many seconds."""
+
+    status = HTTPStatus.SERVICE_UNAVAILABLE
+
+    def __init__(self, message: str, retry_after: int) -> None:
+        super().__init__(message, headers={"Retry-After": str(retry_after)})
+
+
 class RequestNotJson(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
 
@@ -97,7 +92,7 @@ class BodyMalformed(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
 
     def __init__(self) -> None:
-        super().__init__("The body can not be read: its chunks are not as HTTP/1.1 writes them")
+        super().__init__("The body can not be read: its chunked encoding is damaged")
 
 
 class ContentTypeNotJson(MarketplaceError):
@@ -233,7 +228,7 @@ class PriceChanged(Conflict):
 
 
 class PurchaseImpossible(Conflict):
-    """What the ledger would refuse, with its own result code: found before the marketplace pays for it."""
+    """The ledger would refuse the purchase: its result code, found before the marketplace pays a fee."""
 
     def __init__(self, reason: str, result: str) -> None:
         super().__init__(
@@ -252,7 +247,7 @@ class NothingLeftForSeller(Conflict):
 
 
 class FeesChanged(Conflict):
-    """A seller owes fees that he may not have known of when he listed."""
+    """The seller would owe fees that are newer than the listing."""
 
     def __init__(self, token: str) -> None:
         super().__init__(
@@ -262,7 +257,7 @@ class FeesChanged(Conflict):
 
 
 class TooManyFees(Conflict):
-    """Custom fees that are not looked up, as there are too many, or fees on fees."""
+    """Custom fees that are not looked up: there are too many, or a fee's token has fees itself."""
 
     def __init__(self, token: str) -> None:
         super().__init__(
@@ -272,7 +267,7 @@ class TooManyFees(Conflict):
 
 
 class TransactionRefused(Conflict):
-    """The ledger's own result code says why what was signed did not come about."""
+    """The ledger refused the transaction that was signed: its result code says why."""
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
         reason = f"the ledger says {result}"
@@ -309,7 +304,7 @@ class TooManyPurchases(LimitExceeded):
     """A caller's share of the hourly fee budget is used up: each open purchase may cost a fee."""
 
     def __init__(self, whose: str, retry_after: int) -> None:
-        """``whose``: "you", or who asks for all that this caller asks for."""
+        """``whose``: "you", or a name for all callers that share the limit."""
         super().__init__(
             f"Too many purchases that {whose} asked for are open, or have failed within the hour. Sign and"
             " submit them, or wait",
@@ -330,36 +325,30 @@ class BuyingOff(MarketplaceError):
         super().__init__(f"Nothing can be bought from this service: {reason}")
 
 
-class SignerFailed(MarketplaceError):
-    """Its operator is told the reason; a caller is not."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
+class SignerFailed(Unavailable):
+    """The log has the reason; the client is not told."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
             "The marketplace's signer did not sign. Nothing was done; try again",
-            headers={"Retry-After": "10"},
+            10,
         )
         self.reason = reason
 
 
-class FeesSpent(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class FeesSpent(Unavailable):
     def __init__(self, retry_after: int) -> None:
         super().__init__(
             f"The hourly fee budget for purchases is used up: try again in {retry_after} s",
-            headers={"Retry-After": str(retry_after)},
+            retry_after,
         )
 
 
-class OperatorNeeded(MarketplaceError):
-    """Nothing can be bought until the operator acts. He is told the reason; a caller is not."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
+class OperatorNeeded(Unavailable):
+    """Nothing can be bought until the operator acts. The log has the reason; the client is not told."""
 
     def __init__(self, message: str, reason: str, retry_after: int) -> None:
-        super().__init__(message, headers={"Retry-After": str(retry_after)})
+        super().__init__(message, retry_after)
         self.reason = reason
 
     def __str__(self) -> str:
@@ -392,7 +381,7 @@ class BalanceTooLow(OperatorNeeded):
 
 
 class ClockBehind(OperatorNeeded):
-    """What is signed by a clock that is behind expires before it can be submitted."""
+    """A purchase signed by a clock that is behind expires before it can be submitted."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__(
@@ -407,53 +396,45 @@ class LedgerAnswerInvalid(MarketplaceError):
     status = HTTPStatus.BAD_GATEWAY
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"The ledger's mirror node answered what makes no sense: {reason}")
+        super().__init__(f"The ledger's mirror node gave an invalid answer: {reason}")
 
 
-class LedgerUnreachable(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class LedgerUnreachable(Unavailable):
     def __init__(self, reason: str, retry_after: int = 5) -> None:
         super().__init__(
             f"The ledger's mirror node did not answer: {reason}. Try again: nothing is done twice",
-            headers={"Retry-After": str(retry_after)},
+            retry_after,
         )
 
 
-class LedgerUndecided(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class LedgerUndecided(Unavailable):
     def __init__(self, token: str, serial_no: int, reason: str) -> None:
         super().__init__(
-            f"What the ledger's mirror node answers of {token} #{serial_no} contradicts itself just now"
-            f" ({reason}). Nothing was done; try again",
-            headers={"Retry-After": "3"},
+            f"The ledger's mirror node contradicts itself about {token} #{serial_no} ({reason}). Nothing was"
+            " done; try again",
+            3,
         )
 
 
-class LedgerBehind(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class LedgerBehind(Unavailable):
     def __init__(self, seconds: int) -> None:
         super().__init__(
             f"The ledger's mirror node is {seconds} s behind: what it shows may be sold by now. Nothing was"
             " done; try again",
-            headers={"Retry-After": "10"},
+            10,
         )
 
 
-class TooBusy(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class TooBusy(Unavailable):
     def __init__(self) -> None:
         super().__init__(
-            "Too much is under way here that waits for others. Nothing was done; try again",
-            headers={"Retry-After": "2"},
+            "Too many requests are in progress. Nothing was done; try again",
+            2,
         )
 
 
 class MediaFull(MarketplaceError):
-    """It is said of an NFT that lacks its image, and to no client."""
+    """Recorded as the reason why an NFT lacks its image."""
 
     status = HTTPStatus.INSUFFICIENT_STORAGE
 
@@ -461,44 +442,34 @@ class MediaFull(MarketplaceError):
         super().__init__("there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES")
 
 
-class MediaUnreachable(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class MediaUnreachable(Unavailable):
     def __init__(self) -> None:
-        super().__init__(
-            "The store of images did not answer; try again", headers={"Retry-After": "5"}
-        )
+        super().__init__("The store of images did not answer; try again", 5)
 
 
-class DatabaseBusy(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class DatabaseBusy(Unavailable):
     def __init__(self) -> None:
         super().__init__(
             "The database stayed locked by another writer. Nothing was changed; try again",
-            headers={"Retry-After": "1"},
+            1,
         )
 
 
-class DatabaseUnusable(MarketplaceError):
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
+class DatabaseUnusable(Unavailable):
     def __init__(self, reason: str) -> None:
         super().__init__(
-            f"The database can not be used: {reason}. Nothing was changed; the operator must mend it",
-            headers={"Retry-After": "60"},
+            f"The database can not be used: {reason}. Nothing was changed; the operator must fix it",
+            60,
         )
 
 
-class DatabaseUnreachable(MarketplaceError):
-    """Its operator is told the reason, which names servers and users; a caller is not."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
+class DatabaseUnreachable(Unavailable):
+    """The log has the reason, which names servers and users; the client is not told."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(
             "The database can not be reached just now. Try again: nothing is done twice",
-            headers={"Retry-After": "2"},
+            2,
         )
         self.reason = reason
 
@@ -506,10 +477,8 @@ class DatabaseUnreachable(MarketplaceError):
         return f"The database can not be reached: {self.reason}"
 
 
-class NotReady(MarketplaceError):
-    """Asked for by whoever sends requests elsewhere then; the service answers all the same."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
+class NotReady(Unavailable):
+    """For load balancers that ask for /status?ready: the service itself goes on."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(f"Not ready: {reason}", headers={"Retry-After": "30"})
+        super().__init__(f"Not ready: {reason}", 30)

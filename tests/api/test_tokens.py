@@ -72,7 +72,7 @@ def test_it_rejects_a_broken_header(app, header):
 
 def test_it_rejects_an_unknown_token(app):
     r = call(app.test_client(), "/v1/orderbook", Authorization="Bearer nftm_unknown")
-    assert_error(r, 401, "not known here")
+    assert_error(r, 401, "is unknown")
     assert 'error="invalid_token"' in r.headers["WWW-Authenticate"]
 
 

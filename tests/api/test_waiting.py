@@ -71,7 +71,7 @@ def test_one_more_write_is_refused_and_reads_are_answered(busy):
     client, gate, adding = busy
     for _ in range(3):  # the first one may have waited for a moment, no other does
         r = add(client, 9)
-        assert_error(r, 503, "Too much is under way here")
+        assert_error(r, 503, "Too many requests are in progress")
         assert r.headers["Retry-After"] == "2"
     assert client.get("/v1/orderbook").json == []
     assert client.get("/status").status_code == 200
@@ -86,7 +86,7 @@ def test_a_page_of_another_origin_can_read_the_refusal(busy):
     client, *_ = busy
     for _ in range(2):
         r = add(client, 9, headers={"Origin": PAGE})
-        assert_error(r, 503, "Too much is under way here")
+        assert_error(r, 503, "Too many requests are in progress")
         assert r.headers["Access-Control-Allow-Origin"] == PAGE
 
 
@@ -129,7 +129,7 @@ def test_images_of_a_silent_bucket_take_few_threads(tmp_path, monkeypatch):
             assert asked.acquire(timeout=PATIENCE_SECONDS)
         refused = client.get(path)
         assert refused.status_code == 503
-        assert "Too much is under way" in refused.json["message"]
+        assert "Too many requests are in progress" in refused.json["message"]
         assert [future.result().status_code for future in begun] == [503, 503]
 
 

@@ -256,7 +256,7 @@ def test_a_user_that_may_only_read(tmp_path, server, database):
     assert ended.exit_code == 1
     assert ended.stderr == (
         "Error: The database can not be used: permission denied for table access_token. Nothing was"
-        " changed; the operator must mend it\n"
+        " changed; the operator must fix it\n"
     )
 
 
