@@ -42,7 +42,7 @@ class WSGIAdapter(BaseAdapter):
         ).get_environ()
         parts, line, headers = run_wsgi_app(self._application, environ, buffered=True)
         body, status = b"".join(parts), int(line.split()[0])
-        if status == HTTPStatus.SERVICE_UNAVAILABLE and b"can not be used" in body:
+        if status == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in body:
             raise SandboxUnusable(json.loads(body)["message"], headers["Retry-After"])
         raw = HTTPResponse(io.BytesIO(body), dict(headers), status, preload_content=False)
         return self._http.build_response(request, raw)
