@@ -68,7 +68,7 @@ def market(tmp_path_factory):
     """The service with its node; who calls it from a page may."""
     with (
         serve(tmp_path_factory.mktemp("sdks"), CORS_ORIGINS="*") as service,
-        node(service.folder, PUBLIC_URL=service.url) as service.node,
+        node(service.folder) as service.node,
         watcher(service.folder, PUBLIC_URL=service.url) as service.watcher,
     ):
         service.token = (service.folder / "instance/sandbox-token").read_text()
