@@ -1,6 +1,7 @@
 """The only door to what is stored: every reader and every writer comes through it."""
 
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from flask import Config, current_app
@@ -10,6 +11,7 @@ from marketplace.errors import StartRefused
 from marketplace.store import sqlite
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.engine import Engine
+from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
@@ -56,11 +58,11 @@ def open_database(
     return postgresql.Database(url, SCHEMA, owners, called)
 
 
-def read():
+def read() -> Connection:
     """Return the connection for reads; each statement sees all that was committed before it."""
     return services.database().connection
 
 
-def write():
+def write() -> AbstractContextManager[Connection]:
     """Open a write transaction: ``with write() as db:``. Short: no network and no SDK inside."""
     return services.database().write()
