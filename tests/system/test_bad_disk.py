@@ -17,9 +17,7 @@ from tests.serving import BIN, ROOT, environment, run_flask
 
 pytestmark = pytest.mark.once("its file")
 
-FULL = (
-    "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
-)
+FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
 LOCKED = "The database stayed locked by another writer. Nothing was changed; try again"
 WRITERS = {
     "token create second": ["token", "create", "second"],
