@@ -144,12 +144,6 @@ def test_a_budget_below_one_fee_stops_the_start():
     assert load({"SALE_FEE_BUDGET": "0.5"}, {})["SALE_FEE_BUDGET"] == 50_000_000
 
 
-def test_no_key_file_is_none():
-    assert load({}, {})["ACCOUNT_KEY_FILE"] is None
-    assert load({"ACCOUNT_KEY_FILE": " "}, {})["ACCOUNT_KEY_FILE"] is None
-    assert load({"ACCOUNT_KEY_FILE": "/etc/key"}, {})["ACCOUNT_KEY_FILE"] == "/etc/key"
-
-
 def test_two_databases_in_one_file_stop_the_start():
     with pytest.raises(SettingError, match="is the file of the sandbox's ledger"):
         load({"DATABASE_URL": "sqlite:///x/sandbox.db", "DATA_DIR": "./x/"}, {})

@@ -107,7 +107,7 @@ anything = st.recursive(
 
 
 @settings(
-    max_examples=150, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(
     url=st.sampled_from([*BODIES, "/sandbox/transactions", "/sandbox/sign"]),
@@ -121,7 +121,7 @@ def test_no_body_at_all_causes_more_than_a_refusal(client, url, body):
 
 
 @settings(
-    max_examples=100, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
 )
 @given(content=st.binary(max_size=300))
 def test_no_bytes_at_all_cause_more_than_a_refusal(client, content):

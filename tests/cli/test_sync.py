@@ -65,12 +65,6 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     assert prepared(app) == [10]
 
 
-def test_few_are_kept_of_what_is_prepared_for_one_nft(app, client, nft):
-    for price in range(1, 50):
-        prepare(client, price)
-    assert prepared(app) == [49, 48, 47, 46, 45]
-
-
 @pytest.mark.parametrize(
     ("end", "owner"),
     [
@@ -98,13 +92,6 @@ def test_it_ends_a_listing_that_something_else_replaced(client, nft, ledger, lis
     assert "NFTs taken off the order book: 1" in sync()
     assert shown(client)["isForSale"] is False
     assert sync() == "sellers checked: 1\n"
-
-
-def test_it_finds_a_new_price_that_nobody_reported(client, nft, ledger, lister, sync):
-    lister(nft, listing_price=250, add=False)
-    ledger.sign_and_submit(prepare(client, 999))
-    sync()
-    assert shown(client)["listingPrice"] == 999
 
 
 def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
