@@ -52,6 +52,14 @@ class TransactionId(NamedTuple):
             return None
         return cls(match[1], int(match[2] or match[3]), int(match[4]))
 
+    @classmethod
+    def require(cls, value: str) -> "TransactionId":
+        """Read what is known to be one."""
+        parsed = cls.parse(value)
+        if parsed is None:
+            raise ValueError(f"{value!r} is not a transaction id")
+        return parsed
+
     def __str__(self) -> str:
         return f"{self.account_id}@{self.seconds}.{self.nanos:09}"
 

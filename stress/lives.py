@@ -568,10 +568,10 @@ class Story:
 
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
-            token, anew = step.choose(NFTS)[0], step.number % 2 == 0
+            token, force = step.choose(NFTS)[0], step.number % 2 == 0
             list(
                 collection_import.import_collection(
-                    foo(token), collection_import.Tally(), anew=anew
+                    foo(token), collection_import.Tally(), force=force
                 )
             )
 
@@ -598,7 +598,7 @@ class Story:
                 for token in sorted({token for token, _ in NFTS}):
                     list(
                         collection_import.import_collection(
-                            foo(token), collection_import.Tally(), anew=True
+                            foo(token), collection_import.Tally(), force=True
                         )
                     )
             self.compare_index(self.world.rebuilt, ACCOUNTS)

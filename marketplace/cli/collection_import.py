@@ -16,7 +16,7 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import listing_rule, nft_collections, reconciler, records
+from marketplace.market import listing_rule, nft_collections, reconciler
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import application
 from marketplace.store import nfts
@@ -37,11 +37,11 @@ class Tally:
     unlisted: list[str] = field(default_factory=list)  # what we may spend, and why it is not listed
 
 
-def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> Iterator[int]:
+def import_collection(collection: dict, tally: Tally, *, force: bool = False) -> Iterator[int]:
     """Store a collection's NFTs, batch by batch; yields how many were dealt with. The watcher completes them.
 
     It is the record of market/nft_collections.py.
-    What the marketplace may spend is brought in line with the ledger: with ``anew``, also what is stored.
+    What the marketplace may spend is brought in line with the ledger: with ``force``, also what is stored.
     Otherwise that is left alone, and asked for no more: it may be stopped at any moment, and begun again.
     Raises the ledger's errors.
     """
@@ -52,7 +52,7 @@ def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> 
     def reconcile(nft: Nft) -> Reconciliation | LedgerAnswerInvalid:
         with app.app_context():
             try:
-                return reconciler.reconcile(nft, anew=anew)
+                return reconciler.reconcile(nft, force=force)
             except LedgerAnswerInvalid as error:
                 return error
 
@@ -66,13 +66,13 @@ def import_collection(collection: dict, tally: Tally, *, anew: bool = False) -> 
                 is_ours = not listing_rule.is_decided_by_row(nft, market) or (
                     row and row["is_for_sale"]
                 )
-                if is_ours and (anew or row is None):
+                if is_ours and (force or row is None):
                     ours.append(nft)
                 elif row is None and not listing_rule.is_gone(nft):
                     new.append(nft)
             with write() as db:
                 for nft in new:
-                    nfts.insert_nft(db, records.build(nft, token_name=name))
+                    nfts.insert_nft(db, reconciler.new_record(nft, name))
                 if new or ours or stored:
                     nft_collections.store(db, token, collection)
             for nft, line in zip(ours, pool.map(reconcile, ours), strict=True):
@@ -133,7 +133,7 @@ def rebuild_command(tokens):
 
     It is import, and looks at what is stored, too: for when the database was lost, or is in doubt.
     """
-    _run(tokens, anew=True)
+    _run(tokens, force=True)
 
 
 def _run(tokens: tuple[str, ...], **options) -> None:

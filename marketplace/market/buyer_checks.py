@@ -1,5 +1,6 @@
 """Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
 
+from collections.abc import Callable
 from functools import partial
 from itertools import islice
 from typing import NamedTuple
@@ -24,7 +25,9 @@ class Standing(NamedTuple):
     of_buyer: Relationship | None
 
 
-def look_up(account_id: str, seller: str, token: str, deadline: Deadline) -> list:
+def look_up(
+    account_id: str, seller: str, token: str, deadline: Deadline
+) -> list[Callable[[], object]]:
     """The questions of a Standing, for MirrorNode.ask()."""
     mirror = mirror_node()
     return [
@@ -38,12 +41,12 @@ def look_up(account_id: str, seller: str, token: str, deadline: Deadline) -> lis
 
 def require_able(
     account_id: str, seller: str, token: str, price: int, standing: Standing, deadline: Deadline
-) -> None:
+) -> Token:
     """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
 
-    ``price``: in HBAR. Raises the ledger's errors, too.
+    Returns the token. ``price``: in HBAR. Raises the ledger's errors, too.
     """
-    _require_tradable(token, standing.token)
+    traded = _require_tradable(token, standing.token)
     _require_payable(seller, standing.seller)
     if standing.of_seller:
         _require_good_standing(f"{seller}, who sells it,", standing.of_seller, token)
@@ -58,17 +61,19 @@ def require_able(
         relationship = Relationship(
             token,
             is_automatic=True,
-            is_frozen=standing.token.freezes_newcomers,
-            lacks_kyc=standing.token.asks_for_kyc,
+            is_frozen=traded.freezes_newcomers,
+            lacks_kyc=traded.asks_for_kyc,
         )
     _require_good_standing(account_id, relationship, token)
+    return traded
 
 
-def _require_tradable(token: str, found: Token | None) -> None:
+def _require_tradable(token: str, found: Token | None) -> Token:
     if found is None or found.is_deleted:
         raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
     if found.is_paused:
         raise PurchaseImpossible(f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
+    return found
 
 
 def _require_payable(seller: str, found: Account | None) -> None:

@@ -7,8 +7,9 @@ https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marketplace import times
 from marketplace.errors import (
@@ -43,12 +44,12 @@ class Owed(NamedTuple):
 
     @property
     def collectors(self) -> set[str]:
-        return {fee.collector for fee in (*self.royalties, *self.fixed)}
+        return {fee.collector for fee in self.royalties} | {fee.collector for fee in self.fixed}
 
     @property
-    def in_tokens(self) -> Counter:
+    def in_tokens(self) -> Counter[str]:
         """Smallest units, by the token that the fees are paid in."""
-        amounts = Counter()
+        amounts: Counter[str] = Counter()
         for fee in self.fixed:
             if fee.token:
                 amounts[fee.token] += fee.amount
@@ -89,7 +90,7 @@ def find_owed(sale: Sale, found: Token) -> Owed:
         raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
     if sale.seller == found.treasury:
         return Owed([], [])
-    collectors = {fee.collector for fee in (*found.royalties, *found.fixed_fees)}
+    collectors = Owed([*found.royalties], [*found.fixed_fees]).collectors
 
     def is_owed(fee: Royalty | FixedFee) -> bool:
         spared = collectors if fee.spares_collectors else {fee.collector}
@@ -123,7 +124,7 @@ def _require_known_at_listing(sale: Sale, found: Token, owed: Owed) -> None:
         raise FeesChanged(sale.token)
 
 
-def _list_questions(sale: Sale, owed: Owed) -> list[tuple]:
+def _list_questions(sale: Sale, owed: Owed) -> list[tuple[Any, ...]]:
     """What is asked for, and of what: each once."""
     payments = {(fee.collector, fee.token) for fee in owed.fixed if fee.token}
     payments |= {(sale.seller, token) for token in owed.in_tokens}
@@ -134,9 +135,9 @@ def _list_questions(sale: Sale, owed: Owed) -> list[tuple]:
     ]
 
 
-def _ask(questions: list[tuple], deadline: Deadline) -> list:
+def _ask(questions: list[tuple[Any, ...]], deadline: Deadline) -> list[Callable[[], Any]]:
     mirror = mirror_node()
-    find = {
+    find: dict[Any, Callable[..., Any]] = {
         Account: mirror.find_account,
         Token: mirror.find_token,
         Relationship: mirror.find_relationship,

@@ -5,6 +5,8 @@ anew before it signs (hedera_signTransaction in hedera-wallet-connect) then sign
 the ledger says INVALID_SIGNATURE. So the bodies are written as JavaScript would.
 """
 
+from typing import Any
+
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
@@ -37,16 +39,16 @@ def write_list(signed: list[SignedTransaction]) -> bytes:
     transactions = [
         Transaction(signedTransactionBytes=_encode_signed(transaction)) for transaction in signed
     ]
-    return TransactionList(transaction_list=transactions).SerializeToString()
+    return bytes(TransactionList(transaction_list=transactions).SerializeToString())
 
 
 def _encode_signed(signed: SignedTransaction) -> bytes:
     # With a map of signatures also where there is none yet.
     signed.sigMap.SetInParent()
-    return signed.SerializeToString()
+    return bytes(signed.SerializeToString())
 
 
-def _encode_field(field: FieldDescriptor, value: object) -> bytes:
+def _encode_field(field: FieldDescriptor, value: Any) -> bytes:
     if isinstance(value, int):
         number = _zigzag(value) if field.type == FieldDescriptor.TYPE_SINT64 else int(value)
         return _varint(field.number << 3 | VARINT) + _varint(number)

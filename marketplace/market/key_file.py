@@ -6,8 +6,9 @@ What is in the file is in no message, whatever is wrong with it.
 import os
 import re
 import stat
+from collections.abc import Callable
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -115,8 +116,8 @@ def _parse(content: bytes) -> list[PrivateKey]:
     """The private key in a file's content, or the two that it may be. Raises Unusable."""
     if not content.strip():
         raise Unusable(f"is empty: it must hold {FORMS}")
-    if PEM.search(content):
-        return [_require_known(_load(load_pem_private_key, PEM.search(content)[0]))]
+    if pem := PEM.search(content):
+        return [_require_known(_load(load_pem_private_key, pem[0]))]
     digits = re.sub(rb"\s", b"", content).removeprefix(b"0x")
     is_hexadecimal = re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits)
     if is_hexadecimal:
@@ -128,7 +129,7 @@ def _parse(content: bytes) -> list[PrivateKey]:
     return [_require_known(_load(load_der_private_key, content))]
 
 
-def _load(load, content: bytes):
+def _load(load: Callable[..., Any], content: bytes) -> Any:
     try:
         return load(content, password=None)
     except TypeError:
@@ -140,7 +141,7 @@ def _load(load, content: bytes):
         _refuse_content()
 
 
-def _require_known(key) -> PrivateKey:
+def _require_known(key: Any) -> PrivateKey:
     is_secp256k1 = isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(
         key.curve, ec.SECP256K1
     )

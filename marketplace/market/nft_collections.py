@@ -1,7 +1,7 @@
 """What is kept of a collection, as the ledger has it: read with its first NFT, and now and then again."""
 
 import json
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import current_app
 
@@ -13,21 +13,24 @@ from marketplace.ledger.tokens import FixedFee, Royalty, Token
 from marketplace.store import nft_collections as kept
 from marketplace.store import nfts
 from marketplace.store.database import read, write
+from marketplace.store.rows import Connection
 
 ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
 MINUTE = 60 * times.SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
 
+Columns = dict[str, Any]
+
 
 class Found(NamedTuple):
     """What is known of a collection while an NFT of it is stored."""
 
     name: str | None
-    news: dict | None  # what is to be stored with it; None where nothing has to be
+    news: Columns | None  # what is to be stored with it; None where nothing has to be
 
 
-def describe(token: str, found: Token, read_at: int) -> dict:
+def describe(token: str, found: Token, read_at: int) -> Columns:
     """The record of a collection, by what was read of it at a moment."""
     return {
         "token": token,
@@ -51,7 +54,7 @@ def _write_fees(fees: tuple[Royalty | FixedFee, ...] | None) -> str | None:
     )
 
 
-def _describe(fee: NamedTuple) -> dict:
+def _describe(fee: Any) -> Columns:
     """A fee as a dictionary, with the fallback fee within it."""
     return {
         name: _describe(value) if isinstance(value, tuple) else value
@@ -75,7 +78,7 @@ def look_up(token: str, deadline: Deadline) -> Found:
         return Found(None, None if stored else _describe_nothing(token))
 
 
-def _read(token: str, deadline: Deadline) -> dict:
+def _read(token: str, deadline: Deadline) -> Columns:
     """Ask the ledger. Raises its errors."""
     read_at = times.now()
     found = mirror_node().find_token(token, deadline)
@@ -84,13 +87,13 @@ def _read(token: str, deadline: Deadline) -> dict:
     return describe(token, found, read_at)
 
 
-def _describe_nothing(token: str) -> dict:
+def _describe_nothing(token: str) -> Columns:
     columns = ("name", "symbol", "total_supply", "treasury", "royalties", "fixed_fees", "read_at")
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
     return dict.fromkeys(columns) | {"token": token} | due
 
 
-def store(db, token: str, news: dict | None) -> None:
+def store(db: Connection, token: str, news: Columns | None) -> None:
     """Store what was found of a collection, in the transaction that stores an NFT of it.
 
     One that is known already has one more NFT here, and maybe on the ledger: it is read again soon.
@@ -102,7 +105,7 @@ def store(db, token: str, news: dict | None) -> None:
         kept.mark_collection_read(db, news)
 
 
-def note_listed(db, token: str) -> None:
+def note_listed(db: Connection, token: str) -> None:
     """Read a collection again soon of which something is listed now, if it was to be read once a day."""
     now = times.now()
     soon, beyond = times.to_iso(now + MINUTE), times.to_iso(now + HOUR)
@@ -132,7 +135,8 @@ def refresh(token: str) -> bool:
 
 
 def _put_off(token: str) -> None:
-    attempts = kept.get_collection(read(), token)["attempts"] + 1
+    stored = kept.get_collection(read(), token)
+    attempts = stored["attempts"] + 1 if stored else 1
     retry_at = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
     with write() as db:
         kept.mark_collection_unread(db, token, attempts, retry_at)

@@ -107,7 +107,7 @@ def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:
 
 def describe(
     transaction_id: TransactionId, account_id: str, caller: Caller, seconds: int, now: int
-) -> dict:
+) -> dict[str, object]:
     """The columns of a prepared transaction, as far as they are the same for every kind."""
     valid_start = transaction_id.seconds * times.SECOND + transaction_id.nanos
     return {

@@ -5,8 +5,6 @@ may cost before it is signed, in one transaction with what it is counted against
 what was charged once the ledger tells: nothing, where it never came.
 """
 
-from typing import Any
-
 from flask import current_app
 
 from marketplace import times
@@ -17,6 +15,7 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market.prepare import MIRROR_LAG
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
+from marketplace.store.rows import PreparedTransactionRow
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # As far as the clocks of several machines may differ, before LedgerBehind stops the one that is ahead.
@@ -36,7 +35,7 @@ def find_most(deadline: Deadline) -> int:
 
 def max_fee() -> int:
     """The cap of a purchase's own fee, in tinybars. The network asks for less than $0.01."""
-    return current_app.config["MAX_TRANSACTION_FEE"] // 10
+    return int(current_app.config["MAX_TRANSACTION_FEE"]) // 10
 
 
 def find_balance(deadline: Deadline) -> int:
@@ -73,13 +72,13 @@ def an_hour_before(now: int) -> str:
     return times.to_iso(now - HOUR)
 
 
-def list_unsettled(limit: int) -> list:
+def list_unsettled(limit: int) -> list[PreparedTransactionRow]:
     """Purchases whose time is over, and of which it is not known what they cost: the oldest first."""
     overdue = times.to_iso(times.now() - MIRROR_LAG)
     return prepared_transactions.list_purchases_unsettled(read(), overdue, limit)
 
 
-def settle(purchases: list, present: int, deadline: Deadline) -> None:
+def settle(purchases: list[PreparedTransactionRow], present: int, deadline: Deadline) -> None:
     """Ask the ledger what became of purchases, as far as the mirror node has come (nanoseconds).
 
     One that it can not tell about now is asked about again.
@@ -87,7 +86,7 @@ def settle(purchases: list, present: int, deadline: Deadline) -> None:
     for purchase in purchases:
         transaction_id = purchase["transaction_id"]
         try:
-            parsed = TransactionId.parse(transaction_id)
+            parsed = TransactionId.require(transaction_id)
             rows = mirror_node().list_transactions(parsed, deadline)
         except LedgerAnswerInvalid as error:
             current_app.logger.warning("%s is not settled yet: %s", transaction_id, error)
@@ -112,10 +111,10 @@ def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
     return True
 
 
-def _never_comes(purchase: Any, present: int) -> bool:
+def _never_comes(purchase: PreparedTransactionRow, present: int) -> bool:
     return purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
 
 
 def _note(transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
     with write() as db:
-        prepared_transactions.mark_settled(db, transaction_id, fee_tinybars, int(is_sold))
+        prepared_transactions.mark_settled(db, transaction_id, fee_tinybars, is_sold)

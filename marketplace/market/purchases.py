@@ -99,7 +99,7 @@ def _prepare(ask: Ask) -> PreparedTransaction:
     row = _reserve(ask, nft, fee, balance, present)
     if not row["signed"]:
         row = _sign(signer, ask, row, balance)
-    transaction_id = TransactionId.parse(row["transaction_id"])
+    transaction_id = TransactionId.require(row["transaction_id"])
     return PreparedTransaction(transaction_id, ask.account_id, bytes(row["signed"]))
 
 
@@ -142,9 +142,9 @@ def _find_present(deadline: Deadline) -> int:
 def _find_offer(ask: Ask, deadline: Deadline) -> Any:
     """The NFT, as it is for sale to an account by all that the ledger shows of it now."""
     keys = ask.token, ask.serial_no
-    line = reconciler.refresh(*keys, deadline, anew=True)
+    line = reconciler.refresh(*keys, deadline, force=True)
     if not line.is_decided:
-        raise LedgerUndecided(*keys, line.verdict.reason)
+        raise LedgerUndecided(*keys, line.reason)
     nft = line.nft
     if not nft["is_for_sale"]:
         raise NotListed(*keys)
@@ -169,10 +169,11 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     )
     standing = buyer_checks.Standing(*found)
     parties = ask.account_id, nft["owner"]
-    buyer_checks.require_able(*parties, ask.token, nft["listing_price"], standing, deadline)
-    credit = find_credit(nft["listing_price"], current_app.config["SALE_FEE_BASIS_POINTS"])
+    price = nft["listing_price"]
+    token = buyer_checks.require_able(*parties, ask.token, price, standing, deadline)
+    credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
     sale = custom_fees.Sale(ask.token, nft["owner"], credit, nft["last_listed_at"])
-    custom_fees.require_payable(sale, standing.token, deadline)
+    custom_fees.require_payable(sale, token, deadline)
     if balance < fee:
         purchase_fees.note_balance(balance)
         raise BalanceTooLow(balance)

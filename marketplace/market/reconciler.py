@@ -13,15 +13,19 @@ from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import listing_rule, nft_collections, recheck_queue, records
+from marketplace.market import listing_rule, nft_collections, recheck_queue
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import Recheck
 from marketplace.store import nfts
 from marketplace.store.database import read, write
-from marketplace.store.rows import Connection
+from marketplace.store.rows import Connection, NftRow
 
 AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
 LEDGER_SECONDS = 4  # for what the mirror node must say
+UNKNOWN_FILE_TYPE = "application/octet-stream"
+MAX_POINTER = 10_000  # letters kept
+
+Columns = dict[str, Any]
 
 # Dates in place of the ledger's own, nft.ledger_at in schema.sql.
 NOTHING_DECIDED = times.to_iso(0)
@@ -29,23 +33,28 @@ GONE = "9999-12-31T23:59:59.999999999Z"  # it was burned, or its token deleted: 
 
 
 class Reconciliation(NamedTuple):
-    """What a look at the ledger made of one NFT."""
+    """What became of one NFT."""
 
-    before: Any  # the NFT as it was stored; None where it was not
-    nft: Any  # as it is stored now; None where it was gone before it was ever stored
+    before: NftRow | None  # the NFT as it was stored; None where it was not
+    nft: Any  # the NftRow of now; None where it was gone before it was ever stored
     verdict: Verdict | None  # None where what was stored says already how it is
 
     @property
     def is_decided(self) -> bool:
         return not isinstance(self.verdict, Undecided)
 
+    @property
+    def reason(self) -> str:
+        """Why it is not for sale, or not decided."""
+        return self.verdict.reason if isinstance(self.verdict, NotForSale | Undecided) else ""
+
 
 def refresh(
-    token: str, serial_no: int, deadline: Deadline | None = None, *, anew: bool = False
+    token: str, serial_no: int, deadline: Deadline | None = None, *, force: bool = False
 ) -> Reconciliation:
     """Ask the ledger about a stored NFT, and bring it in line. Raises the ledger's own errors.
 
-    ``anew``: as reconcile() takes it.
+    ``force``: as reconcile() takes it.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
@@ -54,10 +63,10 @@ def refresh(
         return Reconciliation(
             nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish")
         )
-    return reconcile(on_ledger, deadline, anew=anew)
+    return reconcile(on_ledger, deadline, force=force)
 
 
-def is_news(on_ledger: Nft, stored: Any) -> bool:
+def is_news(on_ledger: Nft, stored: NftRow | None) -> bool:
     """Tell whether the ledger's row of an NFT may say what is not in what is stored."""
     may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
@@ -72,39 +81,41 @@ def is_news(on_ledger: Nft, stored: Any) -> bool:
 
 
 def _pointer(on_ledger: Nft) -> str | None:
-    return clean_text(on_ledger.pointer, limit=records.MAX_POINTER)
+    return clean_text(on_ledger.pointer, limit=MAX_POINTER)
 
 
 def reconcile(
     on_ledger: Nft,
     deadline: Deadline | None = None,
     *,
-    anew: bool = False,
+    force: bool = False,
 ) -> Reconciliation:
     """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
 
-    ``anew`` looks at all facts even of one that is listed and has not changed. Raises the ledger's own
+    ``force`` reads all facts, even of one that is listed and has not changed. Raises the ledger's own
     errors, and the database's; then nothing is written.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
     before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    verdict = _judge(on_ledger, before, anew, deadline)
+    verdict = _judge(on_ledger, before, force, deadline)
     if before is None and listing_rule.is_gone(on_ledger):
         return Reconciliation(None, None, verdict)
     state = _state(on_ledger, before, verdict)
-    if before and all(before[name] == state[name] for name in state):
+    if before and {**before} | state == {**before}:
         return Reconciliation(before, before, verdict)
     record = collection = None
     if before is None:
         name, collection = nft_collections.look_up(on_ledger.token, deadline)
-        record = records.build(on_ledger, token_name=name) | {"ledger_at": NOTHING_DECIDED}
+        record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
     nft = _write(on_ledger, record, collection, state)
     if state and nft["ledger_at"] != state["ledger_at"]:
         verdict = Undecided("something newer was stored meanwhile")
     return Reconciliation(before, nft, verdict)
 
 
-def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdict | None:
+def _judge(
+    on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
+) -> Verdict | None:
     """Ask for as many facts as it takes; None where what is stored says already how it is."""
     ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     if before and before["ledger_at"] == GONE:
@@ -113,7 +124,7 @@ def _judge(on_ledger: Nft, before: Any, anew: bool, deadline: Deadline) -> Verdi
         return Undecided("the mirror node shows an older state of it")
     if _is_row_enough(on_ledger):
         return listing_rule.decide(Facts(on_ledger), market)
-    if before and before["is_for_sale"] and not is_news(on_ledger, before) and not anew:
+    if before and before["is_for_sale"] and not is_news(on_ledger, before) and not force:
         return None
     mirror, transaction = mirror_node(), None
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
@@ -126,7 +137,7 @@ def _is_row_enough(on_ledger: Nft) -> bool:
     return listing_rule.is_decided_by_row(on_ledger, current_app.config["ACCOUNT_ID"])
 
 
-def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
+def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
     """What an NFT's columns are to hold by a verdict; nothing where that changes nothing."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     match verdict:
@@ -141,14 +152,38 @@ def _state(on_ledger: Nft, before: Any, verdict: Verdict | None) -> dict:
                 ledger_at = NOTHING_DECIDED  # it was for sale at that moment: one answer is wrong
             elif _is_row_enough(on_ledger):
                 ledger_at = times.just_before(ledger_at)
-            seen = {"owner": on_ledger.owner or before["owner"], "metadata": _pointer(on_ledger)}
+            seen = {
+                "owner": on_ledger.owner or (before and before["owner"]),
+                "metadata": _pointer(on_ledger),
+            }
             return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
     return {}
 
 
-def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: dict) -> Any:
+def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
+    """The columns of an NFT that is not stored yet. The watcher adds metadata and image at once."""
+    return {
+        "token": on_ledger.token,
+        "serial_no": on_ledger.serial_no,
+        "owner": on_ledger.owner,
+        "ledger_at": times.just_before(times.to_iso(on_ledger.modified_at)),
+        "metadata": _pointer(on_ledger),
+        "name": f"{clean_text(token_name) or on_ledger.token} #{on_ledger.serial_no}",
+        "file_type": UNKNOWN_FILE_TYPE,
+        "attributes": None,
+        "image": None,
+        "original_image_url": None,
+        "missing": "it was not tried for yet",
+        "attempts": 0,
+        "retry_at": times.to_iso(times.now()),
+    }
+
+
+def _write(
+    on_ledger: Nft, record: Columns | None, collection: Columns | None, state: Columns
+) -> Any:
     """Write all that follows, in one transaction; returns the NFT as it is stored then."""
-    keys = {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
+    keys = on_ledger.token, on_ledger.serial_no
     with write() as db:
         if record:
             nfts.insert_nft(db, record)
@@ -158,14 +193,15 @@ def _write(on_ledger: Nft, record: dict | None, collection: dict | None, state: 
             seen_at = state["ledger_at"]
             if seen_at == NOTHING_DECIDED:
                 seen_at = times.to_iso(on_ledger.modified_at)
-            columns = {"last_listed_at": None, "seen_at": seen_at} | keys | state
+            columns = {"last_listed_at": None, "seen_at": seen_at} | state
+            columns |= {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
             nft = nfts.mark_reconciled(db, columns)
             if nft and nft["metadata"] != state["metadata"]:
                 now = times.to_iso(times.now())
-                nfts.mark_pointer(db, **keys, metadata=state["metadata"], now=now)
+                nfts.mark_pointer(db, *keys, state["metadata"], now)
             if state["is_for_sale"]:
                 nft_collections.note_listed(db, on_ledger.token)
-        return nfts.get_nft(db, **keys)
+        return nfts.get_nft(db, *keys)
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:

@@ -34,6 +34,7 @@ KEY_SECONDS = 3  # for the mirror node to tell the account's key
 KEY_KEPT_SECONDS = 600
 SIGNATURE_BYTES = 64
 SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
+Answer = tuple[Any, BaseException | None]  # what a signer returned, or raised
 KEY_BYTES = {"ED25519": ED25519_BYTES, "ECDSA_SECP256K1": ECDSA_BYTES}
 
 
@@ -139,7 +140,8 @@ class Signer:
             self.load()
         except StartRefused as error:
             raise SignerFailed(str(error)) from error
-        until, reason = time.monotonic() + SIGNER_SECONDS, "there is none"
+        until = time.monotonic() + SIGNER_SECONDS
+        reason: str | None = "there is none"
         for sign in self._signs:
             returned = self._call(sign, body, until)
             public_key, signature = _require_signature(returned, body)
@@ -147,7 +149,7 @@ class Signer:
             if reason is None:
                 self._signs = (sign, *(other for other in self._signs if other is not sign))
                 return public_key, signature
-        raise SignerFailed(reason)
+        raise SignerFailed(str(reason))
 
     def _find_wrong(self, public_key: bytes) -> str | None:
         """Why a key is not the account's on the ledger, if it is not. The one that is known may be old."""
@@ -166,10 +168,10 @@ class Signer:
 
     def _call(self, sign: Sign, body: bytes, until: float) -> Any:
         """What a signer returns. Raises SignerFailed where it raises, or takes too long."""
-        patience = max(0.0, until - time.monotonic())
-        if self._are_all_hanging() or not self._places.acquire(timeout=patience):
+        timeout = max(0.0, until - time.monotonic())
+        if self._are_all_hanging() or not self._places.acquire(timeout=timeout):
             raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
-        answers: queue.SimpleQueue = queue.SimpleQueue()
+        answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         thread = threading.Thread(target=self._work, args=(sign, body, answers), daemon=True)
         try:
             thread.start()
@@ -177,11 +179,11 @@ class Signer:
             self._places.release()
             raise SignerFailed(f"no thread can be had for it: {error}") from error
         try:
-            returned, error = answers.get(timeout=max(0.0, until - time.monotonic()))
+            returned, raised = answers.get(timeout=max(0.0, until - time.monotonic()))
         except queue.Empty:
             raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s") from None
-        if error is not None:
-            raise SignerFailed(f"it raised {type(error).__name__}: {error}") from error
+        if raised is not None:
+            raise SignerFailed(f"it raised {type(raised).__name__}: {raised}") from raised
         return returned
 
     def _are_all_hanging(self) -> bool:
@@ -189,7 +191,7 @@ class Signer:
         begun = list(self._begun.values())
         return len(begun) >= SIGNATURES_AT_ONCE and all(moment < late for moment in begun)
 
-    def _work(self, sign: Sign, body: bytes, answers: queue.SimpleQueue) -> None:
+    def _work(self, sign: Sign, body: bytes, answers: queue.SimpleQueue[Answer]) -> None:
         place = object()
         self._begun[place] = time.monotonic()
         try:
@@ -247,7 +249,8 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
         )
     if path:
         return Signer(account_id, partial(_read_keys, path))
-    return Signer(account_id, lambda: [chosen]) if (chosen := sign or demo) else None
+    chosen = sign or demo
+    return Signer(account_id, partial(list, [chosen])) if chosen else None
 
 
 def require_account(app: Flask) -> None:

@@ -72,5 +72,5 @@ def _require_listed(account_id: str, line: Reconciliation) -> None:
     if nft["is_for_sale"]:
         return
     if not line.is_decided:
-        raise LedgerUndecided(*keys, line.verdict.reason)
+        raise LedgerUndecided(*keys, line.reason)
     raise NotListed(*keys)

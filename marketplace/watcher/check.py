@@ -1,6 +1,6 @@
 """Compares one entry of the recheck queue with the ledger, and says whether that is enough."""
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from flask import current_app
 
@@ -8,7 +8,6 @@ from marketplace import times
 from marketplace.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
-from marketplace.market.listing_rule import Undecided
 from marketplace.market.recheck_queue import Recheck
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import nfts
@@ -48,20 +47,22 @@ def _check_nft(nft_id: NftId) -> Checked:
     if stored is None and on_ledger.spender != current_app.config["ACCOUNT_ID"]:
         return Checked(Done.UNCHANGED, facts_at)
     made = reconciler.reconcile(on_ledger, deadline)
-    if isinstance(made.verdict, Undecided):
-        current_app.logger.info("%s is not decided yet: %s", nft_id, made.verdict.reason)
+    if not made.is_decided:
+        current_app.logger.info("%s is not decided yet: %s", nft_id, made.reason)
     return Checked(_describe(made), facts_at)
 
 
 def _describe(made: Reconciliation) -> Done:
     if not made.is_decided:
         return Done.UNDECIDED
-    was_listed = made.before and made.before["is_for_sale"]
+    was_listed = bool(made.before and made.before["is_for_sale"])
     if made.nft is None or not made.nft["is_for_sale"]:
         return Done.TAKEN_OFF if was_listed else Done.UNCHANGED
-    columns = ("listing_price", "last_listed_at", "owner")
-    is_same = was_listed and all(made.before[name] == made.nft[name] for name in columns)
-    return Done.UNCHANGED if is_same else Done.LISTED
+    return Done.UNCHANGED if was_listed and _shown(made.before) == _shown(made.nft) else Done.LISTED
+
+
+def _shown(nft: Any) -> tuple[Any, ...]:
+    return nft["listing_price"], nft["last_listed_at"], nft["owner"]
 
 
 def is_enough(row: RecheckRow, checked: Checked, now: int) -> bool:

@@ -92,9 +92,10 @@ class EnrichmentProcesses:
             pool, self._pool = self._pool, None
             tasks, self._tasks = self._tasks, set()
         if pool:
-            pool.stop()
+            pool.stop()  # type: ignore[no-untyped-call]
         for task in tasks:
-            task.cancel()  # a stopped pool would let its thread wait
+            # A stopped pool would let its thread wait.
+            task.cancel()  # type: ignore[no-untyped-call]
         return pool
 
     def close(self) -> None:

@@ -11,7 +11,7 @@ from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app
 from marketplace.ledger import mirror_schemas
-from marketplace.market import records
+from marketplace.market import reconciler
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -59,7 +59,7 @@ def store(app, pointer, token_name):
     }
     with app.app_context():
         nft = mirror_schemas.NFT.load(answer)
-        record = records.build(nft, token_name=token_name)
+        record = reconciler.new_record(nft, token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
             assert nfts.insert_nft(db, record)["name"] == record["name"]

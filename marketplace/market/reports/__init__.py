@@ -24,6 +24,7 @@ from marketplace.store.database import read
 
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
 # What a transaction that was not prepared here may be, by its name on the ledger.
+Keys = tuple[str, int, str]  # token, serial number, account
 KINDS = {report.name: report.kind for report in REPORTS.values()}
 
 
@@ -56,31 +57,31 @@ def answer(
     return _answer_prepared(report, deadline)
 
 
-def _is_listed_by_the_newest(report: Report, keys: tuple) -> bool:
+def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
     """Tell whether the newest of all is a listing that stands, whichever caller prepared it.
 
     Only the account itself can sign: it may have come by another access token or address.
     """
     newest = prepared_transactions.get_newest_prepared(read(), *keys)
-    if newest is None or newest["kind"] != Kind.LISTING:
+    if newest is None or newest["kind"] != "listing":
         return False
     found = vars(report) | {"transaction_id": newest["transaction_id"], "row": newest}
     return ListingReport(**found).is_fulfilled()
 
 
-def _find_named(keys: tuple, transaction_id: str) -> Any:
+def _find_named(keys: Keys, transaction_id: str) -> Any:
     """What was prepared under an id; None where nothing was. Raises NotPrepared."""
     row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     token, serial_no, account_id = keys
     is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
-    if is_another or not TransactionId.parse(transaction_id).is_possible:
+    if is_another or not TransactionId.require(transaction_id).is_possible:
         raise NotPrepared(account_id, token, serial_no, transaction_id)
     return row
 
 
-def _find_newest(keys: tuple, caller: Caller) -> Any:
+def _find_newest(keys: Keys, caller: Caller) -> Any:
     """What a caller prepared last; or anybody, where that caller prepared nothing."""
-    own = prepared_transactions.get_newest_prepared_by(read(), *keys, *caller)
+    own = prepared_transactions.get_newest_prepared_by(read(), *keys, caller.token, caller.end_user)
     return own or prepared_transactions.get_newest_prepared(read(), *keys)
 
 
@@ -92,9 +93,9 @@ def _find_overdue(row: Any, deadline: Deadline) -> int:
     return min(overdue, mirror_node().find_present(deadline) - MIRROR_LAG)
 
 
-def _answer_unprepared(report: Report, keys: tuple, deadline: Deadline) -> bool:
+def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
     """Answer about an id that a wallet made, of something that was prepared here under another."""
-    signed = _find_signed(report.transaction_id, deadline)
+    signed = _find_signed(report.transaction_id or "", deadline)
     if signed:
         make = REPORTS[KINDS.get(signed.name, Kind.LISTING)]
         return make(**vars(report)).judge(signed)
@@ -120,7 +121,7 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
     """Find what was signed under an id: the success, if there is one. Notes what a purchase was charged."""
-    rows = mirror_node().list_transactions(TransactionId.parse(transaction_id), deadline)
+    rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
     purchase_fees.note_charged(transaction_id, rows)
     originals = [row for row in rows if row.is_original]
     successes = [row for row in originals if row.result == "SUCCESS"]

@@ -50,12 +50,12 @@ class Report:
 
     @property
     def listed_at(self) -> str:
-        return self.nft["last_listed_at"] or ""
+        return str(self.nft["last_listed_at"] or "")
 
     @property
     def is_theirs(self) -> bool:
         """Whether the NFT belongs to the account that reports."""
-        return self.nft["owner"] == self.account_id
+        return bool(self.nft["owner"] == self.account_id)
 
     @property
     def stands(self) -> bool:
@@ -65,18 +65,18 @@ class Report:
     @property
     def is_open(self) -> bool:
         """Whether what was prepared may still be submitted, or be shown by the mirror node."""
-        return self.row["expires_at"] > times.to_iso(self.overdue)
+        return bool(self.row["expires_at"] > times.to_iso(self.overdue))
 
     def is_frozen_anew(self) -> bool:
         """Tell whether a wallet may have given something that was prepared an id of its own, just now."""
-        transaction_id = TransactionId.parse(self.transaction_id)
+        transaction_id = TransactionId.require(self.transaction_id or "")
         start = transaction_id.seconds * times.SECOND + transaction_id.nanos
         is_recent = abs(start - self.overdue) < LONGEST_VALIDITY
         return transaction_id.account_id == self.account_id and is_recent
 
     def shows(self, signed: Transaction) -> bool:
         """Tell whether what is stored of the NFT is as new as a transaction."""
-        return times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"]
+        return bool(times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"])
 
     def may_follow(self, signed: Transaction) -> bool:
         """Tell whether the mirror node may still come to show of the NFT what a transaction did."""
@@ -98,11 +98,11 @@ class Report:
         elif not self.is_theirs:
             reason = f"it belongs to {self.nft['owner']} now"
         else:
-            reason = self.line.verdict.reason
+            reason = self.line.reason
         return ListingEnded(*self.keys, reason)
 
     def refused(self, result: str) -> TransactionRefused:
-        transaction_id = self.row["transaction_id"] if self.row else self.transaction_id
+        transaction_id = str(self.row["transaction_id"] if self.row else self.transaction_id)
         return TransactionRefused(transaction_id, self.kind, result)
 
     def not_prepared(self) -> NotPrepared:
