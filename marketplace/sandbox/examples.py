@@ -1,4 +1,4 @@
-"""What the document shows of transactions: real bytes, of a listing that was prepared and signed once."""
+"""Examples for the OpenAPI document: the real bytes of a listing, prepared and signed."""
 
 from marketplace.ids import TransactionId
 from marketplace.market.memos import listing_memo
@@ -8,7 +8,7 @@ from marketplace.sandbox import wallet
 # The NFT is one that the sample lists. Long over: whoever submits it is told TRANSACTION_EXPIRED.
 OWNER, TOKEN, SERIAL_NO = "0.0.1001", "0.0.5001", 7
 TRANSACTION_ID = TransactionId(OWNER, 1_763_640_000, 123_456_789)
-# What others do to NFTs, tokens and accounts is done to these, which nobody else's example is about.
+# The examples that change NFTs, tokens and accounts use these, which no other example uses.
 OTHER_TOKEN, DELETED_TOKEN, CHANGED_ACCOUNT = "0.0.6001", "0.0.6002", "0.0.4004"
 
 PREPARED = build_listing(

@@ -183,7 +183,7 @@ class NftAllowanceSchema(DeletedApprovalSchema):
 
 
 class HbarTransferSchema(ResponseSchema):
-    """What a transaction gives to an account, or takes from it."""
+    """Tinybars that a transaction gives to an account, or takes from it."""
 
     account_id = _text("Account", "0.0.1001")
     amount = _number("Tinybars; negative where they are taken", 25_000_000_000)
@@ -202,7 +202,7 @@ class NftTransferSchema(ResponseSchema):
 
 
 class DecodedTransactionSchema(ResponseSchema):
-    """What a wallet is asked to sign."""
+    """A transaction, decoded."""
 
     type = _text(
         "Type of transaction, as mirror nodes name it; null when it has none",

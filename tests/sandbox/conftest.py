@@ -17,7 +17,7 @@ def minted(client, ledger):
 
 @pytest.fixture
 def get(client):
-    """What the mirror node answers."""
+    """The mirror node's answer to a path."""
     return lambda path: client.get(f"/sandbox/api/v1{path}").json
 
 

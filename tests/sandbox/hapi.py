@@ -27,7 +27,7 @@ ACCOUNT = "/proto.CryptoService/getAccountInfo"
 
 
 def transaction(content: bytes) -> bytes:
-    """What is sent of an SDK's bytes: one transaction, without its list."""
+    """The one transaction that an SDK sends, without its list."""
     return read_list(content)[0].SerializeToString()
 
 

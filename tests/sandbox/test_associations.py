@@ -1,4 +1,4 @@
-"""Who may hold a token: owners, whom a transfer associates, and who has associated himself."""
+"""Only associated accounts may hold a token: transfers associate them, or they do it themselves."""
 
 import pytest
 
@@ -27,7 +27,7 @@ def limit(client):
 
 @pytest.fixture
 def tokens(get):
-    """What an account is associated with: whether by a transfer, and how many it has."""
+    """An account's tokens: whether a transfer associated it, and how many it has."""
 
     def shown(account_id):
         rows = get(f"/accounts/{account_id}/tokens")["tokens"]

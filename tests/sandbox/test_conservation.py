@@ -37,7 +37,7 @@ ROYALTIES = {
 
 
 class Model:
-    """Who has what, by the words of the documents."""
+    """Balances and owners by the rules of the documents."""
 
     def __init__(self):
         self.balances = Counter(dict.fromkeys(ALL, FIRST))

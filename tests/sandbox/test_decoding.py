@@ -1,4 +1,4 @@
-"""What is inside a transaction: POST /sandbox/decode, for the people who are about to sign it."""
+"""POST /sandbox/decode shows a transaction to the people who are about to sign it."""
 
 import base64
 

@@ -1,4 +1,4 @@
-"""What the sandbox's node answers, in HAPI's own messages and codes; no transport is between."""
+"""The sandbox's node answers in HAPI's own messages and codes. Tests call it without a transport."""
 
 import pytest
 from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
@@ -298,7 +298,7 @@ def test_garbage_is_no_query(call, content):
         call(BALANCE, content)
 
 
-# What they tell
+# Answers of queries
 
 
 def test_a_balance_is_free(ask):

@@ -35,7 +35,7 @@ def post(app):
 
 
 def assert_readable(response):
-    """What a page of another origin may read of an answer, its status among it."""
+    """The parts of an answer that a page of another origin may read, with its status."""
     assert response.headers["Access-Control-Allow-Origin"] == "*"
     exposed = response.headers["Access-Control-Expose-Headers"]
     assert {"grpc-status", "grpc-message"} <= set(exposed.replace(" ", "").split(","))

@@ -135,7 +135,7 @@ def nft(token, sender, receiver, serial_no=1):
             {},
             [AssessedFee(BOB, ORBITS, 10 * HBAR)],
         ),
-        # Who sells pays for what he sells, and for nothing that is given away beside it.
+        # The seller pays royalties for the NFT that is sold, not for one that is given away beside it.
         (
             [nft("0.0.5001", ALICE, BOB), nft("0.0.5002", ALICE, BOB)],
             {ALICE: 1000},

@@ -49,7 +49,7 @@ STEPS = [
     rf"Bought: SUCCESS, {HBAR} of fees, 0\.0\.9001@[0-9.]+",
     "It belongs to the buyer now",
 ]
-# What 10,000 HBAR have become: the sale's 199 came or went, and fees went, those of records among them.
+# Of 10,000 HBAR: the price of 199 comes or goes, and fees go, those of queries among them.
 SELLER, BUYER = r"Seller has 10197\.49[0-9]* ℏ", r"Buyer has 980[01]\.[0-9]* ℏ"
 
 needs_javascript = pytest.mark.skipif(

@@ -1,9 +1,9 @@
-// What a seller, a buyer and the marketplace do, in Node.js and in a browser alike.
+// The steps of a seller, a buyer and the marketplace, in Node.js and in a browser alike.
 
 // The account that sells for others in the sandbox: MARKETPLACE_ACCOUNT_ID.
 const MARKETPLACE = "0.0.9001";
 
-// Who has no account yet takes any: in the sandbox the first key that signs for one becomes its key.
+// Take any account: in the sandbox the first key that signs for an account becomes its key.
 const someAccount = () => `0.0.${100_000 + Math.floor(Math.random() * 900_000)}`;
 
 export async function sell(sdk, { market, node, token, say }) {

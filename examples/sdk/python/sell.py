@@ -46,7 +46,7 @@ def call(path, body=None):
 
 
 class Account:
-    """Who has a key: in the sandbox the first one that signs for an account becomes its key."""
+    """An account with a key. In the sandbox the first key that signs for an account becomes its key."""
 
     def __init__(self, key):
         self.id = AccountId.from_string(f"0.0.{random.randrange(100_000, 1_000_000)}")

@@ -1,4 +1,4 @@
-// Where things are: the only module that reads the page's <meta> elements.
+// Addresses of the API and of pages: the only module that reads the page's <meta> elements.
 
 const meta = (name) => document.querySelector(`meta[name="market-${name}"]`).content;
 

@@ -1,4 +1,4 @@
-// What accounts have on the ledger, before something happened and after.
+// Balances of accounts on the ledger, before a transaction and after it.
 
 import { sandbox } from "./addresses.js";
 import { bareTinybars } from "./amount.js";

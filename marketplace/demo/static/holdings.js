@@ -1,4 +1,4 @@
-// What an account lists, where only a part of it is wanted, or another order: read whole, and arranged here.
+// An account's listings, filtered or in another order: all of them are read, and arranged here.
 
 import { api, pageSize, withQuery } from "./addresses.js";
 import { get } from "./call.js";

@@ -78,7 +78,7 @@ function nftTransfer(move, roles) {
   ];
 }
 
-/** Who pays stands first. */
+/** The payer comes first. */
 const byAmount = (one, other) => Number(one.amount) - Number(other.amount);
 
 function payment({ accountId, amount }, roles) {

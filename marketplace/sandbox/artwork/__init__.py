@@ -21,7 +21,7 @@ def draw(style: str, seed: str) -> bytes:
 
 
 def traits(style: str, seed: str) -> list[tuple[str, str | int]]:
-    """What the picture shows, as (trait_type, value) pairs: always true of what draw() draws."""
+    """The traits of the picture that draw() draws, as (trait_type, value) pairs."""
     return list(chosen(style, Random(f"{style}/{seed}")).items())
 
 

@@ -1,4 +1,4 @@
-"""What all styles draw with: colours, sheets, masks, lights."""
+"""The tools of all styles: colours, sheets, masks, lights."""
 
 from collections.abc import Sequence
 from random import Random

@@ -24,5 +24,5 @@ def _submit(content: bytes, now: int) -> str:
 
 
 def _price(content: bytes) -> int:
-    """What a transaction would have cost, in tinybars."""
+    """The fee of a transaction, in tinybars."""
     return network_fees.price(open_transaction(read_list(content)[0]))

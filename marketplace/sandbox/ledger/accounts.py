@@ -1,4 +1,4 @@
-"""What an account has: HBAR, a key once it has signed, and the tokens that it is associated with."""
+"""Accounts: their HBAR, their keys, and the tokens that they are associated with."""
 
 from typing import Any, NamedTuple
 
@@ -12,7 +12,7 @@ from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1
-# Where all fees go, before the network shares them out once a day: HIP-1259,
+# This account gets all fees, which the network shares out once a day: HIP-1259,
 # https://docs.hedera.com/learn/core-concepts/accounts/network-accounts
 FEE_COLLECTOR = "0.0.802"
 

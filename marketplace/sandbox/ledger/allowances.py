@@ -12,7 +12,7 @@ MAX_APPROVALS = 20
 
 
 def check(content: Message) -> None:
-    """What a node checks before consensus."""
+    """Check what a node checks before consensus."""
     if not any((*_others(content), content.nftAllowances)):
         raise Refused("EMPTY_ALLOWANCES")
 

@@ -22,7 +22,7 @@ MAX_FEES = 10
 
 
 class FixedFee(NamedTuple):
-    """What the sender of an NFT pays: tinybars, or units of a token."""
+    """A fee of the sender of an NFT, in tinybars or units of a token."""
 
     collector: str
     amount: int

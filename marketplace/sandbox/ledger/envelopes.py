@@ -11,7 +11,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, Transact
 
 from marketplace.ids import TransactionId
 
-# What mirror nodes call the types of transactions, by their field of the body.
+# The mirror nodes' names of the types of transactions, by their field of the body.
 TYPES = {
     field.name: field.name.replace("_", "").upper()
     for field in TransactionBody.DESCRIPTOR.oneofs_by_name["data"].fields

@@ -39,7 +39,7 @@ class NftTransfer(NamedTuple):
 
 @dataclass
 class Effects:
-    """What a transaction did. A failed one did nothing."""
+    """The effects of a transaction. A failed one has none."""
 
     # Tinybars by account, but for the transaction's own fee.
     hbar: Counter[str] = field(default_factory=Counter)

@@ -45,22 +45,22 @@ NFT_MINT = Decimal("0.019")
 
 
 def price(signed: Signed) -> int:
-    """What a transaction costs, in tinybars."""
+    """The fee of a transaction, in tinybars."""
     return _tinybars(_service(signed.body) + _signed(signed))
 
 
 def price_unhandled(signed: Signed) -> int:
-    """What a transaction costs that is not handled at consensus, such as a duplicate, in tinybars."""
+    """The fee of a transaction that is not executed at consensus, such as a duplicate, in tinybars."""
     return _tinybars(NODE_AND_NETWORK + _signed(signed))
 
 
 def price_scheduled(scheduled: Message) -> int:
-    """What a scheduled transaction costs when it is executed, in tinybars."""
+    """The fee of a scheduled transaction when it is executed, in tinybars."""
     return _tinybars(_service(scheduled))
 
 
 def association() -> int:
-    """What a transfer's payer pays for each automatic association, in tinybars: HIP-904."""
+    """The fee of an automatic association, which a transfer's payer pays, in tinybars: HIP-904."""
     return _tinybars(BASE["tokenAssociate"])
 
 

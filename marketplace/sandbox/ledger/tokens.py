@@ -18,7 +18,7 @@ METADATA_BYTES = 100
 
 
 def check_associations(content: Message) -> None:
-    """What a node checks before consensus."""
+    """Check what a node checks before consensus."""
     entity(content.account, "INVALID_ACCOUNT_ID")
     tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
     if len(set(tokens)) < len(tokens):
@@ -26,7 +26,7 @@ def check_associations(content: Message) -> None:
 
 
 def check_mint(content: Message) -> None:
-    """What a node checks before consensus."""
+    """Check what a node checks before consensus."""
     entity(content.token, "INVALID_TOKEN_ID")
     if content.amount and content.metadata:
         raise Refused("INVALID_TRANSACTION_BODY")

@@ -27,7 +27,7 @@ MAX_BALANCE_CHANGES = 20  # custom fees included
 
 
 def check(content: Message) -> None:
-    """What a node checks before consensus."""
+    """Check what a node checks before consensus."""
     given = content.transfers.accountAmounts
     if sum(amount.amount for amount in given):
         raise Refused("INVALID_ACCOUNT_AMOUNTS")

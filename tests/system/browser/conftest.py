@@ -31,9 +31,9 @@ PATIENCE_MS = 30_000  # with a page, on a machine that may be busy
 expect.set_options(timeout=PATIENCE_MS)
 SCREENSHOTS = Path(__file__).parent / "screenshots"
 PHONE, TABLET, DESKTOP = (390, 844), (768, 1024), (1440, 900)
-# Who leaves a page gives up what it was still loading: as chromium and Firefox say it.
+# Leaving a page aborts its requests: the words of chromium and Firefox for it.
 GIVEN_UP = {"net::ERR_ABORTED", "NS_BINDING_ABORTED"}
-# What a page could not load is told by its status, too. And with each picture Playwright puts a style into
+# The console repeats the status of a failed request. And with each picture Playwright puts a style into
 # the page, which the page's policy refuses; Firefox says so.
 PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode()
 

@@ -149,7 +149,7 @@ def test_ones_own_wallet_signs(start):
 
 
 def signed(page, unsigned, key):
-    """What the demo's own Python snippet makes of the bytes, with a key of ours."""
+    """Sign the bytes with the demo's own Python snippet, and a key of ours."""
     page.get_by_text("With code: wallets and SDKs").click()
     page.get_by_text("Python SDK", exact=True).click()
     code = page.locator(".snippet code").last.inner_text()
