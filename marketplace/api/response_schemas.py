@@ -4,7 +4,7 @@ Inside names are the database's columns; wire names stand in data_key, in the co
 """
 
 import json
-from typing import Any
+from typing import Any, TypeVar
 
 from marshmallow import Schema, fields, pre_dump
 
@@ -18,77 +18,75 @@ from marketplace.api.fields import (
 )
 from marketplace.settings import NETWORKS
 
+Kind = TypeVar("Kind", bound=fields.Field[Any])
+
+
+def show(
+    kind: type[Kind],
+    description: str,
+    example: object,
+    key: str | None = None,
+    nullable: bool = False,
+    **more: Any,
+) -> Kind:
+    """A field that every response has. ``key`` is its name on the wire, if another one."""
+    metadata = described(description, example, **more)
+    return kind(data_key=key, required=True, allow_none=nullable, metadata=metadata)
+
 
 class OwnerSchema(Schema):
-    owner = fields.String(
-        data_key="accountId",
-        required=True,
-        metadata=described("Account id of the owner", "0.0.1001"),
-    )
+    owner = show(fields.String, "Account id of the owner", "0.0.1001", key="accountId")
 
 
 class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
-    token = fields.String(
-        required=True, metadata=described("Token id of the collection", "0.0.5001")
+    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    serial_no = show(
+        fields.Integer,
+        "Serial number of the NFT within the token",
+        7,
+        key="serialNo",
+        format="int64",
     )
-    serial_no = fields.Integer(
-        data_key="serialNo",
-        required=True,
-        metadata=described("Serial number of the NFT within the token", 7, format="int64"),
+    name = show(fields.String, "Name of the NFT", "Tides #7")
+    file_type = show(fields.String, "MIME type of the image", "image/png", key="fileType")
+    is_for_sale = show(Flag, "True when the NFT is listed for sale", True, key="isForSale")
+    attributes = show(
+        fields.String,
+        "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
+        " has no attributes",
+        '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
+        key="stringifiedAttributes",
+        nullable=True,
     )
-    name = fields.String(required=True, metadata=described("Name of the NFT", "Tides #7"))
-    file_type = fields.String(
-        data_key="fileType",
-        required=True,
-        metadata=described("MIME type of the image", "image/png"),
+    image = show(
+        MediaUrl,
+        "Address of the optimised image",
+        "http://127.0.0.1:8000/media/5f2c.webp",
+        key="imageUrl",
     )
-    is_for_sale = Flag(
-        data_key="isForSale",
-        required=True,
-        metadata=described("True when the NFT is listed for sale", True),
+    original_image_url = show(
+        OriginalImageUrl,
+        "Address of the original image; null when it is not known",
+        "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
+        key="originalImageUrl",
+        nullable=True,
     )
-    attributes = fields.String(
-        data_key="stringifiedAttributes",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
-            " has no attributes",
-            '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
-        ),
+    listing_price = show(
+        fields.Integer,
+        "Price in HBAR while listed, otherwise 0",
+        60,
+        key="listingPrice",
+        format="int64",
     )
-    image = MediaUrl(
-        data_key="imageUrl",
-        required=True,
-        metadata=described(
-            "Address of the optimised image", "http://127.0.0.1:8000/media/5f2c.webp"
-        ),
-    )
-    original_image_url = OriginalImageUrl(
-        data_key="originalImageUrl",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "Address of the original image; null when it is not known",
-            "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
-        ),
-    )
-    listing_price = fields.Integer(
-        data_key="listingPrice",
-        required=True,
-        metadata=described("Price in HBAR while listed, otherwise 0", 60, format="int64"),
-    )
-    last_listed_at = Milliseconds(
-        data_key="lastListedDate",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "When the NFT was last listed (consensus time, UTC); null when not known",
-            "2026-11-20T12:34:56.789Z",
-            format="date-time",
-        ),
+    last_listed_at = show(
+        Milliseconds,
+        "When the NFT was last listed (consensus time, UTC); null when not known",
+        "2026-11-20T12:34:56.789Z",
+        key="lastListedDate",
+        nullable=True,
+        format="date-time",
     )
     owner = fields.Nested(
         OwnerSchema,
@@ -102,40 +100,25 @@ class NftSchema(Schema):
 
 
 class TreasurySchema(Schema):
-    account_id = fields.String(
-        data_key="accountId",
-        required=True,
-        metadata=described("Account that NFTs are minted to", "0.0.1000"),
-    )
+    account_id = show(fields.String, "Account that NFTs are minted to", "0.0.1000", key="accountId")
 
 
 class FallbackFeeSchema(Schema):
     """What a buyer pays to the collector who gives nothing of value for an NFT."""
 
-    amount = fields.Integer(
-        required=True,
-        metadata=described("Tinybars, or smallest units of the token", 500_000_000, format="int64"),
+    amount = show(
+        fields.Integer, "Tinybars, or smallest units of the token", 500_000_000, format="int64"
     )
-    token = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=described("Token id of what is paid; null: HBAR", None),
-    )
+    token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
 
 
 class RoyaltySchema(Schema):
     """A part of an NFT's price, which the network takes at each sale."""
 
-    collector = fields.String(
-        data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
-    )
-    numerator = fields.Integer(
-        required=True,
-        metadata=described("Of the fraction of the price", 5, format="int64", minimum=0),
-    )
-    denominator = fields.Integer(
-        required=True,
-        metadata=described("Of the fraction of the price", 100, format="int64", minimum=1),
+    collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
+    numerator = show(fields.Integer, "Of the fraction of the price", 5, format="int64", minimum=0)
+    denominator = show(
+        fields.Integer, "Of the fraction of the price", 100, format="int64", minimum=1
     )
     fallback = fields.Nested(
         FallbackFeeSchema,
@@ -151,18 +134,11 @@ class RoyaltySchema(Schema):
 class FixedFeeSchema(Schema):
     """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
 
-    collector = fields.String(
-        data_key="accountId", required=True, metadata=described("Account it is paid to", "0.0.2002")
+    collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
+    amount = show(
+        fields.Integer, "Tinybars, or smallest units of the token", 100_000_000, format="int64"
     )
-    amount = fields.Integer(
-        required=True,
-        metadata=described("Tinybars, or smallest units of the token", 100_000_000, format="int64"),
-    )
-    token = fields.String(
-        required=True,
-        allow_none=True,
-        metadata=described("Token id of what is paid; null: HBAR", None),
-    )
+    token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
 
 
 class CollectionRecordSchema(Schema):
@@ -171,22 +147,17 @@ class CollectionRecordSchema(Schema):
     What the ledger has not told yet is null.
     """
 
-    token = fields.String(
-        required=True, metadata=described("Token id of the collection", "0.0.5001")
-    )
-    name = fields.String(
-        required=True, allow_none=True, metadata=described("Name; null while not known", "Tides")
-    )
-    symbol = fields.String(
-        required=True, allow_none=True, metadata=described("Symbol; null while not known", "TIDE")
-    )
-    total_supply = fields.Integer(
-        data_key="totalSupply",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "NFTs minted and not burned; null while not known", 30, format="int64", minimum=0
-        ),
+    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
+    symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
+    total_supply = show(
+        fields.Integer,
+        "NFTs minted and not burned; null while not known",
+        30,
+        key="totalSupply",
+        nullable=True,
+        format="int64",
+        minimum=0,
     )
     treasury = fields.Nested(
         TreasurySchema,
@@ -207,16 +178,14 @@ class CollectionRecordSchema(Schema):
         allow_none=True,
         metadata={"description": "What a seller pays at each sale; null while not known"},
     )
-    listed = fields.Integer(
-        required=True, metadata=described("NFTs for sale here", 10, format="int64", minimum=0)
-    )
-    floor_price = fields.Integer(
-        data_key="floorPrice",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "Lowest price in HBAR; null where nothing is listed", 15, format="int64"
-        ),
+    listed = show(fields.Integer, "NFTs for sale here", 10, format="int64", minimum=0)
+    floor_price = show(
+        fields.Integer,
+        "Lowest price in HBAR; null where nothing is listed",
+        15,
+        key="floorPrice",
+        nullable=True,
+        format="int64",
     )
 
     @pre_dump
@@ -232,19 +201,14 @@ class CollectionRecordSchema(Schema):
 class ResultSchema(Schema):
     """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 
-    result = fields.String(
-        required=True,
-        metadata=described("OK on success", "OK", enum=["OK", "PENDING"]),
-    )
+    result = show(fields.String, "OK on success", "OK", enum=["OK", "PENDING"])
 
 
 class SigningMetadataSchema(Schema):
     """What a wallet is told beside the transaction. Contract, section 2.4."""
 
-    account_id = fields.String(
-        data_key="accountToSign",
-        required=True,
-        metadata=described("Account id that must sign the transaction", "0.0.1001"),
+    account_id = show(
+        fields.String, "Account id that must sign the transaction", "0.0.1001", key="accountToSign"
     )
     return_transaction = fields.Boolean(
         data_key="returnTransaction",
@@ -259,14 +223,12 @@ class SigningMetadataSchema(Schema):
 class PreparedTransactionSchema(Schema):
     """A transaction to be signed. Contract, section 2.4."""
 
-    transaction = fields.String(
-        data_key="byteArray",
-        required=True,
-        metadata=described(
-            "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
-            " TransactionList",
-            "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
-        ),
+    transaction = show(
+        fields.String,
+        "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
+        " TransactionList",
+        "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
+        key="byteArray",
     )
     metadata = fields.Nested(SigningMetadataSchema, required=True)
 
@@ -277,59 +239,46 @@ class PreparedTransactionSchema(Schema):
 class ServiceStatusSchema(Schema):
     """How the service is."""
 
-    version = fields.String(
-        required=True, metadata=described("Version of this service", __version__)
+    version = show(fields.String, "Version of this service", __version__)
+    network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])
+    database = show(
+        fields.String,
+        "reachable, or not asked; a 503 says that it does not answer",
+        "reachable",
+        enum=["reachable", "not asked"],
     )
-    network = fields.String(
-        required=True, metadata=described("Hedera network", "sandbox", enum=[*NETWORKS])
+    mirror_node_rate = show(
+        fields.Integer,
+        "Requests a second that this machine may make to the mirror node: its share of the limit",
+        40,
+        key="mirrorNodeRate",
     )
-    database = fields.String(
-        required=True,
-        metadata=described(
-            "reachable, or not asked; a 503 says that it does not answer",
-            "reachable",
-            enum=["reachable", "not asked"],
-        ),
+    last_sync = show(
+        Milliseconds,
+        "Until when the ledger was followed, or when all of it was last compared; null when never",
+        "2026-11-20T12:34:56.789Z",
+        key="lastSync",
+        nullable=True,
+        format="date-time",
     )
-    mirror_node_rate = fields.Integer(
-        data_key="mirrorNodeRate",
-        required=True,
-        metadata=described(
-            "Requests a second that this machine may make to the mirror node: its share of the limit",
-            40,
-        ),
-    )
-    last_sync = Milliseconds(
-        data_key="lastSync",
-        required=True,
-        allow_none=True,
-        metadata=described(
-            "Until when the ledger was followed, or when all of it was last compared; null when never",
-            "2026-11-20T12:34:56.789Z",
-            format="date-time",
-        ),
-    )
-    watcher = fields.String(
-        required=True,
-        metadata=described(
-            "running: one was at work in the last minute, on whatever machine; silent: then nothing follows"
-            " the ledger, and no metadata and images are fetched; or not asked",
-            "running",
-            enum=["running", "silent", "not asked"],
-        ),
+    watcher = show(
+        fields.String,
+        "running: one was at work in the last minute, on whatever machine; silent: then nothing follows"
+        " the ledger, and no metadata and images are fetched; or not asked",
+        "running",
+        enum=["running", "silent", "not asked"],
     )
 
 
 class ApiErrorSchema(Schema):
     """The one shape of every error."""
 
-    code = fields.Integer(required=True, metadata=described("HTTP status code", 404))
-    status = fields.String(required=True, metadata=described("HTTP status name", "Not Found"))
-    message = fields.String(
-        required=True,
-        metadata=described(
-            "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
-        ),
+    code = show(fields.Integer, "HTTP status code", 404)
+    status = show(fields.String, "HTTP status name", "Not Found")
+    message = show(
+        fields.String,
+        "What is wrong, and the way out",
+        "0.0.5001 #999 is not stored: POST /v1/add it first",
     )
     errors = fields.Dict(
         metadata={"description": "What is wrong, by place and field, where there are several"}
