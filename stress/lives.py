@@ -47,7 +47,7 @@ from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.services import services
 from marketplace.store import access_tokens, following, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
-from marketplace.store.postgresql.connection import Connection
+from marketplace.store.postgresql.servers import Session
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sweep import sync
@@ -296,23 +296,26 @@ class Mortal(sqlite3.Connection):
         return cursor
 
 
-def die_at_commit(commit: Callable) -> Callable:
+def die_at_commit(run: Callable) -> Callable:
     """The same of PostgreSQL's."""
 
-    def commit_or_die(connection):
+    def run_or_die(session, sql, *parameters):
+        if sql != "COMMIT":
+            return run(session, sql, *parameters)
         dice = World.weather.draws("commit")
         if World.weather.happens(dice, 0.03):
             raise Killed("before a commit")
-        commit(connection)
+        result = run(session, sql, *parameters)
         if World.weather.happens(dice, 0.03):
             raise Killed("after a commit")
+        return result
 
-    return commit_or_die
+    return run_or_die
 
 
 def make_mortal(set_attribute=setattr) -> None:
     """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
-    set_attribute(Connection, "commit", die_at_commit(Connection.commit))
+    set_attribute(Session, "run", die_at_commit(Session.run))
     connect = sqlite3.connect
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)

@@ -17,7 +17,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store.database import write
-from marketplace.store.postgresql.connection import Connection
+from marketplace.store.postgresql.servers import Session
 from marketplace.watcher import sweep
 from stress import lives
 from tests.conftest import (
@@ -100,10 +100,15 @@ def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
             execute = partial(super().execute, sql, *args)
             return die_at_last(execute) if sql == "COMMIT" else execute()
 
-    connect, commit = sqlite3.connect, Connection.commit
+    connect, run = sqlite3.connect, Session.run
+
+    def run_or_die(session, sql, *parameters):
+        statement = partial(run, session, sql, *parameters)
+        return die_at_last(statement) if sql == "COMMIT" else statement()
+
     with monkeypatch.context() as patch:
         patch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
-        patch.setattr(Connection, "commit", lambda own: die_at_last(partial(commit, own)))
+        patch.setattr(Session, "run", run_or_die)
         with suppress(lives.Killed):
             report(client, transaction_id)
     services(app).database.close()
