@@ -224,8 +224,8 @@ def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
 
 
 def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_past_a_deadline(tmp_path):
-    pace = MirrorRateLimit(tmp_path / "pace", 40)
-    with open(tmp_path / "pace") as file:
+    pace = MirrorRateLimit(tmp_path, 40)
+    with open(tmp_path / "mirror-rate-limit") as file:
         fcntl.flock(file, fcntl.LOCK_EX)
         with pytest.raises(TimeIsUp):
             pace.acquire(Deadline(0.05))
