@@ -196,7 +196,7 @@ def _sandbox_or(path: str, otherwise: str | None) -> Callable[[dict[str, Any]], 
     def default(settings: dict[str, Any]) -> str | None:
         if settings["NETWORK"] != "sandbox":
             return otherwise
-        return settings["PUBLIC_URL"] + path
+        return f"{settings['PUBLIC_URL']}{path}"
 
     return default
 

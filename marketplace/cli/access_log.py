@@ -5,6 +5,7 @@ import logging
 import re
 from collections.abc import Callable
 from ipaddress import ip_address
+from typing import Any
 
 from marketplace import times
 from marketplace.wsgi_environ import REQUEST_ID, TOKEN_NAME
@@ -21,8 +22,8 @@ def destination(form: str) -> str | None:
 class RequestFormatter(logging.Formatter):
     """Reads gunicorn's atoms; https://gunicorn.org/reference/settings/#access_log_format names them."""
 
-    def fields(self, record: logging.LogRecord) -> dict:
-        atoms = record.args
+    def fields(self, record: logging.LogRecord) -> dict[str, Any]:
+        atoms: Any = record.args
         return {
             "time": times.to_iso(int(record.created * times.SECOND))[:23] + "Z",
             "client": _address(atoms["h"]),
@@ -75,4 +76,4 @@ def init_server(form: str, count_lost: Callable[[], None]) -> None:
     if form in FORMATTERS:
         for handler in logging.getLogger(LOGGER).handlers:
             handler.setFormatter(FORMATTERS[form]())
-            handler.handleError = lambda record: count_lost()
+            handler.handleError = lambda record: count_lost()  # type: ignore[method-assign]

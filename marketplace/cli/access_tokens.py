@@ -1,11 +1,12 @@
-"""The operator's commands for access tokens: who may call the service."""
+"""``flask token``: creates, lists and revokes access tokens."""
 
 import re
+from typing import Any
 
 import click
 
 from marketplace import times
-from marketplace.cli.command import Group, say
+from marketplace.cli.command import Group, echo
 from marketplace.errors import command, shown
 from marketplace.settings import parse_rate
 from marketplace.store import access_tokens
@@ -17,12 +18,14 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 cli = Group("token", help="Make, list and revoke access tokens.")
 
 
-class Duration(click.ParamType):
+class Duration(click.ParamType[Any]):
     """A length of time such as 12h or 90d, in seconds; or never."""
 
     name = "duration"
 
-    def convert(self, value, param, ctx):
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> int | None:
         if value == "never":
             return None
         match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
@@ -31,12 +34,12 @@ class Duration(click.ParamType):
         return int(match[1]) * UNITS[match[2]]
 
 
-class Rate(click.ParamType):
+class Rate(click.ParamType[Any]):
     """How often: 600/m or off, as the settings write it."""
 
     name = "rate"
 
-    def convert(self, value, param, ctx):
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
         try:
             return parse_rate(value)
         except ValueError as error:
@@ -72,7 +75,9 @@ class Rate(click.ParamType):
     is_flag=True,
     help="The token may name the end user of each request, in the header On-Behalf-Of.",
 )
-def create_command(name, scopes, seconds, rate, on_behalf):
+def create_command(
+    name: str, scopes: tuple[str, ...], seconds: int | None, rate: str | None, on_behalf: bool
+) -> None:
     """Make an access token and print it, this once."""
     if not name.isprintable() or not 1 <= len(name) <= 64:
         raise click.ClickException(f"{shown(name)} is not a name of 1 to 64 printable characters")
@@ -85,7 +90,7 @@ def create_command(name, scopes, seconds, rate, on_behalf):
 
 
 @cli.command("list")
-def list_command():
+def list_command() -> None:
     """List access tokens by name.
 
     The tokens themselves are not kept, and can not be shown again.
@@ -95,18 +100,18 @@ def list_command():
         click.echo(f"There is no access token yet: {command('token create NAME')}")
     for row in rows:
         rate = f"  rate {row['rate']}" if row["rate"] else ""
-        say(
+        echo(
             f"{row['name']}  [{row['scopes']}]{rate}  created {row['created_at']}"
             f"  {_describe_use(row)}  {_describe_end(row)}"
         )
 
 
-def _describe_use(row) -> str:
+def _describe_use(row: Any) -> str:
     """When it was last used, to the hour: 2026-11-21T14Z."""
     return f"last used {row['last_used_at'][:13]}Z" if row["last_used_at"] else "never used"
 
 
-def _describe_end(row) -> str:
+def _describe_end(row: Any) -> str:
     if row["revoked_at"]:
         return f"revoked {row['revoked_at']}"
     return f"expires {row['expires_at']}" if row["expires_at"] else "never expires"
@@ -114,12 +119,12 @@ def _describe_end(row) -> str:
 
 @cli.command("revoke")
 @click.argument("name")
-def revoke_command(name):
+def revoke_command(name: str) -> None:
     """Revoke an access token: it stops working at once."""
     row = None
     if name.isprintable():  # as all are: not bytes that are no text, which no database takes
         with write() as db:
             row = access_tokens.mark_access_token_revoked(db, name, times.to_iso(times.now()))
     if row is None:
-        raise click.ClickException(f"There is no living token named {name}")
-    say(f"Revoked {name}")
+        raise click.ClickException(f"There is no valid token named {name}")
+    echo(f"Revoked {name}")

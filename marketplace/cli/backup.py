@@ -1,4 +1,4 @@
-"""The operator's commands to keep a copy of the database, and to go back to one."""
+"""``flask backup`` and ``flask restore``."""
 
 import os
 import tempfile
@@ -9,7 +9,7 @@ import click
 from flask import Flask
 from flask.cli import with_appcontext
 
-from marketplace.cli.command import Command, say
+from marketplace.cli.command import Command, echo
 from marketplace.errors import reason
 from marketplace.services import services
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
@@ -22,7 +22,7 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.argument("file", type=FILE)
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
 @with_appcontext
-def backup_command(file, force):
+def backup_command(file: Path, force: bool) -> None:
     """Copy the database to FILE, while the service goes on.
 
     FILE holds the database as it was at one moment: all that was answered before. It appears whole, or
@@ -41,7 +41,7 @@ def backup_command(file, force):
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was backed up: {reason(error)}") from error
     seconds = time.monotonic() - started
-    say(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
+    echo(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
 
 
 def _copy(database: Database, file: Path) -> int:
@@ -73,7 +73,7 @@ def _keep_names(folder: Path) -> None:
 @click.command("restore", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
 @with_appcontext
-def restore_command(file):
+def restore_command(file: Path) -> None:
     """Go back to the backup FILE. Stop the service first.
 
     FILE is checked first. Nothing is changed while another process has the database open, or where FILE
@@ -91,7 +91,7 @@ def restore_command(file):
         ) from error
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
-    say(f"Restored {database.path} from {file}; what it held before is in {aside}")
+    echo(f"Restored {database.path} from {file}; what it held before is in {aside}")
 
 
 def _database() -> Database:

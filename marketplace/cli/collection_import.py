@@ -1,17 +1,18 @@
-"""Brings whole collections in, from the ledger alone: what ``flask import`` and ``flask rebuild`` do."""
+"""``flask import`` and ``flask rebuild``: store whole collections from the ledger alone."""
 
 import sys
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import islice
+from typing import Any
 
 import click
 from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace import times
-from marketplace.cli.command import Command, say
+from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
@@ -22,13 +23,16 @@ from marketplace.services import application
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 
+Collection = dict[str, Any]
+Listed = Nft | LedgerAnswerInvalid
+
 AT_ONCE = 16  # NFTs that the ledger is asked about at the same time
 BATCH = 200  # NFTs held in memory, and written in one transaction
 
 
 @dataclass
 class Tally:
-    """What became of a collection's NFTs until now."""
+    """What became of a collection's NFTs so far."""
 
     added: int = 0
     here_already: int = 0
@@ -37,13 +41,13 @@ class Tally:
     unlisted: list[str] = field(default_factory=list)  # what we may spend, and why it is not listed
 
 
-def import_collection(collection: dict, tally: Tally, *, force: bool = False) -> Iterator[int]:
-    """Store a collection's NFTs, batch by batch; yields how many were dealt with. The watcher completes them.
+def import_collection(
+    collection: Collection, tally: Tally, *, force: bool = False
+) -> Iterator[int]:
+    """Store a collection's NFTs, batch by batch; yields the size of each. The watcher completes them.
 
-    It is the record of market/nft_collections.py.
-    What the marketplace may spend is brought in line with the ledger: with ``force``, also what is stored.
-    Otherwise that is left alone, and asked for no more: it may be stopped at any moment, and begun again.
-    Raises the ledger's errors.
+    What the marketplace may spend is reconciled with the ledger; with ``force``, stored NFTs are, too. It may
+    be interrupted and run again. Raises the ledger's errors.
     """
     app = application()
     market = app.config["ACCOUNT_ID"]
@@ -76,15 +80,17 @@ def import_collection(collection: dict, tally: Tally, *, force: bool = False) ->
                 if new or ours or stored:
                     nft_collections.store(db, token, collection)
             for nft, line in zip(ours, pool.map(reconcile, ours), strict=True):
-                _count_in_line(tally, nft, line)
+                _count(tally, nft, line)
             tally.added += len(new)
             tally.here_already += len(stored)
             tally.burned += sum(map(listing_rule.is_gone, sound))
-            tally.unlisted += [error.message for error in batch if not isinstance(error, Nft)]
+            tally.unlisted += [
+                error.message for error in batch if isinstance(error, LedgerAnswerInvalid)
+            ]
             yield len(batch)
 
 
-def _count_in_line(tally: Tally, nft: Nft, line: Reconciliation | LedgerAnswerInvalid) -> None:
+def _count(tally: Tally, nft: Nft, line: Reconciliation | LedgerAnswerInvalid) -> None:
     if isinstance(line, LedgerAnswerInvalid):
         tally.unlisted.append(f"{nft.token} #{nft.serial_no} is not decided: {line.message}")
         return
@@ -92,19 +98,19 @@ def _count_in_line(tally: Tally, nft: Nft, line: Reconciliation | LedgerAnswerIn
         tally.added += 1
     if line.nft is not None and line.nft["is_for_sale"]:
         tally.listed += 1
-    elif line.verdict:
+    elif line.verdict and not isinstance(line.verdict, listing_rule.ForSale):
         state = "is not for sale" if line.is_decided else "is not decided yet"
         tally.unlisted.append(f"{nft.token} #{nft.serial_no} {state}: {line.verdict.reason}")
 
 
-def _stored(token: str, batch: list[Nft]) -> dict:
+def _stored(token: str, batch: list[Nft]) -> dict[int, Any]:
     """What is stored of these NFTs, by serial number."""
     serials = [nft.serial_no for nft in batch] or [0]
     rows = nfts.list_serial_numbers(read(), token, min(serials), max(serials))
     return {row["serial_no"]: row for row in rows}
 
 
-def _batches(listed: Iterable[Nft]) -> Iterator[list[Nft]]:
+def _batches(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
     remaining = iter(listed)
     while batch := list(islice(remaining, BATCH)):
         yield batch
@@ -116,11 +122,10 @@ wanted = click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 @click.command("import", cls=Command)
 @wanted
 @with_appcontext
-def import_command(tokens):
-    """Bring whole collections in, by token id. May be interrupted and run again: it goes on.
+def import_command(tokens: tuple[str, ...]) -> None:
+    """Add whole collections with their listings, by token id. It may be interrupted and run again.
 
-    They are stored as the ledger has them; watch and sync complete them with their metadata and images.
-    What of them the ledger shows as listed is listed.
+    watch and sync complete them with metadata and images.
     """
     _run(tokens)
 
@@ -128,40 +133,38 @@ def import_command(tokens):
 @click.command("rebuild", cls=Command)
 @wanted
 @with_appcontext
-def rebuild_command(tokens):
+def rebuild_command(tokens: tuple[str, ...]) -> None:
     """Restore collections and their listings from the ledger alone, and say what is not listed, and why.
 
-    It is import, and looks at what is stored, too: for when the database was lost, or is in doubt.
+    It is import that also checks what is stored: after the database was lost.
     """
     _run(tokens, force=True)
 
 
-def _run(tokens: tuple[str, ...], **options) -> None:
+def _run(tokens: tuple[str, ...], *, force: bool = False) -> None:
     failed = False
     for token in tokens:
         tally = Tally()
         try:
             collection = require_collection(token)
-            batches = import_collection(collection, tally, **options)
+            batches = import_collection(collection, tally, force=force)
             with _progress(collection) as progress:
                 for size in batches:
                     progress.update(size)
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             failed = True
-            say(f"\n{token}: {error.message}", err=True)
+            echo(f"\n{token}: {error.message}", err=True)
         except KeyboardInterrupt:
-            _tell(token, tally)
+            _print(token, tally)
             raise click.ClickException("Interrupted: run it again to go on") from None
-        _tell(token, tally)
+        _print(token, tally)
     if failed:
         raise click.ClickException("Not everything was brought in: run it again to go on")
 
 
-def _progress(collection: dict):
+def _progress(collection: Collection) -> Any:
     """How far it is, and how long it will take, on a terminal."""
-    name = " ".join(
-        printable(collection["name"] or "").split()
-    )  # or it would take more than its line
+    name = " ".join(printable(collection["name"] or "").split())  # on one line
     return click.progressbar(
         length=max(collection["total_supply"] or 0, 1),
         label=f"{collection['token']} {name}",
@@ -170,7 +173,7 @@ def _progress(collection: dict):
     )
 
 
-def require_collection(token: str) -> dict:
+def require_collection(token: str) -> Collection:
     """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
     if not is_entity_id(token):
         raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
@@ -181,14 +184,14 @@ def require_collection(token: str) -> dict:
     return nft_collections.describe(token, found, asked_at)
 
 
-def _tell(token: str, tally: Tally) -> None:
-    say(f"{token}: added {tally.added:,}, here already {tally.here_already:,}")
+def _print(token: str, tally: Tally) -> None:
+    echo(f"{token}: added {tally.added:,}, here already {tally.here_already:,}")
     if tally.listed:
-        say(f"  {tally.listed:,} listed")
+        echo(f"  {tally.listed:,} listed")
     if tally.burned:
-        say(f"  {tally.burned:,} burned")
+        echo(f"  {tally.burned:,} burned")
     for sentence in tally.unlisted:
-        say(f"  {sentence}")
+        echo(f"  {sentence}")
 
 
 def init_app(app: Flask) -> None:

@@ -1,7 +1,8 @@
-"""What all of the operator's commands share: how they end, and how what strangers wrote is printed."""
+"""What all commands share: they end with one sentence, and print no control characters of strangers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from typing import Any
 
 import click
 from flask.cli import AppGroup
@@ -11,31 +12,31 @@ from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
 
 @contextmanager
-def printing_plainly() -> Iterator[None]:
-    """Take the control characters out of a refusal: it may repeat what was on the command line."""
+def printable_errors() -> Iterator[None]:
+    """Remove control characters from an error, which may repeat the command line."""
     try:
         yield
     except click.ClickException as error:
-        error.message = printable(error.message)
+        error.message = printable(error.message)  # type: ignore[misc]  # as click's own classes do
         raise
 
 
 class Command(click.Command):
-    """A command that ends with a sentence where the disk, the database or the ledger fails."""
+    """A command that ends with one sentence if the disk, the database or the ledger fails."""
 
-    @printing_plainly()
-    def parse_args(self, context: click.Context, arguments: list[str]):
+    @printable_errors()
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         return super().parse_args(context, arguments)
 
-    @printing_plainly()
-    def invoke(self, context: click.Context):
+    @printable_errors()
+    def invoke(self, context: click.Context) -> Any:
         try:
             with explained():
                 return super().invoke(context)
         except MarketplaceError as error:
             raise click.ClickException(str(error)) from error
         except BrokenPipeError:
-            raise  # nobody reads on, and click knows how to end then
+            raise  # click ends quietly where nobody reads on
         except (DatabaseInUse, NoFile, StartRefused, OSError) as error:
             raise click.ClickException(reason(error)) from error
 
@@ -43,24 +44,26 @@ class Command(click.Command):
 class Group(AppGroup):
     """A group of such commands, which run with the application at hand."""
 
-    @printing_plainly()
-    def parse_args(self, context: click.Context, arguments: list[str]):
+    @printable_errors()
+    def parse_args(self, context: click.Context, arguments: list[str]) -> list[str]:
         return super().parse_args(context, arguments)
 
-    @printing_plainly()
-    def resolve_command(self, context: click.Context, arguments: list[str]):
+    @printable_errors()
+    def resolve_command(
+        self, context: click.Context, arguments: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
         return super().resolve_command(context, arguments)
 
-    def command(self, *arguments, **options):
+    def command(self, *arguments: Any, **options: Any) -> Any:
         return super().command(*arguments, **{"cls": Command} | options)
 
 
-def say(text: str, **options) -> None:
-    """Print a text without its control characters: a ledger's text is a stranger's."""
+def echo(text: str, **options: Any) -> None:
+    """Print a text without control characters: strangers wrote a part of it."""
     click.echo(printable(text), **options)
 
 
-def say_or_drop(text: str, **options) -> None:
-    """Print a line of the log. A full disk or a closed pipe drops the line and ends nothing."""
+def echo_log(text: str, **options: Any) -> None:
+    """Print a line of the log, which a full disk or a closed pipe drops."""
     with suppress(OSError):
-        say(text, **options)
+        echo(text, **options)

@@ -11,9 +11,12 @@ import socket
 import struct
 import sys
 from functools import partial
+from typing import Any
+
+from flask import Flask
 
 from marketplace.cli import access_log, startup
-from marketplace.cli.command import say_or_drop
+from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
 from marketplace.market import signer
 from marketplace.services import services
@@ -46,7 +49,7 @@ limit_request_field_size = 8190
 # Proxies are believed as MARKETPLACE_TRUSTED_PROXIES says, and by the application alone. The last two are for
 # Unix sockets, over which gunicorn would believe everybody.
 forwarded_allow_ips = ""
-secure_scheme_headers = {}
+secure_scheme_headers: dict[str, str] = {}
 forwarder_headers = ""
 
 # Nothing but signals and systemd controls the server.
@@ -62,11 +65,11 @@ accesslog = access_log.destination(os.environ.get("MARKETPLACE_ACCESS_LOG", "off
 SILENT_CLIENT_SECONDS = 5
 
 
-def when_ready(server):
+def when_ready(server: Any) -> None:
     """Before the fork: what is set here holds in every worker."""
     for listener in server.LISTENERS:
         drop_silent_clients(listener)
-    logging.getLogger("gunicorn.error").addFilter(tell_briefly)
+    logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
     app = server.app.wsgi()
     require_account(app)
     write_access_log(app)
@@ -74,10 +77,10 @@ def when_ready(server):
     # What lives as long as the processes is looked through once, and never again by a collection of theirs.
     gc.collect()
     gc.freeze()
-    say_or_drop(startup.describe(app, addresses))  # here, or each worker would print it, too
+    echo_log(startup.describe(app, addresses))  # here, or each worker would print it, too
 
 
-def require_account(app):
+def require_account(app: Flask) -> None:
     """Ask the ledger, once for all workers, whether purchases can be signed; or end with the reason."""
     try:
         startup.require_ready(app)
@@ -87,45 +90,45 @@ def require_account(app):
         sys.exit(f"Error: {error}")
 
 
-def post_worker_init(worker):
+def post_worker_init(worker: Any) -> None:
     """Leave the terminal's Ctrl-C to the first process: a worker that gets both signals may hang."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
-def on_reload(server):
+def on_reload(server: Any) -> None:
     """After SIGHUP, which made the access log's handlers anew."""
     write_access_log(server.app.wsgi())
 
 
-def write_access_log(app):
+def write_access_log(app: Flask) -> None:
     counts = services(app).counts
     access_log.init_server(app.config["ACCESS_LOG"], lambda: counts.add(("log_lines_lost",)))
 
 
-def drop_silent_clients(listener):
+def drop_silent_clients(listener: Any) -> None:
     """A client that stops in the middle must not keep a thread."""
     if listener.sock.family == socket.AF_UNIX:
-        listener.accept = partial(accept_impatiently, listener.sock)
+        listener.accept = partial(accept_with_timeout, listener.sock)
         return
-    be_impatient(listener.sock)  # Linux hands this down to each accepted connection
+    set_timeouts(listener.sock)  # Linux hands this down to each accepted connection
     # A connection is ours once something was sent on it; until then the kernel keeps it.
     listener.sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_DEFER_ACCEPT, SILENT_CLIENT_SECONDS)
 
 
-def accept_impatiently(listening):
+def accept_with_timeout(listening: socket.socket) -> tuple[socket.socket, Any]:
     """Accept a connection of a Unix socket, which inherits no timeouts."""
     connection, address = listening.accept()
-    be_impatient(connection)
+    set_timeouts(connection)
     return connection, address
 
 
-def be_impatient(sock):
-    patience = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, patience)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, patience)
+def set_timeouts(sock: socket.socket) -> None:
+    timeout = struct.pack("ll", SILENT_CLIENT_SECONDS, 0)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, timeout)
+    sock.setsockopt(socket.SOL_SOCKET, socket.SO_SNDTIMEO, timeout)
 
 
-def tell_briefly(record):
+def shorten_traceback(record: logging.LogRecord) -> bool:
     """One line, not a traceback, for a client that fell silent."""
     if record.exc_info and isinstance(record.exc_info[1], BlockingIOError):
         logging.getLogger(record.name).info("Dropped a client that fell silent")

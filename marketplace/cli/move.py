@@ -6,7 +6,7 @@ import click
 from flask import Flask
 from flask.cli import with_appcontext
 
-from marketplace.cli.command import Command, say
+from marketplace.cli.command import Command, echo
 from marketplace.cli.upgrade import Progress
 from marketplace.errors import DatabaseUnreachable
 from marketplace.services import services
@@ -24,7 +24,7 @@ AGAIN = (
 # As many as there are, or click would repeat one too many, with its password.
 @click.argument("addresses", metavar="postgresql://USER@HOST/DATABASE", nargs=-1)
 @with_appcontext
-def move_command(addresses):
+def move_command(addresses: tuple[str, ...]) -> None:
     """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
 
     All of it is copied, read again and compared, and committed at once: where that is interrupted, run it
@@ -50,19 +50,19 @@ def move_command(addresses):
         raise click.ClickException(f"{error}. {AGAIN}") from error
     except KeyboardInterrupt:
         raise click.ClickException(f"Interrupted. {AGAIN}") from None
-    _tell_altered(altered)
-    say(
+    _echo_altered(altered)
+    echo(
         f"Moved {source.name} to {target.name} in {time.monotonic() - started:.1f} s. Set"
         f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what is"
         " written there from now on is not here"
     )
 
 
-def _tell_altered(altered: list[str]) -> None:
+def _echo_altered(altered: list[str]) -> None:
     for row in altered[:SHOWN]:
-        say(f"{row}: moved without its NUL characters, which PostgreSQL can not hold")
+        echo(f"{row}: moved without its NUL characters, which PostgreSQL can not hold")
     if altered[SHOWN:]:
-        say(f"... and {len(altered) - SHOWN:,} more")
+        echo(f"... and {len(altered) - SHOWN:,} more")
 
 
 def init_app(app: Flask) -> None:

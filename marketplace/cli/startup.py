@@ -1,7 +1,8 @@
-"""What is said when the service starts: what it serves, where, for which network, and what is unsafe."""
+"""The messages of a start: what is served, where, for which network, and what is unsafe."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from ipaddress import ip_address
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Flask
@@ -12,6 +13,9 @@ from marketplace.market import freshness
 from marketplace.services import services
 from marketplace.settings import SETTINGS
 
+# Of a socket: host and port first, or the path of a Unix socket.
+Address = tuple[Any, ...] | str
+
 
 def require_ready(app: Flask) -> None:
     """Raise StartRefused for an outdated database, or a key that can not be read. Asks no network."""
@@ -21,7 +25,7 @@ def require_ready(app: Flask) -> None:
         own.signer.load()
 
 
-def describe(app: Flask, addresses: list) -> str:
+def describe(app: Flask, addresses: Sequence[Address]) -> str:
     """The lines to print, for the addresses of the sockets that are listened on."""
     config, database = app.config, services(app).database
     share = ": this machine's share, MARKETPLACE_MIRROR_NODE_RATE" if database.is_shared else ""
@@ -39,9 +43,9 @@ def describe(app: Flask, addresses: list) -> str:
     return "\n".join(lines)
 
 
-def served_url(config: dict, addresses: list) -> str:
+def served_url(config: Mapping[str, Any], addresses: Sequence[Address]) -> str:
     """PUBLIC_URL; where that is not set, and nothing listens there, an address that is listened on."""
-    url = config["PUBLIC_URL"]
+    url: str = config["PUBLIC_URL"]
     ports = [address[1] for address in addresses if isinstance(address, tuple)]
     if url != SETTINGS["PUBLIC_URL"].default or not ports or urlsplit(url).port in ports:
         return url
@@ -49,7 +53,7 @@ def served_url(config: dict, addresses: list) -> str:
 
 
 def _selling(app: Flask) -> Iterator[str]:
-    """What it may cost that purchases are signed, where that is real money."""
+    """What signed purchases may cost, on a real network."""
     if app.config["NETWORK"] == "sandbox" or services(app).signer is None:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
@@ -69,7 +73,9 @@ def _watching(app: Flask) -> Iterator[str]:
             )
 
 
-def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator[str]:
+def warnings(
+    config: Mapping[str, Any], addresses: Sequence[Address], is_shared: bool = False
+) -> Iterator[str]:
     """A sentence for everything that is unsafe about these settings on these addresses.
 
     ``is_shared``: other machines may serve the same database.
@@ -120,18 +126,18 @@ def warnings(config: dict, addresses: list, is_shared: bool = False) -> Iterator
         )
 
 
-def _is_local(address) -> bool:
+def _is_local(address: Address) -> bool:
     """Whether only this machine reaches an address: a socket's (host, port), or a Unix socket's path."""
     if not isinstance(address, tuple):
         return True
-    host = address[0]
+    host: str = address[0]
     try:
         return ip_address(host).is_loopback
     except ValueError:
         return host == "localhost" or host.endswith(".localhost")
 
 
-def _written(address) -> str:
+def _written(address: Address) -> str:
     if not isinstance(address, tuple):
         return f"unix:{address}"
     host, port = address[:2]

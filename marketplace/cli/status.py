@@ -1,4 +1,4 @@
-"""The operator's command that shows how the service stands: what it runs with, and whether it can."""
+"""``flask status``: what the service runs with, and whether it can."""
 
 from collections.abc import Iterator
 
@@ -7,7 +7,7 @@ from flask import Flask, current_app
 from flask.cli import with_appcontext
 
 from marketplace import __version__
-from marketplace.cli.command import Command, say
+from marketplace.cli.command import Command, echo
 from marketplace.errors import MarketplaceError, command
 from marketplace.hbar import to_hbar
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
@@ -18,18 +18,18 @@ from marketplace.times import to_iso
 
 @click.command("status", cls=Command)
 @with_appcontext
-def status_command():
+def status_command() -> None:
     """Show version, database, account, mirror node, and the settings in force, without secrets."""
     config, database = current_app.config, services().database
-    say(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
+    echo(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
     old = f", to be upgraded: {command('upgrade')}" if database.is_outdated else ""
-    say(f"Database       {database.name}, schema {database.version}{old}")
+    echo(f"Database       {database.name}, schema {database.version}{old}")
     for line in _describe_ledger():
-        say(line)
-    say("Settings")
+        echo(line)
+    echo("Settings")
     for name in SETTINGS:
         value = database.name if name == "DATABASE_URL" else written(name, config[name])
-        say(f"  {PREFIX}{name}={value}")
+        echo(f"  {PREFIX}{name}={value}")
 
 
 def _describe_ledger() -> Iterator[str]:

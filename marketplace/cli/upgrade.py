@@ -1,27 +1,30 @@
-"""The operator's command that brings an older database up to this version."""
+"""``flask upgrade``: brings an older database up to this version."""
 
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 import click
 from flask import Flask
 from flask.cli import with_appcontext
 
-from marketplace.cli.command import Command, say
+from marketplace.cli.command import Command, echo
 from marketplace.errors import StartRefused, printable
 from marketplace.services import services
 from marketplace.store.database_errors import DatabaseInUse
 from marketplace.store.engine import Engine
 
+Row = tuple[Any, ...]
+
 
 @click.command("upgrade", cls=Command)
 @with_appcontext
-def upgrade_command():
-    """Bring the database of an earlier version up to this one. Stop the service first.
+def upgrade_command() -> None:
+    """Upgrade the database of an earlier version. Stop the service first.
 
-    What an SQLite file holds is kept in a file beside it. Each step is one transaction: whenever this is
-    interrupted, run it again, and it goes on.
+    A copy of an SQLite file is kept beside it. Each step is one transaction: if it is interrupted, run it
+    again.
     """
     database = services().database
     started = time.monotonic()
@@ -29,7 +32,7 @@ def upgrade_command():
         with database.turn(), Progress() as progress:
             database.look()  # another one may have done it
             if not database.is_outdated:
-                say(f"{database.name} is of this version: there is nothing to do")
+                echo(f"{database.name} is of this version: there is nothing to do")
                 return
             aside = database.upgrade(progress.begin)
     except DatabaseInUse as error:
@@ -41,11 +44,11 @@ def upgrade_command():
             f"{error}. {database.name} is as it was before this step: see to it, and run this again"
         ) from error
     kept = f"; what it held before is in {aside}" if aside else ""
-    say(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
+    echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
 
 
 class Progress:
-    """Says what is done, and how long each took."""
+    """Prints each step, and its seconds."""
 
     def __init__(self) -> None:
         self._begun: float | None = None
@@ -59,10 +62,10 @@ class Progress:
     def begin(self, what: str) -> None:
         self._end()
         self._begun = time.monotonic()
-        say(f"{what} ...", nl=False)
+        echo(f"{what} ...", nl=False)
 
-    def through(self, what: str, rows: Iterable[tuple], count: int) -> Iterator[tuple]:
-        """Begin what is done with these rows, and say on a terminal how many are done."""
+    def through(self, what: str, rows: Iterable[Row], count: int) -> Iterator[Row]:
+        """Begin a step about these rows, and show on a terminal how many are done."""
         self.begin(what)
         step = max(count // 100, 1) if sys.stdout.isatty() else sys.maxsize
         for done, row in enumerate(rows, 1):
@@ -72,13 +75,13 @@ class Progress:
 
     def _end(self) -> None:
         if self._begun is not None:
-            say(f" {time.monotonic() - self._begun:.1f} s")
+            echo(f" {time.monotonic() - self._begun:.1f} s")
 
 
 def upgrade_at_once(database: Engine) -> None:
-    """Bring a database up without being asked to, where it is the sandbox's."""
+    """Upgrade a database of the sandbox at the start."""
     with database.turn():
-        database.look()  # those who start at once: the first one has done it
+        database.look()  # another process may have done it
         if not database.is_outdated:
             return
         try:

@@ -8,7 +8,7 @@ import click
 from flask import Flask, current_app
 
 from marketplace import times
-from marketplace.cli.command import Group, say, say_or_drop
+from marketplace.cli.command import Group, echo, echo_log
 from marketplace.ids import is_entity_id
 from marketplace.market import add_nft, listings, reports
 from marketplace.sandbox import access, catalogue, wallet
@@ -53,9 +53,9 @@ def seed_command() -> None:
 @cli.command("hello")
 def hello_command() -> None:
     """Print where the sandbox is, a token, and a request to try."""
-    say(hello(current_app, current_app.config["PUBLIC_URL"]))
+    echo(hello(current_app, current_app.config["PUBLIC_URL"]))
     if port := find_port(_sandbox()):
-        say(_describe_node(port))
+        echo(_describe_node(port))
 
 
 @cli.command("node")
@@ -74,7 +74,7 @@ def node_command(port: int) -> None:
 
     def tell(taken: int) -> None:
         is_another = port not in (0, taken)
-        say_or_drop(_describe_node(taken) + (f", as {port} is taken" if is_another else ""))
+        echo_log(_describe_node(taken) + (f", as {port} is taken" if is_another else ""))
 
     asyncio.run(server.serve(_sandbox(), port, tell))
 
@@ -85,7 +85,7 @@ def key_command(account_id: str) -> None:
     """Print the demo wallet's private key of ACCOUNT, in DER for SDKs. It is worth nothing."""
     if not is_entity_id(account_id):
         raise click.BadParameter(f"{account_id} is not an account id, such as 0.0.1001")
-    say(wallet.private_key(account_id).to_string_der())
+    echo(wallet.private_key(account_id).to_string_der())
 
 
 def hello(app: Flask, url: str) -> str:

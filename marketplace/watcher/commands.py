@@ -10,7 +10,7 @@ import click
 from flask import Flask
 from flask.cli import with_appcontext
 
-from marketplace.cli.command import Command, say, say_or_drop
+from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify
 from marketplace.services import application
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
@@ -33,7 +33,7 @@ def sync_command() -> None:
     counts = sync()
     with closing(make_enricher(application())) as enricher:
         counts += enricher.drain(COMPLETING_SECONDS)
-    say(summary(counts) or "Nothing to do")
+    echo(summary(counts) or "Nothing to do")
     if not all(done.is_final for done in counts):
         raise click.ClickException("Not everything could be checked: run it again")
 
@@ -55,7 +55,7 @@ def watch_command() -> None:
     for name in (signal.SIGTERM, signal.SIGINT):
         signal.signal(name, end)
     watch(stop)
-    say_or_drop("Stopped")
+    echo_log("Stopped")
 
 
 def _end(stop: threading.Event) -> None:

@@ -8,7 +8,7 @@ from contextlib import closing, suppress
 from flask import Flask, current_app
 
 from marketplace import times
-from marketplace.cli.command import say_or_drop
+from marketplace.cli.command import echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
 from marketplace.services import application, services
@@ -98,7 +98,7 @@ class Watch:
         self._rechecker.begin_due()
         counts = self._rechecker.collect()
         if counts.keys() - UNREMARKABLE:
-            say_or_drop(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
+            echo_log(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
         self._rechecker.changed.wait(RECHECKING_SECONDS)
         self._rechecker.changed.clear()
         return 0
@@ -143,7 +143,7 @@ def watch(stop: threading.Event) -> None:
                 failure = None
             except (MarketplaceError, OSError) as error:
                 if str(error) != failure:
-                    say_or_drop(f"The ledger was not followed: {error}", err=True)
+                    echo_log(f"The ledger was not followed: {error}", err=True)
                     notify(f"STATUS=The ledger was not followed: {error}")
                 failure, pause = str(error), FAILED_SECONDS
             notify_alive()
@@ -154,5 +154,5 @@ def _say_so(is_leading: bool) -> None:
     described = "Another watcher is at work: waiting for it to end"
     if is_leading:
         described = f"Following {current_app.config['NETWORK']}"
-    say_or_drop(described)
+    echo_log(described)
     notify("READY=1", f"STATUS={described}")

@@ -141,7 +141,7 @@ def test_commands_make_list_and_revoke(app):
             ("create", "other", "--rate", "fast"),
             "'fast' is not a rate (10/s, 600/m, 5000/h) or off",
         ),
-        (("revoke", "nobody"), "There is no living token named nobody"),
+        (("revoke", "nobody"), "There is no valid token named nobody"),
     ],
 )
 def test_commands_refuse_nonsense(app, words, sentence):
