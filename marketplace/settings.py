@@ -260,6 +260,8 @@ OLD_SETTINGS = {
 
 def written(name: str, value: Any) -> str:
     """A parsed setting as an operator reads it, without the password of an address."""
+    if value is None:
+        return ""
     if SETTINGS[name].parse in (_tinybars, _tinybars_or_none):
         return hbar.written(value)
     text = ",".join(value) if isinstance(value, tuple) else str(value)

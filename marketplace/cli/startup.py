@@ -64,12 +64,12 @@ def _selling(app: Flask) -> Iterator[str]:
 
 
 def _watching(app: Flask) -> Iterator[str]:
-    """What it means where no watcher was at work in the last minute."""
+    """What it means that no watcher worked in the last minute. Beside the sandbox one starts right now."""
     with app.app_context():
-        if not freshness.is_watched():
+        if app.config["NETWORK"] != "sandbox" and not freshness.is_watched():
             yield (
-                f"No watcher is at work ({command('watch')}): until one is, no metadata or image is fetched,"
-                " and nothing that is not reported is found"
+                f"No watcher works yet: start one ({command('watch')}). Without it no metadata or image is"
+                " fetched, and only reports change the order book"
             )
 
 
