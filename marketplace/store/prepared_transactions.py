@@ -242,7 +242,7 @@ def mark_settled(
     parameters = {
         "transaction_id": transaction_id,
         "fee_tinybars": fee_tinybars,
-        "is_sold": is_sold,
+        "is_sold": int(is_sold),
     }
     return db.execute(sql, parameters).fetchone()
 
