@@ -75,7 +75,7 @@ def told(tmp_path):
     settings = {"SALE_FEE_BUDGET": 10_000, "MIRROR_NODE_RATE": 10_000}
     with ExitStack() as stack:
         one = stack.enter_context(started(tmp_path / "one", **settings))
-        ones_node = stack.enter_context(node(one.folder, PUBLIC_URL=one.url))
+        ones_node = stack.enter_context(node(one.folder))
         stack.enter_context(watcher(one.folder, PUBLIC_URL=one.url))
         given = {**access(one), "node": f"127.0.0.1:{ones_node.port}"}
         (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
