@@ -4,6 +4,7 @@ import os
 import tempfile
 import time
 from pathlib import Path
+from typing import cast
 
 import click
 from flask import Flask
@@ -98,7 +99,7 @@ def _database() -> Database:
     """Raises NoFile for one of another kind."""
     database = services().database
     _ = database.path
-    return database
+    return cast(Database, database)
 
 
 def init_app(app: Flask) -> None:

@@ -1,6 +1,7 @@
 """The operator's command that moves the service from SQLite to PostgreSQL."""
 
 import time
+from typing import TYPE_CHECKING, cast
 
 import click
 from flask import Flask
@@ -12,6 +13,9 @@ from marketplace.errors import DatabaseUnreachable
 from marketplace.services import services
 from marketplace.store.database import open_target
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
+
+if TYPE_CHECKING:  # psycopg may be missing
+    from marketplace.store.postgresql import Database as PostgresqlDatabase
 
 SHOWN = 20  # of the rows that were altered
 AGAIN = (
@@ -37,7 +41,7 @@ def move_command(addresses: tuple[str, ...]) -> None:
     started = time.monotonic()
     try:
         with source.contents() as contents:
-            target = open_target(addresses[0])
+            target = cast("PostgresqlDatabase", open_target(addresses[0]))
             with Progress() as progress:
                 altered = target.fill(contents, progress)
     except DatabaseInUse as error:
