@@ -3,7 +3,7 @@
 import io
 from collections.abc import Mapping
 from http.cookiejar import DefaultCookiePolicy
-from typing import NamedTuple
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 import requests
@@ -44,7 +44,7 @@ class Session(requests.Session):
         for prefix, adapter in adapters.items():
             self.mount(prefix, adapter)
 
-    def get_redirect_target(self, response):
+    def get_redirect_target(self, response: Any) -> None:
         """None: requests would read a redirect's body whole, though it is told not to follow."""
 
 

@@ -13,9 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
 from itertools import islice
 from math import ceil
-from typing import Any
+from typing import Any, TypeVar
 
-from marshmallow import Schema, ValidationError
 from requests.adapters import BaseAdapter, HTTPAdapter
 
 from marketplace import times
@@ -31,10 +30,12 @@ from marketplace.ledger.mirror_schemas import (
     History,
     Message,
     Nft,
+    Page,
     Relationship,
-    Token,
+    Shape,
     Transaction,
 )
+from marketplace.ledger.tokens import Token
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -47,6 +48,9 @@ SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT wa
 CONNECTIONS = 32  # kept open
 REDIRECTS = (301, 302, 303, 307, 308)
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
+
+
+T = TypeVar("T")
 
 
 class MirrorNode:
@@ -65,7 +69,7 @@ class MirrorNode:
         """End the connections that are kept open; new ones are made when they are needed."""
         self._session.close()
 
-    def ask(self, *questions: Callable[[], Any]) -> list:
+    def ask(self, *questions: Callable[[], Any]) -> list[Any]:
         """Ask several questions at once; their answers, in the same order.
 
         Each is bounded by a deadline of its own. Raises what the first one raises that fails.
@@ -85,9 +89,9 @@ class MirrorNode:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
         answer = self._get(path, mirror_schemas.NFTS, deadline)
-        if not answer or not answer["items"]:
+        if not answer or not answer.items:
             return None
-        return _require_same(_load(mirror_schemas.NFT, answer["items"][0], path), token, serial_no)
+        return _require_same(_load(mirror_schemas.NFT, answer.items[0], path), token, serial_no)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
@@ -137,9 +141,9 @@ class MirrorNode:
         """What an account has to do with a token; None where it is not associated with it."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         answer = self._get(path, mirror_schemas.RELATIONSHIPS, deadline)
-        if not answer or not answer["items"]:
+        if not answer or not answer.items:
             return None
-        relationship = answer["items"][0]
+        relationship: Relationship = answer.items[0]
         if relationship.token != token:
             raise _nonsense(path, f"it tells of {relationship.token}, and was asked about {token}")
         return relationship
@@ -158,13 +162,13 @@ class MirrorNode:
         """
         path = f"/transactions/{transaction_id.dashed}"
         answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
-        return answer["items"] if answer else []
+        return answer.items if answer else []
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
         answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
-        rows = answer["items"] if answer else []
+        rows = answer.items if answer else []
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def list_transactions_after(
@@ -182,7 +186,7 @@ class MirrorNode:
         if not answer:
             raise _nonsense(path, "it has no such list")
         try:
-            return transaction_feed.read_page(answer["items"], moment, payer, PAGE)
+            return transaction_feed.read_page(answer.items, moment, payer, PAGE)
         except LedgerAnswerInvalid:
             count("mirror_node_nonsense")
             raise
@@ -190,9 +194,9 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         answer = self._get("/blocks?limit=1&order=desc", mirror_schemas.BLOCKS, deadline)
-        if not answer or not answer["blocks"]:
+        if not answer:
             raise _nonsense("/blocks", "it has no blocks")
-        return answer["blocks"][0]["timestamp"]["to"]
+        return answer[0]
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
@@ -200,11 +204,10 @@ class MirrorNode:
         answer = self._get(path, mirror_schemas.EXCHANGE_RATES, deadline)
         if not answer:
             raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
-        return max(ceil(cents * rate.tinybars_per_cent) for rate in answer.values())
+        return max(ceil(cents * rate.tinybars_per_cent) for rate in answer)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        answer = self._get(f"/topics/{topic}", mirror_schemas.TOPIC, deadline)
-        return answer and answer["memo"]
+        return self._get(f"/topics/{topic}", mirror_schemas.TOPIC, deadline)
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         path = f"/topics/messages/{consensus_timestamp}"
@@ -215,24 +218,26 @@ class MirrorNode:
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
         return self._pages(path, mirror_schemas.MESSAGES, deadline)
 
-    def _pages(self, path: str, schema: Schema, deadline: Deadline | None = None) -> Iterator:
+    def _pages(
+        self, path: str, shape: Shape[Page], deadline: Deadline | None = None
+    ) -> Iterator[Any]:
         """Follow links.next to the end: of it only the query is taken, and never twice the same."""
         path, _, query = path.partition("?")
         seen = set()
         while query not in seen:
             seen.add(query)
             page_deadline = deadline or Deadline(UNHURRIED_SECONDS)
-            answer = self._get(f"{path}?{query}", schema, page_deadline)
+            answer = self._get(f"{path}?{query}", shape, page_deadline)
             if not answer:
                 return
-            yield from answer["items"]
-            following = answer["links"]["next"]
+            yield from answer.items
+            following = answer.next
             if following is None:
                 return
             query = following.partition("?")[2]
         raise _nonsense(path, "its pages lead in a circle")
 
-    def _get(self, path: str, schema: Schema, deadline: Deadline) -> Any:
+    def _get(self, path: str, shape: Shape[T], deadline: Deadline) -> T | None:
         try:
             answer = self._get_patiently(self._base_url + path, deadline)
         except TimeIsUp:
@@ -249,7 +254,7 @@ class MirrorNode:
             document = json.loads(answer.content)
         except (ValueError, RecursionError) as error:
             raise _nonsense(path, "it is not JSON") from error
-        return _load(schema, document, path)
+        return _load(shape, document, path)
 
     def _get_patiently(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times, pausing longer each time or as long as is asked, while there is time."""
@@ -285,11 +290,11 @@ def _says_not_there(answer: Fetched) -> bool:
     return is_own and (answer.status == 404 or bool(is_impossible))
 
 
-def _load(schema: Schema, document: Any, path: str) -> Any:
+def _load(shape: Shape[T], document: Any, path: str) -> T:
     try:
-        return schema.load(document)
-    except ValidationError as error:
-        raise _nonsense(path, f"{_name(document)}{error.messages}"[:200]) from error
+        return shape.read(document)
+    except ValueError as error:
+        raise _nonsense(path, f"{_name(document)}{error}"[:200]) from error
 
 
 def _name(document: Any) -> str:

@@ -1,11 +1,11 @@
 """The shapes of a mirror node's answers. What is not of its shape is refused, what is more is ignored."""
 
 import base64
+import re
 import string
+from collections.abc import Callable
 from fractions import Fraction
-from typing import NamedTuple
-
-from marshmallow import EXCLUDE, Schema, ValidationError, fields, post_load, validate
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from marketplace import times
 from marketplace.hbar import TINYBARS
@@ -13,7 +13,6 @@ from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
 from marketplace.ledger import tokens
 from marketplace.ledger.tokens import Token
 
-CODE = validate.Regexp(r"[A-Z0-9_]{1,80}\Z")  # kinds of transactions, and results
 # 100,000 HBAR, in tinybars: no transaction costs as much, and the sum of an answer's stays within 63 bits.
 MAX_FEE = 10**13
 
@@ -127,6 +126,13 @@ class History(NamedTuple):
     is_cut: bool = False  # too long to be read to its last event
 
 
+class Page(NamedTuple):
+    """One page of a list."""
+
+    items: list[Any]
+    next: str | None = None  # the path of the next page
+
+
 class Message(NamedTuple):
     """One message of a topic."""
 
@@ -138,296 +144,238 @@ def decode_base64(text: str) -> bytes:
     return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
 
 
-class _Checked(fields.String):
-    """A string that is turned into a value, or refused."""
+# Readers: each takes a JSON value, and returns what it means. Raises ValueError.
 
-    def _deserialize(self, value, attr, data, **kwargs):
-        try:
-            return self.read(super()._deserialize(value, attr, data, **kwargs))
-        except ValueError as error:
-            raise ValidationError(str(error)) from error
+Read = Callable[[Any], Any]
 
 
-class _EntityId(_Checked):
-    def read(self, value):
-        if not is_entity_id(value):
-            raise ValueError("is not an entity id")
+def text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("is not a text")
+    return value
+
+
+def code(value: Any) -> str:
+    """The name of a kind of transaction, or of a result."""
+    if not re.fullmatch("[A-Z0-9_]{1,80}", text(value)):
+        raise ValueError("is not a code")
+    return text(value)
+
+
+def boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("is not a boolean")
+    return value
+
+
+def number(low: int = -MAX_INT64, high: int = MAX_INT64) -> Read:
+    def read(value: Any) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"is not a whole number between {low} and {high}")
         return value
 
-
-class _Consensus(_Checked):
-    def read(self, value):
-        return times.from_consensus(value)
+    return read
 
 
-class _Base64(_Checked):
-    def read(self, value):
-        return decode_base64(value)
+def is_text(expected: str) -> Read:
+    return lambda value: text(value) == expected
 
 
-class _TransactionId(_Checked):
-    def read(self, value):
-        transaction_id = TransactionId.parse(value)
-        if transaction_id is None:
-            raise ValueError("is not a transaction id")
-        return transaction_id
+def entity_id(value: Any) -> str:
+    if not is_entity_id(text(value)):
+        raise ValueError("is not an entity id")
+    return text(value)
 
 
-class _Pointer(_Checked):
+def transaction_id(value: Any) -> TransactionId:
+    if not (parsed := TransactionId.parse(text(value))):
+        raise ValueError("is not a transaction id")
+    return parsed
+
+
+def consensus(value: Any) -> int:
+    return times.from_consensus(text(value))
+
+
+def encoded(value: Any) -> bytes:
+    return decode_base64(text(value))
+
+
+def pointer(value: Any) -> str:
     """The metadata an NFT was minted with: base64 of text, mostly; if not, as it is.
 
     Some minters fill a field of fixed length up with NULs or spaces.
     """
+    try:
+        decoded = encoded(value).decode()
+    except ValueError:  # not base64, or not of text
+        decoded = text(value).encode(errors="ignore").decode()
+    return decoded.strip(f"\0{string.whitespace}")
 
-    def read(self, value):
+
+def document(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("is not an object")
+    return value
+
+
+def list_of(read: Read) -> Read:
+    def read_all(value: Any) -> list[Any]:
+        if not isinstance(value, list):
+            raise ValueError("is not a list")
+        return [read(item) for item in value]
+
+    return read_all
+
+
+# Shapes
+
+
+T = TypeVar("T")
+REFUSED: Any = object()
+
+
+class Field(NamedTuple):
+    """Where a value is found in an object, and how it is read."""
+
+    key: str
+    read: Read
+    null: Any = REFUSED  # the value where it is null
+    missing: Any = REFUSED  # the value where it is not there
+
+    def find(self, values: dict[str, Any]) -> Any:
+        """Raises ValueError, which names the key."""
+        value = values.get(self.key)
+        default = self.null if self.key in values else self.missing
+        if value is None and default is not REFUSED:
+            return default
         try:
-            text = decode_base64(value).decode()
-        except ValueError:  # not base64, or not of text
-            text = value.encode(errors="ignore").decode()
-        return text.strip(f"\0{string.whitespace}")
+            return self.read(value)
+        except ValueError as error:
+            raise ValueError(f"{self.key} {error}") from error
 
 
-class _Shape(Schema):
-    class Meta:
-        unknown = EXCLUDE
+def optional(key: str, read: Read, default: Any = None) -> Field:
+    """A value that may be null, or left out."""
+    return Field(key, read, null=default, missing=default)
 
 
-class _Links(_Shape):
-    next = fields.String(required=True, allow_none=True)
+class Shape(Generic[T]):
+    """How an object of the mirror node is read: each field of what it is here, by its name."""
+
+    def __init__(self, make: Callable[..., T], **fields: Field) -> None:
+        self._make = make
+        self._fields = fields
+
+    def read(self, value: Any) -> T:
+        """Raises ValueError for what is not of this shape."""
+        values = document(value)
+        return self._make(**{name: field.find(values) for name, field in self._fields.items()})
 
 
-class NftAnswer(_Shape):
-    token = _EntityId(required=True, data_key="token_id")
-    serial_no = fields.Integer(
-        required=True,
-        strict=True,
-        validate=validate.Range(1, MAX_INT64),
-        data_key="serial_number",
-    )
-    owner = _EntityId(required=True, allow_none=True, data_key="account_id")
-    spender = _EntityId(allow_none=True, load_default=None)  # left out by old mirror nodes
-    is_deleted = fields.Boolean(required=True, allow_none=True, data_key="deleted")
-    pointer = _Pointer(load_default="", allow_none=True, data_key="metadata")
-    modified_at = _Consensus(required=True, data_key="modified_timestamp")
-
-    @post_load
-    def make(self, values, **kwargs):
-        read = {"is_deleted": bool(values["is_deleted"]), "pointer": values["pointer"] or ""}
-        return Nft(**values | read)
+def only(key: str, read: Read) -> Shape[Any]:
+    """An object of which one value is read."""
+    return Shape(lambda value: value, value=Field(key, read))
 
 
-class NftsAnswer(_Shape):
-    items = fields.List(fields.Raw(), required=True, data_key="nfts")  # each read by itself
-    links = fields.Nested(_Links, required=True)
+def _page(key: str, read: Read) -> Shape[Page]:
+    links = Shape(lambda next: next, next=Field("next", text, null=None))
+    return Shape(Page, items=Field(key, list_of(read)), next=Field("links", links.read))
 
 
-class TokenAnswer(_Shape):
-    name = fields.String(required=True)
-    type = fields.String(load_default="")
-    symbol = fields.Raw(load_default=None)
-    total_supply = fields.Raw(load_default=None)  # written as a string
-    treasury = fields.Raw(load_default=None, data_key="treasury_account_id")
-    custom_fees = fields.Raw(load_default=None)
-    is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
-    pause_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
-    kyc_key = fields.Raw(load_default=None, allow_none=True)
-    freeze_default = fields.Boolean(load_default=False, allow_none=True)
-
-    @post_load
-    def make(self, values, **kwargs):
-        read = {
-            "total_supply": tokens.read_amount(values["total_supply"]),
-            "treasury": tokens.read_treasury(values["treasury"]),
-            "is_deleted": bool(values["is_deleted"]),
-            "is_paused": values.pop("pause_status") == "PAUSED",
-            "asks_for_kyc": values.pop("kyc_key") is not None,
-            "freezes_newcomers": bool(values.pop("freeze_default")),
-            **tokens.read_custom_fees(values.pop("custom_fees")),
-        }
-        return Token(**values | read)
+def _make_token(custom_fees: Any, **values: Any) -> Token:
+    return Token(**values, **tokens.read_custom_fees(custom_fees))
 
 
-class _Key(_Shape):
-    type = fields.String(required=True, data_key="_type")
-    hex = fields.String(required=True, data_key="key")
-
-    @post_load
-    def make(self, values, **kwargs):
-        return Key(**values)
-
-
-class _Balance(_Shape):
-    balance = fields.Integer(
-        required=True, allow_none=True, strict=True, validate=validate.Range(0, MAX_INT64)
-    )
-
-
-class AccountAnswer(_Shape):
-    is_deleted = fields.Boolean(load_default=False, allow_none=True, data_key="deleted")
-    key = fields.Nested(_Key, load_default=None, allow_none=True)
-    balance = fields.Nested(_Balance, load_default=None, allow_none=True)
-    max_automatic_associations = fields.Integer(
-        load_default=0, allow_none=True, data_key="max_automatic_token_associations"
-    )
-    must_sign_to_receive = fields.Boolean(
-        load_default=False, allow_none=True, data_key="receiver_sig_required"
-    )
-
-    @post_load
-    def make(self, values, **kwargs):
-        return Account(
-            is_deleted=bool(values["is_deleted"]),
-            key=values["key"],
-            balance=values["balance"] and values["balance"]["balance"],
-            max_automatic_associations=values["max_automatic_associations"] or 0,
-            must_sign_to_receive=bool(values["must_sign_to_receive"]),
-        )
-
-
-class RelationshipAnswer(_Shape):
-    token = _EntityId(required=True, data_key="token_id")
-    is_automatic = fields.Boolean(
-        load_default=False, allow_none=True, data_key="automatic_association"
-    )
-    freeze_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
-    kyc_status = fields.String(load_default="NOT_APPLICABLE", allow_none=True)
-    balance = fields.Integer(
-        load_default=0, allow_none=True, strict=True, validate=validate.Range(0, MAX_INT64)
-    )
-
-    @post_load
-    def make(self, values, **kwargs):
-        return Relationship(
-            values["token"],
-            bool(values["is_automatic"]),
-            is_frozen=values["freeze_status"] == "FROZEN",
-            lacks_kyc=values["kyc_status"] == "REVOKED",
-            balance=values["balance"] or 0,
-        )
-
-
-class RelationshipsAnswer(_Shape):
-    items = fields.List(fields.Nested(RelationshipAnswer), required=True, data_key="tokens")
-    links = fields.Nested(_Links, required=True)
-
-
-class NftTransferAnswer(_Shape):
-    token = _EntityId(required=True, data_key="token_id")
-    serial_no = fields.Integer(required=True, strict=True, data_key="serial_number")
-    sender = _EntityId(allow_none=True, load_default=None, data_key="sender_account_id")
-    receiver = _EntityId(allow_none=True, load_default=None, data_key="receiver_account_id")
-
-    @post_load
-    def make(self, values, **kwargs):
-        return NftTransfer(**values)
-
-
-class TransactionAnswer(_Shape):
-    name = fields.String(required=True, validate=CODE)
-    transaction_id = _TransactionId(required=True)
-    result = fields.String(required=True, validate=CODE)
-    memo = _Base64(allow_none=True, load_default=b"", data_key="memo_base64")
-    consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
-    nonce = fields.Integer(load_default=0)
-    scheduled = fields.Boolean(load_default=False)
-    fee_tinybars = fields.Integer(
-        load_default=0,
-        allow_none=True,
-        strict=True,
-        validate=validate.Range(0, MAX_FEE),
-        data_key="charged_tx_fee",
-    )
-    nft_transfers = fields.List(fields.Nested(NftTransferAnswer), load_default=(), allow_none=True)
-
-    @post_load
-    def make(self, values, **kwargs):
-        read = {
-            "memo": values["memo"] or b"",
-            "fee_tinybars": values["fee_tinybars"] or 0,
-            "nft_transfers": tuple(values["nft_transfers"] or ()),
-        }
-        return Transaction(**values | read)
-
-
-class TransactionsAnswer(_Shape):
-    items = fields.List(fields.Nested(TransactionAnswer), required=True, data_key="transactions")
-
-
-class ListedTransactionAnswer(TransactionAnswer):
-    entity_id = _EntityId(allow_none=True, load_default=None)
-
-
-class TransactionListAnswer(_Shape):
-    items = fields.List(
-        fields.Dict(), required=True, data_key="transactions"
-    )  # each read by itself
-
-
-class NftEventAnswer(_Shape):
-    name = fields.String(required=True, validate=CODE, data_key="type")
-    transaction_id = _TransactionId(required=True)
-    consensus_at = _Consensus(required=True, data_key="consensus_timestamp")
-
-    @post_load
-    def make(self, values, **kwargs):
-        return NftEvent(**values)
-
-
-class NftEventsAnswer(_Shape):
-    items = fields.List(fields.Nested(NftEventAnswer), required=True, data_key="transactions")
-    links = fields.Nested(_Links, required=True)
-
-
-class _BlockTimes(_Shape):
-    to = _Consensus(required=True)
-
-
-class _Block(_Shape):
-    timestamp = fields.Nested(_BlockTimes, required=True)
-
-
-class BlocksAnswer(_Shape):
-    blocks = fields.List(fields.Nested(_Block), required=True)
-
-
-class _ExchangeRate(_Shape):
-    cents = fields.Integer(
-        required=True, validate=validate.Range(1, 2**31), data_key="cent_equivalent"
-    )
-    hbar = fields.Integer(
-        required=True, validate=validate.Range(1, 2**31), data_key="hbar_equivalent"
-    )
-
-    @post_load
-    def make(self, values, **kwargs):
-        return ExchangeRate(**values)
-
-
-class ExchangeRatesAnswer(_Shape):
-    current_rate = fields.Nested(_ExchangeRate, required=True)
-    next_rate = fields.Nested(_ExchangeRate, required=True)
-
-
-class TopicAnswer(_Shape):
-    memo = fields.String(required=True)
-
-
-class MessageAnswer(_Shape):
-    content = _Base64(required=True, data_key="message")
-
-    @post_load
-    def make(self, values, **kwargs):
-        return Message(**values)
-
-
-class MessagesAnswer(_Shape):
-    items = fields.List(fields.Nested(MessageAnswer), required=True, data_key="messages")
-    links = fields.Nested(_Links, required=True)
-
-
-NFT, NFTS, NFT_EVENTS = NftAnswer(), NftsAnswer(), NftEventsAnswer()
-TOKEN, TRANSACTIONS = TokenAnswer(), TransactionsAnswer()
-TRANSACTION_LIST, LISTED_TRANSACTION = TransactionListAnswer(), ListedTransactionAnswer()
-ACCOUNT, RELATIONSHIPS = AccountAnswer(), RelationshipsAnswer()
-BLOCKS, EXCHANGE_RATES = BlocksAnswer(), ExchangeRatesAnswer()
-TOPIC, MESSAGE, MESSAGES = TopicAnswer(), MessageAnswer(), MessagesAnswer()
+NFT = Shape(
+    Nft,
+    token=Field("token_id", entity_id),
+    serial_no=Field("serial_number", number(1)),
+    owner=Field("account_id", entity_id, null=None),
+    spender=optional("spender", entity_id),  # left out by old mirror nodes
+    is_deleted=Field("deleted", boolean, null=False),
+    pointer=optional("metadata", pointer, ""),
+    modified_at=Field("modified_timestamp", consensus),
+)
+NFTS = _page("nfts", lambda item: item)  # each read by itself
+TOKEN = Shape(
+    _make_token,
+    name=Field("name", text),
+    type=Field("type", text, missing=""),
+    symbol=optional("symbol", lambda value: value),
+    total_supply=optional("total_supply", tokens.read_amount),  # written as a string
+    treasury=optional("treasury_account_id", tokens.read_treasury),
+    custom_fees=optional("custom_fees", lambda value: value),
+    is_deleted=optional("deleted", boolean, False),
+    is_paused=optional("pause_status", is_text("PAUSED"), False),
+    asks_for_kyc=optional("kyc_key", lambda value: True, False),
+    freezes_newcomers=optional("freeze_default", boolean, False),
+)
+_KEY = Shape(Key, type=Field("_type", text), hex=Field("key", text))
+_BALANCE = Shape(lambda value: value, value=Field("balance", number(0), null=None))
+ACCOUNT = Shape(
+    Account,
+    is_deleted=optional("deleted", boolean, False),
+    key=optional("key", _KEY.read),
+    balance=optional("balance", _BALANCE.read),
+    max_automatic_associations=optional("max_automatic_token_associations", number(), 0),
+    must_sign_to_receive=optional("receiver_sig_required", boolean, False),
+)
+_RELATIONSHIP = Shape(
+    Relationship,
+    token=Field("token_id", entity_id),
+    is_automatic=optional("automatic_association", boolean, False),
+    is_frozen=optional("freeze_status", is_text("FROZEN"), False),
+    lacks_kyc=optional("kyc_status", is_text("REVOKED"), False),
+    balance=optional("balance", number(0), 0),
+)
+RELATIONSHIPS = _page("tokens", _RELATIONSHIP.read)
+_NFT_TRANSFER = Shape(
+    NftTransfer,
+    token=Field("token_id", entity_id),
+    serial_no=Field("serial_number", number()),
+    sender=optional("sender_account_id", entity_id),
+    receiver=optional("receiver_account_id", entity_id),
+)
+_TRANSACTION = {
+    "name": Field("name", code),
+    "transaction_id": Field("transaction_id", transaction_id),
+    "result": Field("result", code),
+    "memo": optional("memo_base64", encoded, b""),
+    "consensus_at": Field("consensus_timestamp", consensus),
+    "nonce": Field("nonce", number(), missing=0),
+    "scheduled": Field("scheduled", boolean, missing=False),
+    "fee_tinybars": optional("charged_tx_fee", number(0, MAX_FEE), 0),
+    "nft_transfers": optional(
+        "nft_transfers", lambda value: tuple(list_of(_NFT_TRANSFER.read)(value)), ()
+    ),
+}
+TRANSACTIONS = Shape(
+    Page, items=Field("transactions", list_of(Shape(Transaction, **_TRANSACTION).read))
+)
+LISTED_TRANSACTION = Shape(Transaction, **_TRANSACTION, entity_id=optional("entity_id", entity_id))
+TRANSACTION_LIST = Shape(Page, items=Field("transactions", list_of(document)))
+_NFT_EVENT = Shape(
+    NftEvent,
+    name=Field("type", code),
+    transaction_id=Field("transaction_id", transaction_id),
+    consensus_at=Field("consensus_timestamp", consensus),
+)
+NFT_EVENTS = _page("transactions", _NFT_EVENT.read)
+# The ends of blocks.
+BLOCKS: Shape[list[int]] = only(
+    "blocks", list_of(only("timestamp", only("to", consensus).read).read)
+)
+_RATE = Shape(
+    ExchangeRate,
+    cents=Field("cent_equivalent", number(1, 2**31)),
+    hbar=Field("hbar_equivalent", number(1, 2**31)),
+)
+EXCHANGE_RATES: Shape[tuple[ExchangeRate, ExchangeRate]] = Shape(
+    lambda current, following: (current, following),
+    current=Field("current_rate", _RATE.read),
+    following=Field("next_rate", _RATE.read),
+)
+TOPIC = only("memo", text)
+MESSAGE = Shape(Message, content=Field("message", encoded))
+MESSAGES = _page("messages", MESSAGE.read)

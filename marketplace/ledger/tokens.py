@@ -2,11 +2,12 @@
 
 import re
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, is_entity_id
 
+T = TypeVar("T")
 MAX_FEES = 100  # of each kind; the network's own maximum of custom fees is 10
 
 
@@ -91,7 +92,7 @@ def read_custom_fees(custom_fees: object) -> dict[str, Any]:
     }
 
 
-def _read_fees(listed: object, read: Callable[[dict], Any]) -> tuple | None:
+def _read_fees(listed: Any, read: Callable[[Any], T]) -> tuple[T, ...] | None:
     try:
         fees = tuple(map(read, listed or []))
     except (AttributeError, KeyError, TypeError, ValueError):
@@ -99,14 +100,14 @@ def _read_fees(listed: object, read: Callable[[dict], Any]) -> tuple | None:
     return fees if len(fees) <= MAX_FEES else None
 
 
-def _read_moment(value: object) -> int | None:
+def _read_moment(value: Any) -> int | None:
     try:
         return times.from_consensus(value)
     except (ValueError, TypeError, AttributeError):
         return None
 
 
-def _royalty(fee: dict) -> Royalty:
+def _royalty(fee: Any) -> Royalty:
     numerator, denominator = (
         _whole(fee["amount"]["numerator"]),
         _whole(fee["amount"]["denominator"]),
@@ -123,7 +124,7 @@ def _royalty(fee: dict) -> Royalty:
     )
 
 
-def _fixed_fee(fee: dict) -> FixedFee:
+def _fixed_fee(fee: Any) -> FixedFee:
     return FixedFee(
         _entity_id(fee["collector_account_id"]),
         *_fallback_fee(fee),
@@ -131,17 +132,17 @@ def _fixed_fee(fee: dict) -> FixedFee:
     )
 
 
-def _fallback_fee(fee: dict) -> FallbackFee:
+def _fallback_fee(fee: Any) -> FallbackFee:
     token = fee["denominating_token_id"]
     return FallbackFee(_whole(fee["amount"]), None if token is None else _entity_id(token))
 
 
-def _whole(value: object) -> int:
-    if type(value) is not int:
-        value = int(value) if re.fullmatch("[0-9]{1,19}", value) else -1
-    if not 0 <= value <= MAX_INT64:
+def _whole(value: Any) -> int:
+    if type(value) is not int and not re.fullmatch("[0-9]{1,19}", value):
         raise ValueError("is no amount")
-    return value
+    if not 0 <= int(value) <= MAX_INT64:
+        raise ValueError("is no amount")
+    return int(value)
 
 
 def _entity_id(value: str) -> str:

@@ -3,7 +3,6 @@
 from typing import Any, NamedTuple
 
 from flask import current_app
-from marshmallow import ValidationError
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, shown
@@ -45,8 +44,8 @@ def read_page(documents: list[dict[str, Any]], after: int, payer: str, length: i
 
 def _read_moment(document: dict[str, Any]) -> int:
     try:
-        return times.from_consensus(document.get("consensus_timestamp"))
-    except (TypeError, ValueError):
+        return times.from_consensus(document["consensus_timestamp"])
+    except (KeyError, TypeError, ValueError):
         raise LedgerAnswerInvalid("/transactions: a row has no consensus timestamp") from None
 
 
@@ -58,10 +57,8 @@ def _is_plain(document: dict[str, Any], payer: str) -> bool:
 
 def _read_row(document: dict[str, Any]) -> Transaction | None:
     try:
-        return mirror_schemas.LISTED_TRANSACTION.load(document)
-    except ValidationError as error:
+        return mirror_schemas.LISTED_TRANSACTION.read(document)
+    except ValueError as error:
         moment = shown(document["consensus_timestamp"])
-        current_app.logger.warning(
-            "The transaction of %s makes no sense: %s", moment, error.messages
-        )
+        current_app.logger.warning("The transaction of %s makes no sense: %s", moment, error)
         return None

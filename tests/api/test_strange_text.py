@@ -58,7 +58,7 @@ def store(app, pointer, token_name):
         "modified_timestamp": "1.000000000",
     }
     with app.app_context():
-        nft = mirror_schemas.NFT.load(answer)
+        nft = mirror_schemas.NFT.read(answer)
         record = reconciler.new_record(nft, token_name)
         with write() as db:
             db.execute("DELETE FROM nft")
