@@ -333,14 +333,6 @@ def buy(client):
     return buy
 
 
-@pytest.fixture(scope="module")
-def service(tmp_path_factory):
-    """The service of one test module, without the sample: its folder, its address, its environment."""
-    folder = tmp_path_factory.mktemp("service")
-    with serving(folder) as (url, environ):
-        yield folder, url, environ
-
-
 @contextmanager
 def serving(folder):
     """gunicorn, as make run starts it, in a folder of its own; yields its address and its environment."""
