@@ -7,9 +7,6 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterable
-from concurrent.futures import Future, ThreadPoolExecutor
-from contextvars import copy_context
-from typing import NamedTuple
 
 from flask import current_app
 
@@ -36,14 +33,6 @@ MAX_PAST = 60 * 24 * 3600 * times.SECOND
 AHEAD = 3600 * times.SECOND  # no row is so far in the future
 
 
-class Ahead(NamedTuple):
-    """A page that was asked for before it was needed."""
-
-    after: int
-    present: int  # how far the mirror node had come by then
-    page: Future[Page]
-
-
 class Follower:
     """How far it has read, and when that was written. One at a time works in a process."""
 
@@ -52,8 +41,6 @@ class Follower:
         self._cursor = 0
         self._written_at = float("-inf")
         self._present, self._asked_at = 0, float("-inf")
-        self._ahead: Ahead | None = None
-        self._reader = ThreadPoolExecutor(1, "page")
 
     def step(self) -> bool:
         """Read the next page, and write what follows from it. Tells whether more is there at once.
@@ -66,28 +53,13 @@ class Follower:
             _begin_at(present, state)
             return True
         after = max(self._cursor, times.to_nanoseconds(state["cursor_at"]))
-        page, present = self._take_page(after, present)
+        page = ask_page(after)
         if page.last_at > present + AHEAD:
             raise LedgerAnswerInvalid("/transactions: a row is of the future")
         cursor = max(present - LAG, after) if page.last_at == after else page.last_at
         self._write(page, cursor, fresh=page.last_at if page.is_full else present)
         self._cursor = cursor
         return page.is_full
-
-    def _take_page(self, after: int, present: int) -> tuple[Page, int]:
-        """The page after a moment, and the present of when it was asked for.
-
-        Behind a full one, the next is asked for at once: it comes while this one is worked off.
-        """
-        ahead, self._ahead = self._ahead, None
-        if ahead and ahead.after == after:
-            page, present = ahead.page.result(), ahead.present
-        else:
-            page = ask_page(after)
-        if page.is_full:
-            following_page = self._reader.submit(copy_context().run, ask_page, page.last_at)
-            self._ahead = Ahead(page.last_at, self._present, following_page)
-        return page, present
 
     def _find_present(self) -> int:
         """How far the mirror node has come: what it said lately, which is before what it shows now."""
