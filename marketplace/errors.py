@@ -31,7 +31,7 @@ def reason(error: Exception) -> str:
 
 
 def command(words: str) -> str:
-    """How a command of this application is called, as this one was: ``flask --app wsgi upgrade``."""
+    """The command line of a command, with the --app of the current one: ``flask --app wsgi upgrade``."""
     context = click.get_current_context(silent=True)
     info = context and context.find_object(ScriptInfo)
     served = "marketplace" if "marketplace.wsgi" in sys.modules else "wsgi"

@@ -1,4 +1,4 @@
-"""What an application is made of: one typed set of objects for each, in ``app.extensions["marketplace"]``."""
+"""The services of an application: one typed object for each, in ``app.extensions["marketplace"]``."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ KEY = "marketplace"
 
 @dataclass(kw_only=True)
 class Storage:
-    """What the sandbox's own application has, and the marketplace's, too."""
+    """The services of the sandbox's own application, which the marketplace's has, too."""
 
     database: Engine
 
 
 @dataclass(kw_only=True)
 class Services(Storage):
-    """What the marketplace's application has."""
+    """The services of the marketplace's application."""
 
     media: MediaStore
     mirror_node: MirrorNode
@@ -52,7 +52,7 @@ class Services(Storage):
     sandbox: Sandbox | None
     encoders: dict[type[Schema], Encode] = field(default_factory=dict)
     reference: Callable[[], dict[str, Any]] = dict
-    # Where it is set, the watcher asks it for metadata and images, and starts no processes for them.
+    # In place of the watcher's processes for metadata and images.
     enrich: Enrich | None = None
     warned_at: dict[str, float] = field(default_factory=dict)  # by message, on the monotonic clock
 

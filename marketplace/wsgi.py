@@ -1,4 +1,4 @@
-"""What a server serves where there is only the package: ``gunicorn marketplace.wsgi:app``."""
+"""The WSGI application, where there is only the package: ``gunicorn marketplace.wsgi:app``."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What is noted of a request in its WSGI environment: by one layer, and read by others and the access log."""
+"""Keys of the WSGI environment that middleware sets, for other middleware and the access log."""
 
 REQUEST_ID = "marketplace.request"  # its id: a proxy's that is believed, or one of our own
 ROUTE = "marketplace.route"  # the rule of its address, such as /v1/nft/<tokenId>/<serialNo>

@@ -1,1 +1,1 @@
-"""What a client sees: a blueprint for each group of endpoints, and all that speaks HTTP."""
+"""The HTTP API: a blueprint for each group of endpoints, their schemas, and middleware."""

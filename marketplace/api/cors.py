@@ -1,4 +1,4 @@
-"""Which pages of other origins a browser lets call the service, and what they may read.
+"""CORS: the pages of other origins that may call the service, and the headers that they may read.
 
 No cookie is ever let through, so that a header or a method that is kept from a page protects nothing: whoever
 may call may send all of them, and reads a refusal in place of the browser's own "network error".

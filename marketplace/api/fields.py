@@ -31,7 +31,7 @@ class Strict(fields.Field[Any]):
     expected = ""
 
     def read(self, value: Any) -> Any:
-        """What the value means; None where it is not as expected."""
+        """Parse the value. Returns None where it is not as expected."""
         raise NotImplementedError
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
@@ -82,7 +82,7 @@ class WalletName(fields.String):
     """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
 
     def by_settings(self, settings: Config) -> dict[str, Any]:
-        """What the document says of it."""
+        """The OpenAPI attributes that depend on settings."""
         wallets = settings["WALLETS"]
         return {"enum": [*wallets], "example": wallets[0]}
 
@@ -115,7 +115,7 @@ class Choice(Strict, fields.String):
 
 
 class PagePosition(Strict, fields.String):
-    """Where a page begins: what a Link header said."""
+    """The position where a page begins, from a Link header."""
 
     expected = "a page token from this list's own Link header"
 

@@ -129,5 +129,5 @@ def _require_wallet(wallet: str) -> None:
 
 
 def _hand_over(prepared: PreparedTransaction) -> Answer:
-    """What the schema writes: bytes as base64."""
+    """The prepared transaction for its schema: bytes as base64."""
     return prepared._asdict() | {"transaction": base64.b64encode(prepared.transaction).decode()}

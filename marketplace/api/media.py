@@ -1,4 +1,4 @@
-"""How the optimised images are served: without a token, and to be kept by whoever fetches them."""
+"""Serves the optimised images: without a token, and cached by clients for good."""
 
 import re
 from contextlib import nullcontext

@@ -24,7 +24,7 @@ BEARER_TOKEN = {
     "description": "An access token, which the operator makes: `flask token create`. In the sandbox it is"
     " in the file `sandbox-token`, and the API reference fills it in.",
 }
-# What any request with a token, or with a body, may be answered with, by the response's name.
+# The errors of any request with a token or a body, by the response's name.
 SHARED_RESPONSES = {
     "NotAuthenticated": (401, "No access token, or one that is unknown, expired or revoked"),
     "ScopeMissing": (
@@ -133,7 +133,7 @@ class Document:
             "contact": {"name": self.title, "url": self.public_url},
             "license": LICENSE,
         }
-        # Whoever asks for a token says so: no other operation does.
+        # An operation that asks for a token says so itself.
         return {"marshmallow_plugin": plugin, "info": info, "security": []}
 
     def _add_components(self, components: Components) -> None:
@@ -161,6 +161,6 @@ def _without_noise(document: dict[str, Any]) -> dict[str, Any]:
 
 
 def _read_settings(field: Any, app: Flask) -> dict[str, Any]:
-    """What a field is by the settings: the names of wallets."""
+    """The attributes of a field that depend on settings: the names of wallets."""
     by_settings = getattr(field, "by_settings", None)
     return by_settings(app.config) if by_settings else {}

@@ -1,4 +1,4 @@
-"""Which listings of the order book are wanted, and in which order."""
+"""The filter of the order book: a collection, bounds of the price, and the order."""
 
 from typing import Any, NamedTuple
 

@@ -1,7 +1,7 @@
 """Pages of a list: a bare array, and a Link header where more follows. RFC 8288.
 
-The link holds where the page ended, not how far down: whoever follows it sees every listing once, even
-while others are listed and sold.
+The link holds the position where the page ended, not an offset: a client that follows it sees every listing
+once, even while others are listed and sold.
 """
 
 import base64
@@ -28,7 +28,7 @@ LINK_HEADER = {
 
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
-# What a list is ordered by, of a row: ever greater ones, of dates ever smaller ones.
+# The sort key of a row. Keys grow along a list; those of dates shrink.
 KEYS: dict[str, Callable[[Any], str | int]] = {
     NEWEST: lambda row: row["listed_order"],
     CHEAPEST: lambda row: row["listing_price"],

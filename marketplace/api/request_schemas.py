@@ -1,4 +1,4 @@
-"""What requests hold: their fields' names on the wire, and the bounds of each.
+"""Schemas of requests: the names of fields on the wire, and the bounds of each.
 
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
@@ -206,7 +206,7 @@ class ReportTransactionSchema(RequestSchema):
 
 
 class StatusQuery(Schema):
-    """What of the status is asked for; each is there or not, whatever its value."""
+    """Flags of the status: each is present or absent, its value is ignored."""
 
     alive = fields.String(
         load_default=None,

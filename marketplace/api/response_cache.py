@@ -64,7 +64,7 @@ class CachedQuery(NamedTuple):
 
 
 class CachedToken(NamedTuple):
-    """Who may read until a Unix time, by the row of an access token."""
+    """A valid token: it may read until a Unix time, by its row."""
 
     expires_at: float
     query: CachedQuery

@@ -1,4 +1,4 @@
-"""What answers hold: the only module that knows a field's name in one. Requests are in requests.py.
+"""Schemas of responses: the only module that knows the names of their fields on the wire.
 
 Inside names are the database's columns; wire names stand in data_key, in the contract's order.
 """
@@ -104,7 +104,7 @@ class TreasurySchema(Schema):
 
 
 class FallbackFeeSchema(Schema):
-    """What a buyer pays to the collector who gives nothing of value for an NFT."""
+    """The fee of a buyer who gives nothing of value for an NFT."""
 
     amount = show(
         fields.Integer, "Tinybars, or smallest units of the token", 500_000_000, format="int64"
@@ -205,7 +205,7 @@ class ResultSchema(Schema):
 
 
 class SigningMetadataSchema(Schema):
-    """What a wallet is told beside the transaction. Contract, section 2.4."""
+    """Instructions for the wallet, beside the transaction. Contract, section 2.4."""
 
     account_id = show(
         fields.String, "Account id that must sign the transaction", "0.0.1001", key="accountToSign"
@@ -237,7 +237,7 @@ class PreparedTransactionSchema(Schema):
 
 
 class ServiceStatusSchema(Schema):
-    """How the service is."""
+    """The state of the service."""
 
     version = show(fields.String, "Version of this service", __version__)
     network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])

@@ -1,4 +1,4 @@
-"""What one account has listed."""
+"""The listings of one account."""
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope

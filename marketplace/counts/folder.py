@@ -175,7 +175,7 @@ def _is_readable(path: Path) -> bool:
 def _parse(content: bytes, with_gauges: bool = True) -> Numbers:
     """The numbers of a file, up to where it is damaged, without those that this version does not count."""
     numbers: Numbers = {}
-    # What json and struct raise, and a key of another shape.
+    # The errors of json and struct, and of a key of another shape.
     with suppress(ValueError, TypeError, IndexError, struct.error):
         for key, values in _records(content):
             if _is_known(key, values) and (with_gauges or METRICS[key[0]].kind != "gauge"):

@@ -16,7 +16,7 @@ class Metric(NamedTuple):
 
     @property
     def length(self) -> int:
-        """How many numbers there are of it: of a histogram its buckets, the one beyond, and the sum."""
+        """The count of its numbers: a histogram has its buckets, the one beyond, and the sum."""
         return len(BUCKETS) + 2 if self.kind == "histogram" else 1
 
 

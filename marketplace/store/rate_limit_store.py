@@ -17,7 +17,7 @@ from limits.storage import Storage
 from marketplace.errors import StartRefused
 from marketplace.file_lock import lock
 
-# What is counted, by its hash; when its window ends, in Unix time; how often it happened in it.
+# The hash of a key; the end of its window, in Unix time; its count in this window.
 Counter = tuple[bytes, float, int]
 COUNTER = struct.Struct("=16sdq")
 # A counter has one of the sixteen places of its bucket. Where none is free, the lowest counter loses its:
