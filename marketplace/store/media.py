@@ -5,6 +5,7 @@ import os
 import threading
 from datetime import timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import obstore
 from flask import Config, current_app
@@ -14,13 +15,20 @@ from obstore.store import LocalStore, S3Store
 from marketplace.errors import MediaFull, MediaUnreachable
 from marketplace.settings import SettingError
 
+if TYPE_CHECKING:
+    from obstore.store import ClientConfig, RetryConfig
+
 # GIF and PNG are of before 0.3.0.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 PATIENCE_SECONDS = 10
-TIMEOUT = {"timeout": f"{PATIENCE_SECONDS}s", "connect_timeout": "3s", "allow_http": True}
-RETRIES = {"max_retries": 1, "retry_timeout": timedelta(seconds=PATIENCE_SECONDS)}
+TIMEOUT: "ClientConfig" = {
+    "timeout": f"{PATIENCE_SECONDS}s",
+    "connect_timeout": "3s",
+    "allow_http": True,
+}
+RETRIES: "RetryConfig" = {"max_retries": 1, "retry_timeout": timedelta(seconds=PATIENCE_SECONDS)}
 
 
 class MediaStore:

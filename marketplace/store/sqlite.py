@@ -8,6 +8,7 @@ from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
@@ -109,14 +110,14 @@ class Database(Engine):
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
 
-    def _connect(self, timeout: float | None = None, **options) -> sqlite3.Connection:
+    def _connect(self, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
         """Open the file, once it was seen to be what it was at the start."""
         self._require_same_file()
         self.look(timeout)
         self.require_current()
         return self._open("rw", timeout, **options)
 
-    def _open(self, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
+    def _open(self, mode: str, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
         connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
@@ -150,7 +151,8 @@ class Database(Engine):
         if getattr(self._local, "connection", None) is None:
             self._local.connection = self._connect()
         self._require_same_file()
-        return self._local.connection
+        connection: sqlite3.Connection = self._local.connection
+        return connection
 
     def look(self, timeout: float | None = None) -> None:
         """See of which version the file is, and whose. Raises DatabaseUnreadable."""

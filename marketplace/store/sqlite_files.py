@@ -5,6 +5,7 @@ from contextlib import closing, contextmanager
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
+from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
@@ -45,7 +46,8 @@ def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
     """Find of which version a database of this kind is. Raises VersionUnknown."""
     if "property" in _tables(connection) and (row := properties.get_property(connection, PROPERTY)):
         return parse_version(row["value"])
-    return connection.execute(schema.unnumbered).fetchone()[0]
+    [(version,)] = connection.execute(schema.unnumbered)
+    return int(version)
 
 
 def is_empty(path: Path) -> bool:
@@ -120,14 +122,14 @@ class Contents:
 
     def count(self, table: str) -> int:
         [(count,)] = self._execute(f"SELECT COUNT(*) FROM {table}")
-        return count
+        return int(count)
 
-    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple]:
+    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple[Any, ...]]:
         return self._execute(
             f"SELECT {', '.join(columns)} FROM {table} ORDER BY {', '.join(order)}"
         )
 
-    def _execute(self, sql: str) -> Iterator[tuple]:
+    def _execute(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Raises DatabaseUnreadable where the file is damaged."""
         cursor = self._connection.cursor()
         cursor.row_factory = None
@@ -138,11 +140,13 @@ class Contents:
             raise DatabaseUnreadable(f"{self.name} can not be read: {error}") from error
 
 
-def open_file(path: Path, mode: str, timeout: float | None = None, **options) -> sqlite3.Connection:
+def open_file(
+    path: Path, mode: str, timeout: float | None = None, **options: Any
+) -> sqlite3.Connection:
     """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
     patience = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
+    connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
     connection.row_factory = sqlite3.Row
     return connection
 

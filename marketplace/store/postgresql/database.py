@@ -11,7 +11,7 @@ from psycopg import errors
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import Engine, Found, close_at_fork, require_ours
+from marketplace.store.engine import Contents, Engine, Found, close_at_fork, require_ours
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import Connection
 from marketplace.store.postgresql.leadership import Leadership
@@ -130,7 +130,7 @@ class Database(Engine):
                    current_schema() AS schema
             FROM pg_database WHERE datname = current_database()
         """
-        row = session.execute(sql).fetchone()
+        [row] = session.execute(sql).fetchall()
         if row["pid"] != session.info.backend_pid:
             raise self._unfit(POOLER)
         if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
@@ -227,7 +227,8 @@ class Database(Engine):
     def size(self) -> int:
         """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
         sql = "SELECT pg_database_size(current_database()) AS bytes"
-        return self.connection.execute(sql).fetchone()["bytes"]
+        [row] = self.connection.execute(sql).fetchall()
+        return int(row["bytes"])
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer; they are opened again when needed."""
@@ -256,7 +257,7 @@ class Database(Engine):
                     self._mark(session, step.version)
             self._found = self._look(session)
 
-    def fill(self, source: filling.Source, progress: filling.Progress) -> list[str]:
+    def fill(self, source: Contents, progress: filling.Progress) -> list[str]:
         """Take over all that another database of this version holds, in one transaction.
 
         Returns the rows that lost a NUL. Raises DatabaseInUse while a service or another command has it open,
@@ -285,7 +286,8 @@ class Database(Engine):
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
         sql = "SELECT pg_try_advisory_lock(:lock, hashtext(current_schema())) AS is_alone"
-        if not session.execute(sql, {"lock": USE}).fetchone()["is_alone"]:
+        [row] = session.execute(sql, {"lock": USE}).fetchall()
+        if not row["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
     def after_fork(self) -> None:

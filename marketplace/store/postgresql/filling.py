@@ -2,23 +2,16 @@
 
 from collections.abc import Iterable, Iterator
 from itertools import zip_longest
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from psycopg.rows import tuple_row
 
 from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.engine import Contents
+from marketplace.store.postgresql.servers import Session
 
+Row = tuple[Any, ...]
 AT_ONCE = 5_000  # rows of the other side that are held in memory
-
-
-class Source(Protocol):
-    """What another database holds, which stays as it is meanwhile."""
-
-    name: str
-
-    def count(self, table: str) -> int: ...
-
-    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple]: ...
 
 
 class Progress(Protocol):
@@ -26,7 +19,7 @@ class Progress(Protocol):
 
     def begin(self, what: str) -> None: ...
 
-    def through(self, what: str, rows: Iterable[tuple], count: int) -> Iterator[tuple]: ...
+    def through(self, what: str, rows: Iterable[Row], count: int) -> Iterator[Row]: ...
 
 
 class Table(NamedTuple):
@@ -35,12 +28,14 @@ class Table(NamedTuple):
     types: list[str]
     key: list[str]
 
-    def identify(self, row: tuple) -> str:
+    def identify(self, row: Row) -> str:
         """Tell which row it is, for a sentence."""
         return " ".join([self.name, *(str(row[self.columns.index(name)]) for name in self.key)])
 
 
-def fill(session, name: str, tables: list[str], source: Source, progress: Progress) -> list[str]:
+def fill(
+    session: Session, name: str, tables: list[str], source: Contents, progress: Progress
+) -> list[str]:
     """Copy these tables, in the transaction that is open, and compare all of it; ``name`` is for sentences.
 
     Each table comes after those that it refers to. Returns the rows that had to be altered: PostgreSQL holds
@@ -51,7 +46,7 @@ def fill(session, name: str, tables: list[str], source: Source, progress: Progre
     # What is copied into a table that is as new is frozen, and visible to index-only scans, at once.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     described = [_describe(session, table) for table in tables]
-    altered = []
+    altered: list[str] = []
     for table in described:
         altered += _copy(session, table, source, progress)
     progress.begin("Gather statistics")
@@ -61,7 +56,7 @@ def fill(session, name: str, tables: list[str], source: Source, progress: Progre
     return altered
 
 
-def _require_empty(session, name: str, tables: list[str]) -> None:
+def _require_empty(session: Session, name: str, tables: list[str]) -> None:
     for table in tables:
         # A start of the service says whose the database is, and no more.
         if table != "property" and session.execute(f"SELECT 1 FROM {table} LIMIT 1").fetchone():
@@ -70,7 +65,7 @@ def _require_empty(session, name: str, tables: list[str]) -> None:
             )
 
 
-def _describe(session, table: str) -> Table:
+def _describe(session: Session, table: str) -> Table:
     sql = """
         SELECT attname AS name, format_type(atttypid, NULL) AS type, attnum = ANY(indkey) AS is_key
         FROM pg_attribute JOIN pg_index ON indrelid = attrelid AND indisprimary
@@ -87,7 +82,7 @@ def _describe(session, table: str) -> Table:
     )
 
 
-def _copy(session, table: Table, source: Source, progress: Progress) -> Iterator[str]:
+def _copy(session: Session, table: Table, source: Contents, progress: Progress) -> Iterator[str]:
     count = source.count(table.name)
     rows = source.rows(table.name, table.columns, table.key)
     sql = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN (FORMAT BINARY, FREEZE)"
@@ -101,12 +96,14 @@ def _copy(session, table: Table, source: Source, progress: Progress) -> Iterator
                 copy.write_row(row)
 
 
-def _without_nuls(row: tuple) -> tuple:
+def _without_nuls(row: Row) -> Row:
     """A row as PostgreSQL can hold it. What is added today has no NULs: earlier versions let them in."""
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 
-def _compare(session, name: str, table: Table, source: Source, progress: Progress) -> None:
+def _compare(
+    session: Session, name: str, table: Table, source: Contents, progress: Progress
+) -> None:
     """Read it again on both sides. Raises DatabaseUnreadable where one row, or one value, is another."""
     columns, order = ", ".join(table.columns), ", ".join(table.key)
     count = source.count(table.name)

@@ -35,20 +35,23 @@ class Leadership:
                     SELECT pg_try_advisory_lock(:lock, hashtext(current_schema() || :name)) AS is_ours
                 """
                 parameters = {"lock": LEAD, "name": f".{self._name}"}
-                if session.execute(sql, parameters).fetchone()["is_ours"]:
-                    self._session, session = session, None
-                    return True
-                return False
+                [row] = session.execute(sql, parameters).fetchall()
             except psycopg.Error as error:
+                session.close()
                 raise DatabaseUnreachable(self._servers.words(error)) from error
-            finally:
-                if session is not None:
-                    session.close()
+            if row["is_ours"]:
+                self._session = session
+            else:
+                session.close()
+            return self._session is not None
 
     def _has_it(self) -> bool:
         """Say a word to the server, which says whether the session lives."""
+        if self._session is None:
+            return False
         try:
-            return self._session is not None and bool(self._session.execute("SELECT 1").fetchone())
+            self._session.execute("SELECT 1")
+            return True
         except psycopg.Error:
             self._session.close()
             self._session = None

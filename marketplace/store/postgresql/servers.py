@@ -11,7 +11,7 @@ from typing import Any
 from urllib.parse import quote
 
 import psycopg
-from psycopg import errors, generators
+from psycopg import abc, errors, generators
 from psycopg.abc import RV, PQGen
 from psycopg.adapt import PyFormat, Transformer
 from psycopg.conninfo import conninfo_to_dict
@@ -46,7 +46,7 @@ SESSION = {
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
 }
-CLIENT = {
+CLIENT: dict[str, Any] = {
     "application_name": "nft-marketplace-service",
     "client_encoding": "UTF8",
     "target_session_attrs": "primary",
@@ -107,7 +107,7 @@ def translate(sql: str) -> tuple[str, tuple[str, ...]]:
 class Answer:
     """What a statement brought, with the face of a cursor."""
 
-    def __init__(self, result: PGresult, adapter: Transformer) -> None:
+    def __init__(self, result: PGresult, adapter: abc.Transformer) -> None:
         adapter.set_pgresult(result)
         columns = [(result.fname(i) or b"").decode() for i in range(result.nfields)]
         make_row: Callable[..., Row] = lambda row: dict(zip(columns, row))  # noqa: B905, E731
@@ -139,7 +139,7 @@ class Session(psycopg.Connection[DictRow]):
     def __init__(self, *args: Any, **options: Any) -> None:
         super().__init__(*args, **options)
         self._process = os.getpid()
-        self._adapter = Transformer(self)
+        self._adapter: abc.Transformer = Transformer(self)
         self._statements: dict[str, bytes] = {}  # statements, and their names
 
     def execute(
@@ -169,7 +169,7 @@ class Session(psycopg.Connection[DictRow]):
         return name
 
     def _receive(self) -> PGresult:
-        results = self.wait(generators.execute(self.pgconn))
+        results: list[PGresult] = self.wait(generators.execute(self.pgconn))
         if not results:
             raise psycopg.OperationalError("the server ended the connection")
         if results[-1].status == ExecStatus.FATAL_ERROR:
@@ -191,7 +191,7 @@ class Servers:
     def __init__(self, url: str, called: str) -> None:
         """``called`` is the address in sentences. Raises DatabaseUnreadable where it makes no sense."""
         try:
-            given = conninfo_to_dict(url)
+            given: dict[str, Any] = conninfo_to_dict(url)
         except (psycopg.ProgrammingError, UnicodeError):
             given = {}
         if not given or not ADDRESS.fullmatch(url) or not _are_ports(given.get("port", "")):
@@ -298,7 +298,7 @@ def _split_hosts(given: dict[str, Any], called: str) -> list[dict[str, str]]:
     return [{name: values[i % len(values)] for name, values in lists.items()} for i in range(count)]
 
 
-def _are_ports(ports: str | int) -> bool:
+def _are_ports(ports: object) -> bool:
     return all(re.fullmatch("[0-9]{0,5}", port) for port in str(ports).split(","))
 
 
