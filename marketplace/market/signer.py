@@ -101,7 +101,7 @@ class Signer:
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
         """The account's public key, and its signature of the body of a transaction.
 
-        Raises SignerFailed, after its operator was told the reason.
+        Raises SignerFailed, whose reason is logged, and the ledger's errors.
         """
         try:
             return self._sign(body)
@@ -160,8 +160,6 @@ class Signer:
                 self._key_until = time.monotonic() + KEY_KEPT_SECONDS
         except KeyUnusable as error:
             return str(error)
-        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            return f"the account's key can not be looked up: {error}"
         if expected in (None, public_key):
             return None
         return f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
