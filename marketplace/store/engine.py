@@ -115,11 +115,6 @@ class Engine(ABC):
                 f" {command('upgrade')}"
             )
 
-    def _require_ours(self, found: Found) -> Found:
-        """Raise DatabaseUnreadable for a database of a newer version, or of another network or account."""
-        require_ours(self.name, found, self.schema, self._owners)
-        return found
-
     # What is done with a file
 
     @property

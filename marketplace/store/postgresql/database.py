@@ -29,8 +29,6 @@ from marketplace.store.postgresql.servers import (
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
 
 OLDEST_SERVER = 15
-CANCEL_SECONDS = 2  # for the server to be told that nobody waits for it any more
-# With whoever holds a lock, until the transaction's end.
 # SQLite's types and words, as schema.sql and the upgrades have them.
 DDL = {
     r"\bINTEGER\b": "BIGINT",
@@ -43,8 +41,7 @@ DDL = {
 class Database(Engine):
     """One PostgreSQL database, with one kept connection for each thread and process.
 
-    What opens a connection late is a fork: none may be open in the forking thread then, nor does a child use
-    what it inherited.
+    A child uses nothing that it inherited over a fork; see close_at_fork().
     """
 
     is_shared = True
