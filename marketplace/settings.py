@@ -16,13 +16,19 @@ from marketplace.private_keys import describe_key
 
 PREFIX = "MARKETPLACE_"
 
-
 # The public mirror node of each network. The sandbox has its own, below PUBLIC_URL.
 NETWORKS = {
     "sandbox": None,
     "mainnet": "https://mainnet.mirrornode.hedera.com",
     "testnet": "https://testnet.mirrornode.hedera.com",
     "previewnet": "https://previewnet.mirrornode.hedera.com",
+}
+# The consensus nodes that every wallet's SDK knows: an SDK refuses to submit to any other.
+NODES = {
+    "sandbox": ("0.0.3",),
+    "mainnet": ("0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9", "0.0.10"),
+    "testnet": ("0.0.3", "0.0.4", "0.0.5", "0.0.6", "0.0.7", "0.0.8", "0.0.9"),
+    "previewnet": ("0.0.3", "0.0.4", "0.0.5", "0.0.6", "0.0.7", "0.0.8", "0.0.9"),
 }
 
 
@@ -46,6 +52,13 @@ def _account_id(value: str) -> str:
     if not is_entity_id(value):
         raise ValueError("is not an account id (0.0.1234)")
     return value
+
+
+def _account_ids(value: str) -> tuple[str, ...]:
+    ids = tuple(_account_id(part) for part in _words(value))
+    if not ids or len(set(ids)) < len(ids):
+        raise ValueError("is not a list of different account ids (0.0.3,0.0.4)")
+    return ids
 
 
 def _words(value: str) -> tuple[str, ...]:
@@ -231,6 +244,10 @@ SETTINGS = {
     "ACCESS_LOG": Setting(_access_log, "off"),
     "WRITE_LIMIT": Setting(parse_rate, lambda s: "off" if s["NETWORK"] == "sandbox" else "600/m"),
     "REDIS_URL": Setting(_redis, ""),
+    "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
+    "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
+    "NODE_ACCOUNT_IDS": Setting(_account_ids, lambda s: ",".join(NODES[s["NETWORK"]])),
+    "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
@@ -249,12 +266,9 @@ SETTINGS = {
     ),
     "ARWEAVE_GATEWAYS": Setting(_gateways, _sandbox_or("/sandbox/arweave", "https://arweave.net")),
 }
-# Settings of version 0.2, which are accepted until 0.4, and what the start says of them.
+# Settings of version 0.2, which work until 0.4, and what the start says of them.
 OLD_SETTINGS = {
     "SANDBOX_DATABASE_URL": f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
-    "USER_LIMIT_MAX": "it is ignored, and a user's listings have a limit of 1000",
-    "NODE_ACCOUNT_IDS": "it is ignored, and all nodes of the network take turns",
-    "TRANSACTION_VALID_SECONDS": "it is ignored, and transactions are valid for 180 seconds",
 }
 
 
@@ -293,6 +307,7 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         settings[name] = _parse(name, setting, value)
     _require_room_for_a_fee(settings)
     _require_free_prefix(settings)
+    _require_known_nodes(settings)
     name, path = "SANDBOX_DATABASE_URL", f"sqlite:///{settings['DATA_DIR']}/sandbox.db"
     settings[name] = _parse(name, Setting(_sqlite_path, path), given.get(name, path))
     if os.path.realpath(settings[name]) == os.path.realpath(settings["DATABASE_URL"]):
@@ -311,6 +326,16 @@ def _require_room_for_a_fee(settings: dict[str, Any]) -> None:
             f"{PREFIX}SALE_FEE_BUDGET is less than one purchase may cost, a tenth of"
             f" {PREFIX}MAX_TRANSACTION_FEE. Raise it, or set it to 0, which turns buying off"
         )
+
+
+def _require_known_nodes(settings: dict[str, Any]) -> None:
+    known = NODES[settings["NETWORK"]]
+    for node in settings["NODE_ACCOUNT_IDS"]:
+        if node not in known and settings["NETWORK"] != "sandbox":  # which takes any
+            raise SettingError(
+                f"{PREFIX}NODE_ACCOUNT_IDS={node!r} is not a node that wallets know on"
+                f" {settings['NETWORK']} ({', '.join(known)})"
+            )
 
 
 def _require_free_prefix(settings: dict[str, Any]) -> None:

@@ -155,11 +155,6 @@ def test_what_is_kept_is_in_one_folder():
     assert loaded["MEDIA_URL"] == "file:/srv/market/media"
 
 
-def test_an_old_setting_that_is_fixed_now_is_ignored_with_a_warning():
-    loaded = load({"USER_LIMIT_MAX": "50", "NODE_ACCOUNT_IDS": "0.0.3"}, {})
-    assert ["it is ignored" in warning for warning in startup.warnings(loaded, [])] == [True, True]
-
-
 def test_an_old_setting_works_and_the_start_warns_of_it():
     loaded = load({}, {"MARKETPLACE_SANDBOX_DATABASE_URL": "sqlite:///old/sandbox.db"})
     assert loaded["SANDBOX_DATABASE_URL"] == "old/sandbox.db"

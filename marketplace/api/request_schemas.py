@@ -21,6 +21,7 @@ from marketplace.api.fields import (
     EntityId,
     PagePosition,
     TransactionIdField,
+    UserLimit,
     WalletName,
     WholeNumber,
 )
@@ -29,7 +30,7 @@ from marketplace.api.paging import NEWEST, ORDERS
 from marketplace.ids import MAX_HBAR, MAX_INT64
 
 ORDERBOOK_LIMIT = 20
-USER_LIMIT, USER_LIMIT_MAX = 10, 1000
+USER_LIMIT = 10
 
 
 def token_field(example: str = "0.0.5001") -> EntityId:
@@ -147,11 +148,11 @@ class OrderbookQuerySchema(RequestSchema):
 
 
 class UserQuerySchema(RequestSchema):
-    limit = Digits(
-        "Number of NFTs wanted at most",
+    limit = UserLimit(
+        "Number of NFTs wanted at most; the operator sets the maximum",
         USER_LIMIT,
         low=1,
-        high=USER_LIMIT_MAX,
+        high=MAX_INT64,
         load_default=USER_LIMIT,
     )
     offset = offset_field()

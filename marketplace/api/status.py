@@ -6,7 +6,7 @@ from typing import Any
 
 from flask import current_app
 
-from marketplace import __version__
+from marketplace import __version__, times
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
@@ -32,6 +32,7 @@ def show_status(alive: str | None, ready: str | None) -> dict[str, Any]:
         return _describe("not asked", None, "not asked")
     last_sync = freshness.find_last_sync()  # fails where the database does
     if ready is not None:
+        _require_recent(last_sync)
         _require_room()
     return _describe("reachable", last_sync, "running" if freshness.is_watched() else "silent")
 
@@ -46,6 +47,19 @@ def _describe(database: str, last_sync: str | None, watcher: str) -> dict[str, A
         "last_sync": last_sync,
         "watcher": watcher,
     }
+
+
+def _require_recent(last_sync: str | None) -> None:
+    """Raise NotReady where the order book may no longer be what the ledger shows."""
+    seconds = current_app.config["READY_SYNC_SECONDS"]
+    setting = f"MARKETPLACE_READY_SYNC_SECONDS is {seconds}"
+    if not seconds:
+        return
+    if last_sync is None:
+        raise NotReady(f"the ledger was never followed, and {setting}")
+    age = times.now() // times.SECOND - int(times.from_iso(last_sync))
+    if age > seconds:
+        raise NotReady(f"the ledger was last followed {age} s ago, and {setting}")
 
 
 def _require_room() -> None:

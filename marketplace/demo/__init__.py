@@ -86,7 +86,7 @@ def give_addresses() -> dict[str, dict[str, str | int]]:
             "wallet": current_app.config["WALLETS"][0],
             "account": current_app.config["ACCOUNT_ID"],
             "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
-            "limit": 1000,  # of a user's listings
+            "limit": current_app.config["USER_LIMIT_MAX"],
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),

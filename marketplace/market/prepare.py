@@ -12,15 +12,6 @@ from marketplace.ids import TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 
-# The nodes that every wallet's SDK knows: an SDK refuses to submit to one that it does not know.
-NODES = {
-    "sandbox": (3,),
-    "mainnet": (3, 4, 7, 8, 9, 10),
-    "testnet": (3, 4, 5, 6, 7, 8, 9),
-    "previewnet": (3, 4, 5, 6, 7, 8, 9),
-}
-
-VALID_SECONDS = 180  # what the network allows at most
 START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not refuse the start
 
 # Past the end of its validity, before a transaction counts as expired.
@@ -71,16 +62,17 @@ def prepare_as_owner(
     ``build`` is called with an envelope, as transactions.build_listing() takes it; ``columns`` says what is
     remembered besides: kind, token, serial_no, price, memo, wallet.
     """
-    now = now or times.now()
+    settings, now = current_app.config, now or times.now()
+    seconds = settings["TRANSACTION_VALID_SECONDS"]
     for transaction_id in free_ids(account_id, now - START_BEFORE_NOW_SECONDS * times.SECOND):
         transaction = build(
             transaction_id=transaction_id,
             memo=columns["memo"],
-            max_fee_tinybars=current_app.config["MAX_TRANSACTION_FEE"],
-            valid_seconds=VALID_SECONDS,
+            max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
+            valid_seconds=seconds,
             node_account_id=next_node(),
         )
-        row = describe(transaction_id, account_id, caller, VALID_SECONDS, now) | columns
+        row = describe(transaction_id, account_id, caller, seconds, now) | columns
         with write() as db:
             inserted = prepared_transactions.insert_prepared_transaction(db, row)
             prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
@@ -91,8 +83,8 @@ def prepare_as_owner(
 
 def next_node() -> str:
     """The node that a transaction is submitted to: they take turns, so that one that is down stops nobody."""
-    numbers = NODES[current_app.config["NETWORK"]]
-    return f"0.0.{numbers[next(_turns) % len(numbers)]}"
+    nodes: tuple[str, ...] = current_app.config["NODE_ACCOUNT_IDS"]
+    return nodes[next(_turns) % len(nodes)]
 
 
 def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:

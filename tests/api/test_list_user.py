@@ -1,6 +1,7 @@
 import pytest
 
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from marketplace import create_app
+from tests.conftest import ALICE, BOB, TOKEN, assert_error, authorized_client, settings
 
 
 def get(client, account_id=ALICE, **query):
@@ -38,6 +39,12 @@ def test_it_handles_an_account_without_listings(client):
 def test_it_allows_up_to_a_thousand(client):
     assert get(client, limit=1000).status_code == 200
     assert_error(get(client, limit=1001), 422, "limit must be a whole number from 1 to 1000")
+
+
+def test_its_maximum_is_a_setting(tmp_path):
+    client = authorized_client(create_app(USER_LIMIT_MAX=50, **settings(tmp_path)), "read")
+    assert get(client, limit=50).status_code == 200
+    assert_error(get(client, limit=51), 422, "from 1 to 50")
 
 
 @pytest.mark.parametrize("account_id", ["0.0", "alice", "0.0.1001 ", "0.0.01", "0.0.-1"])

@@ -54,7 +54,9 @@ def test_it_follows_the_settings(tmp_path):
     app = create_app(
         ACCOUNT_ID="0.0.4321",
         NAME="Kunsthalle",
+        NODE_ACCOUNT_IDS="0.0.4",
         MAX_TRANSACTION_FEE="0.75",
+        TRANSACTION_VALID_SECONDS=60,
         WALLETS="blade,hashpack",
         **settings(tmp_path),
     )
@@ -64,7 +66,9 @@ def test_it_follows_the_settings(tmp_path):
     [first] = bodies(prepare(client, "hashpack"))
     assert first.cryptoApproveAllowance.nftAllowances[0].spender.accountNum == 4321
     assert first.memo.endswith("for 250 HBAR on Kunsthalle")
+    assert first.nodeAccountID.accountNum == 4
     assert first.transactionFee == 75_000_000
+    assert first.transactionValidDuration.seconds == 60
     assert_error(prepare(client, "extwallet"), 404, "extwallet", "blade, hashpack")
 
 

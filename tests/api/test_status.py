@@ -2,11 +2,11 @@
 
 import pytest
 
-from marketplace import times
+from marketplace import create_app, times
 from marketplace.api import status
 from marketplace.store import properties
 from marketplace.store.database import write
-from tests.conftest import assert_error
+from tests.conftest import assert_error, settings
 
 
 @pytest.fixture
@@ -25,6 +25,19 @@ def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query)
     answer = client.get(f"/status{query}")
     assert answer.status_code == 200
     assert answer.json["database"] == "reachable"
+
+
+def test_an_order_book_that_is_too_old_is_not_ready(tmp_path):
+    app = create_app(**settings(tmp_path) | {"READY_SYNC_SECONDS": 600})
+    client = app.test_client()
+    answer = client.get("/status?ready")
+    assert_error(answer, 503, "never followed", "MARKETPLACE_READY_SYNC_SECONDS is 600")
+    finish_round(app, 700)
+    assert_error(client.get("/status?ready"), 503, "70", "s ago")
+    assert client.get("/status").status_code == 200
+    assert client.get("/status?alive").status_code == 200
+    finish_round(app, 10)
+    assert client.get("/status?ready").status_code == 200
 
 
 @pytest.mark.once("its folders")

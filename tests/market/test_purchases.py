@@ -6,7 +6,6 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from marketplace import times
-from marketplace.market.prepare import NODES
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
 from marketplace.sandbox.ledger import envelopes
 from tests.conftest import BOB, CHARLIE, TOKEN, assert_error, authorized_client
@@ -95,9 +94,9 @@ def test_a_full_share_does_not_keep_it_back(tmp_path):
     assert market.buy(serial_no).json == first
 
 
-def test_nodes_take_turns(market, monkeypatch):
+def test_nodes_take_turns(market):
     """So that one which is down stops nobody: who asks again is sent to another one."""
-    monkeypatch.setitem(NODES, "sandbox", (3, 4, 7))
+    market.app.config["NODE_ACCOUNT_IDS"] = ("0.0.3", "0.0.4", "0.0.7")
     nodes = []
     for _ in range(3):
         r = market.buy(market.list_one())
