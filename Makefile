@@ -148,6 +148,7 @@ wheel: .venv/installed-dev
 lint: .venv/installed-dev
 	@$(BIN)/ruff check
 	@$(BIN)/ruff format --check
+	@$(BIN)/mypy
 
 format: .venv/installed-dev
 	$(BIN)/ruff check --fix
