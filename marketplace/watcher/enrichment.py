@@ -1,7 +1,7 @@
 """Completes the metadata and the images that stored NFTs lack: many tries at once.
 
-At most four tries at once share a collection or a stranger's host. Slow tries take at most half the places:
-those after an NFT's first, and those whose collection or host has failed or taken long at its last try.
+At most four tries at once share a collection or a stranger's host. A third of all places, at most, is for
+later tries of an NFT, and a third for first tries of a collection or host that was slow or failed lately.
 """
 
 import threading
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
 MEDIA_BYTES = "media_bytes"  # the property that says what all images take
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
-AT_ONCE, SLOW_AT_ONCE = 12, 6
+AT_ONCE, LATER_AT_ONCE, SLOW_AT_ONCE = 12, 4, 4
 OF_SOURCE_AT_ONCE = 4  # half as many after an NFT's first try, which has more time
-LONG_SECONDS = 2  # of a try
+LONG_SECONDS = 3  # of a try
 MAX_SLOW_SOURCES = 10_000  # remembered
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
@@ -74,6 +74,7 @@ class Try(NamedTuple):
 
     nft: NftRow  # as it was stored
     sources: frozenset[str]
+    is_first: bool
     is_slow: bool
     began: float
     record: Future[Record]
@@ -195,19 +196,22 @@ class Enricher:
         is_first, token = nft["attempts"] == 0, nft["token"]
         hosts = {self._find_host(nft["metadata"] or ""), self._image_hosts.get(token)}
         sources = frozenset({token, *filter(None, hosts)})
-        is_slow = not is_first or not self._slow.keys().isdisjoint(sources)
-        if not self._has_room(sources, is_slow, OF_SOURCE_AT_ONCE // (1 if is_first else 2)):
+        is_slow = not self._slow.keys().isdisjoint(sources)
+        if not self._has_room(sources, is_first, is_slow):
             return
         record = self._threads.submit(self._complete, nft, is_first)
         record.add_done_callback(lambda _: self._changed.set())
-        begun = Try(nft, sources, is_slow, time.monotonic(), record)
+        begun = Try(nft, sources, is_first, is_slow, time.monotonic(), record)
         self._tries[token, nft["serial_no"]] = begun
 
-    def _has_room(self, sources: frozenset[str], is_slow: bool, of_source: int) -> bool:
+    def _has_room(self, sources: frozenset[str], is_first: bool, is_slow: bool) -> bool:
         tries = self._tries.values()
-        running = Counter(source for each in tries for source in each.sources)
-        if is_slow and sum(each.is_slow for each in tries) >= SLOW_AT_ONCE:
+        later = sum(not each.is_first for each in tries)
+        slow = sum(each.is_first and each.is_slow for each in tries)
+        if later >= LATER_AT_ONCE if not is_first else is_slow and slow >= SLOW_AT_ONCE:
             return False
+        running = Counter(source for each in tries for source in each.sources)
+        of_source = OF_SOURCE_AT_ONCE if is_first else OF_SOURCE_AT_ONCE // 2
         return len(tries) < AT_ONCE and all(running[source] < of_source for source in sources)
 
     def _complete(self, nft: NftRow, is_quick: bool) -> Record:

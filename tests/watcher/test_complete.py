@@ -312,11 +312,11 @@ def test_slow_tries_leave_places_for_others(app, hosts):
     with closing(Enricher(app, hosts)) as enricher:
         try:
             until = time.monotonic() + 60
-            while gate.begun < module.SLOW_AT_ONCE:
+            while gate.begun < module.LATER_AT_ONCE:
                 enricher.step()
                 assert time.monotonic() < until
                 time.sleep(0.01)
             assert_completed_meanwhile(app, enricher)
-            assert gate.begun == module.SLOW_AT_ONCE
+            assert gate.begun == module.LATER_AT_ONCE
         finally:
             gate.gate.set()
