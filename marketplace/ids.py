@@ -35,7 +35,7 @@ class NftId(NamedTuple):
 
 
 class TransactionId(NamedTuple):
-    """Who pays for a transaction, and from when it is valid. HAPI TransactionID."""
+    """The payer of a transaction, and the start of its validity. HAPI TransactionID."""
 
     account_id: str
     seconds: int

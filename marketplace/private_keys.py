@@ -1,4 +1,4 @@
-"""What a private key looks like, so that one in a wrong place is recognised and never printed."""
+"""Recognises private keys, so that one in a wrong place is never printed."""
 
 import base64
 import binascii

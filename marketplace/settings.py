@@ -339,7 +339,7 @@ def _require_known_nodes(settings: dict[str, Any]) -> None:
 
 
 def _require_free_prefix(settings: dict[str, Any]) -> None:
-    """What is below /sandbox, the sandbox answers itself."""
+    """The sandbox itself answers below /sandbox."""
     prefix = settings["API_PREFIX"]
     if settings["NETWORK"] == "sandbox" and f"{prefix}/".startswith("/sandbox/"):
         raise SettingError(
@@ -356,7 +356,7 @@ def _parse(name: str, setting: Setting, value: Any) -> Any:
     except ValueError as error:
         if form := describe_key(text):
             raise _holds_key(name, form) from None
-        # What is no path may be a key of another form.
+        # A value that is no path may be a key of another form.
         value = "" if setting.parse is _key_file else f"={_without_password(text)!r}"
         raise SettingError(f"{PREFIX}{name}{value} {error}") from None
 

@@ -1,4 +1,4 @@
-"""What an operator runs: commands, the server's configuration, and what is said at the start."""
+"""The operator's commands, the server's configuration, and the lines printed at the start."""
 
 from flask import Flask
 

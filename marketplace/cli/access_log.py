@@ -15,7 +15,7 @@ LINE = "{time} {client} {method} {path} {status} {bytes} B {ms} ms {request} {to
 
 
 def destination(form: str) -> str | None:
-    """Where gunicorn writes it: standard output, or nowhere. create_app() checks the setting itself."""
+    """gunicorn's accesslog: standard output, or none. create_app() checks the setting itself."""
     return None if form == "off" else "-"
 
 

@@ -32,7 +32,7 @@ BATCH = 200  # NFTs held in memory, and written in one transaction
 
 @dataclass
 class Tally:
-    """What became of a collection's NFTs so far."""
+    """Counts of a collection's NFTs so far."""
 
     added: int = 0
     here_already: int = 0
@@ -104,7 +104,7 @@ def _count(tally: Tally, nft: Nft, line: Reconciliation | LedgerAnswerInvalid) -
 
 
 def _stored(token: str, batch: list[Nft]) -> dict[int, Any]:
-    """What is stored of these NFTs, by serial number."""
+    """The stored rows of these NFTs, by serial number."""
     serials = [nft.serial_no for nft in batch] or [0]
     rows = nfts.list_serial_numbers(read(), token, min(serials), max(serials))
     return {row["serial_no"]: row for row in rows}

@@ -1,4 +1,4 @@
-"""What all commands share: they end with one sentence, and print no control characters of strangers."""
+"""The base of all commands: they end with one sentence, and print no control characters of strangers."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress

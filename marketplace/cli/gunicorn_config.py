@@ -74,7 +74,7 @@ def when_ready(server: Any) -> None:
     require_account(app)
     write_access_log(app)
     addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
-    # What lives as long as the processes is looked through once, and never again by a collection of theirs.
+    # Objects that live as long as the processes are left out of their garbage collection.
     gc.collect()
     gc.freeze()
     echo_log(startup.describe(app, addresses))  # here, or each worker would print it, too

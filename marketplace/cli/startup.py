@@ -53,7 +53,7 @@ def served_url(config: Mapping[str, Any], addresses: Sequence[Address]) -> str:
 
 
 def _selling(app: Flask) -> Iterator[str]:
-    """What signed purchases may cost, on a real network."""
+    """Say how much signed purchases may cost, on a real network."""
     if app.config["NETWORK"] == "sandbox" or services(app).signer is None:
         return
     if budget := app.config["SALE_FEE_BUDGET"]:
@@ -64,7 +64,7 @@ def _selling(app: Flask) -> Iterator[str]:
 
 
 def _watching(app: Flask) -> Iterator[str]:
-    """What it means that no watcher worked in the last minute. Beside the sandbox one starts right now."""
+    """Warn where no watcher worked in the last minute. Beside the sandbox one starts right now."""
     with app.app_context():
         if app.config["NETWORK"] != "sandbox" and not freshness.is_watched():
             yield (

@@ -1,4 +1,4 @@
-"""What systemd is told, where it started this process: that it is ready, what it does, that it is alive."""
+"""Notifies systemd, where it started this process: ready, status, alive."""
 
 import logging
 import threading

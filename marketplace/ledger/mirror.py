@@ -138,7 +138,7 @@ class MirrorNode:
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
-        """What an account has to do with a token; None where it is not associated with it."""
+        """Read an account's relationship with a token; None where it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         answer = self._get(path, mirror_schemas.RELATIONSHIPS, deadline)
         if not answer or not answer.items:
@@ -149,14 +149,14 @@ class MirrorNode:
         return relationship
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
-        """What an account has to do with each token that it is associated with."""
+        """List an account's relationships with tokens."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
         return self._pages(path, mirror_schemas.RELATIONSHIPS, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
     ) -> list[Transaction]:
-        """What reached consensus under this id: none yet, one row, or several.
+        """List the transactions that reached consensus under this id: none yet, one, or several.
 
         Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
@@ -306,7 +306,7 @@ def _name(document: Any) -> str:
 
 
 def _outcome(status: int) -> str:
-    """What is counted of an answer: 429 alone, others by their hundred."""
+    """Name an answer for the metrics: 429 alone, others by their hundred."""
     return "429" if status == 429 else f"{status // 100}xx"
 
 

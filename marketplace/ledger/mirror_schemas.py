@@ -30,7 +30,7 @@ class Nft(NamedTuple):
 
 
 class Key(NamedTuple):
-    """Who signs for an account: ED25519, ECDSA_SECP256K1, or ProtobufEncoded, as lists of keys are."""
+    """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded, as lists of keys are."""
 
     type: str
     hex: str
@@ -47,7 +47,7 @@ class Account(NamedTuple):
 
 
 class Relationship(NamedTuple):
-    """What an account has to do with a token that it is associated with."""
+    """An account's relationship with a token that it is associated with."""
 
     token: str
     is_automatic: bool
@@ -68,7 +68,7 @@ class ExchangeRate(NamedTuple):
 
 
 class NftTransfer(NamedTuple):
-    """What a transaction did with one NFT."""
+    """One NFT's part in a transaction."""
 
     token: str
     serial_no: int
@@ -111,7 +111,7 @@ class Transaction(NamedTuple):
 
 
 class NftEvent(NamedTuple):
-    """What happened to one NFT at one moment."""
+    """One entry of an NFT's history."""
 
     name: str
     transaction_id: TransactionId
@@ -236,7 +236,7 @@ REFUSED: Any = object()
 
 
 class Field(NamedTuple):
-    """Where a value is found in an object, and how it is read."""
+    """The key of a value in an object, and its parser."""
 
     key: str
     read: Read

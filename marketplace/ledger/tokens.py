@@ -12,7 +12,7 @@ MAX_FEES = 100  # of each kind; the network's own maximum of custom fees is 10
 
 
 class FallbackFee(NamedTuple):
-    """What a buyer pays who gives nothing of value for an NFT."""
+    """The fee of a buyer who gives nothing of value for an NFT."""
 
     amount: int  # tinybars, or smallest units of the token
     token: str | None  # None: HBAR

@@ -18,7 +18,7 @@ TYPES = (
 
 
 class Page(NamedTuple):
-    """What the mirror node lists after a moment."""
+    """A page of the mirror node's transactions after a moment."""
 
     rows: list[Transaction]
     last_at: int  # consensus timestamp of the last row; the moment itself where there is none

@@ -1,1 +1,1 @@
-"""What happens to an NFT: the rule of a listing, and what follows from it. No HTTP, no SQL text."""
+"""The market: the rule of a listing, and what follows from it. No HTTP, no SQL text."""

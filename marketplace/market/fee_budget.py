@@ -38,7 +38,7 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
     if not _is_within_share(of_token, free, fee):
         ends = _seconds_until_end(found["first_of_token"], now)
         raise TooManyPurchases("this access token", ends)
-    # What is left of the token's share: it may hold half of free + of_token.
+    # The rest of the token's share: it may hold half of free + of_token.
     if not _is_within_share(of_user, (free - of_token) / 2, fee):
         raise TooManyPurchases("you", _seconds_until_end(found["first_of_user"], now))
 

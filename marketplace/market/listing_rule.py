@@ -14,7 +14,7 @@ GONE = "it was burned, or its token was deleted"
 
 
 class Facts(NamedTuple):
-    """What the ledger shows of one NFT. Each part may come from another replica of the mirror node."""
+    """One NFT as the ledger shows it. Each part may come from another replica of the mirror node."""
 
     nft: Nft
     history: History | None = None  # not needed where the NFT's own row decides

@@ -1,4 +1,4 @@
-"""What purchases cost the marketplace: what each may cost, and how its fee comes to be known.
+"""The marketplace's costs of purchases: the cap of each, and how its fee comes to be known.
 
 The marketplace pays for a purchase, also for one that fails at consensus. So each reserves the most that it
 may cost before it is signed, in one transaction with what it is counted against, and the reservation becomes
@@ -39,7 +39,7 @@ def max_fee() -> int:
 
 
 def find_balance(deadline: Deadline) -> int:
-    """What the marketplace's account has, in tinybars."""
+    """Read the balance of the marketplace's account, in tinybars."""
     account_id = current_app.config["ACCOUNT_ID"]
     account = mirror_node().find_account(account_id, deadline)
     if account is None or account.balance is None:
@@ -48,7 +48,7 @@ def find_balance(deadline: Deadline) -> int:
 
 
 def find_noted_balance() -> int | None:
-    """What the marketplace's account had when somebody last wanted to buy something, in tinybars."""
+    """The balance of the marketplace's account at the last request to buy, in tinybars."""
     noted = properties.get_property(read(), "balance")
     return int(bytes(noted["value"])) if noted else None
 
@@ -68,7 +68,7 @@ def find_fees(now: int) -> tuple[int, int]:
 
 
 def an_hour_before(now: int) -> str:
-    """What expired before then was charged more than an hour ago, if it ever was."""
+    """A purchase that expired before then was charged more than an hour ago, if at all."""
     return times.to_iso(now - HOUR)
 
 

@@ -52,7 +52,7 @@ SETTLED_AT_ONCE = 3  # purchases whose fee is asked for by the way
 
 
 class Ask(NamedTuple):
-    """Who wants to buy what."""
+    """A request to buy an NFT."""
 
     account_id: str  # the buyer
     token: str
@@ -120,7 +120,7 @@ def _signer() -> Signer:
 
 
 def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None = None) -> Any:
-    """What the same ask was handed out, and can still be signed in time; at any price where none is given."""
+    """The same request's open purchase that can still be signed in time; at any price if none is given."""
     purchase = ask._asdict() | {"caller": ask.caller.token, "end_user": ask.caller.end_user}
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
     row = prepared_transactions.get_open_purchase(db, purchase, until)

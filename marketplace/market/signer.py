@@ -165,7 +165,7 @@ class Signer:
         return f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
 
     def _call(self, sign: Sign, body: bytes, until: float) -> Any:
-        """What a signer returns. Raises SignerFailed where it raises, or takes too long."""
+        """Call the signer. Raises SignerFailed where it raises, or takes too long."""
         timeout = max(0.0, until - time.monotonic())
         if self._are_all_hanging() or not self._places.acquire(timeout=timeout):
             raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")

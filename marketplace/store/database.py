@@ -15,7 +15,7 @@ from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 
 SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
-# What is listed was approved for one account of one network: for another, a sync would take all of it off.
+# Listings were approved for one account of one network: for another, a sync would take all of them off.
 OWNERS = ("network", "account_id")
 
 

@@ -1,4 +1,4 @@
-"""What can be wrong with a database, and what its library says of it."""
+"""A database's faults, by the errors of its library."""
 
 import re
 from collections.abc import Iterator
@@ -9,7 +9,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, MarketplaceError, StartRefused
 
 BUSY_TIMEOUT_SECONDS = 5
-# What SQLite says of a full or failing disk, of permissions, and of a file that was overwritten.
+# SQLite's errors for a full or failing disk, permissions, and a file that was overwritten.
 UNUSABLE = re.compile("full|disk I/O|readonly|unable to open|malformed|not a database")
 
 DatabaseError = sqlite3.DatabaseError

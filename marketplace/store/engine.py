@@ -1,4 +1,4 @@
-"""What each engine does for its callers, and what every one does in the same way."""
+"""The base of the engines: the methods that callers use, and those that are the same for all engines."""
 
 import os
 import weakref
@@ -17,14 +17,14 @@ _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
 class Found(NamedTuple):
-    """What a database says of itself."""
+    """The properties that a database stores about itself."""
 
     version: int  # of its schema
     owners: dict[str, str]  # whose index it is, as far as it says so
 
 
 class Leadership(Protocol):
-    """What one process has at a time."""
+    """A role that one process has at a time."""
 
     def take(self) -> bool:
         """Have it, from now on or still."""
@@ -115,7 +115,7 @@ class Engine(ABC):
                 f" {command('upgrade')}"
             )
 
-    # What is done with a file
+    # Files
 
     @property
     def path(self) -> Path:

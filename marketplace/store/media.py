@@ -1,4 +1,4 @@
-"""Where optimised images are kept, under the hash of their content."""
+"""Stores optimised images under the hash of their content."""
 
 import hashlib
 import os
@@ -88,7 +88,7 @@ class MediaStore:
         return key
 
     def _attributes(self, extension: str) -> dict[str, str] | None:
-        """What a bucket tells whoever fetches an image from it, as we do; a folder tells nothing."""
+        """HTTP headers for an image in a bucket, as we serve it ourselves; a folder has none."""
         if self._folder:
             return None
         cached = f"public, max-age={MAX_AGE_SECONDS}, immutable"

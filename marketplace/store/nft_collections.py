@@ -65,7 +65,7 @@ def mark_collection_asked(db: Connection, token: str, until: str) -> CollectionR
 def mark_collection_read(
     db: Connection, collection: Mapping[str, object], until: str | None = None
 ) -> CollectionRow | None:
-    # What was asked for earlier never wins; nor does what was due until now, where it has become so anew.
+    # An earlier reading never wins. A collection that became due meanwhile stays due.
     sql = """
         UPDATE collection
         SET name = :name,
@@ -97,7 +97,7 @@ def mark_collection_unread(
 
 
 def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> CollectionRow | None:
-    # Where it would be read later than beyond.
+    # Only if it would be read later than `beyond`.
     sql = """
         UPDATE collection SET retry_at = :soon
         WHERE token = :token AND retry_at > :beyond AND attempts = 0

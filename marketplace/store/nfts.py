@@ -40,7 +40,7 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
 
 
 def mark_reconciled(db: Connection, state: Mapping[str, object]) -> NftRow | None:
-    # What was seen of an older state of the ledger never wins.
+    # An older state of the ledger never wins.
     sql = """
         UPDATE nft
         SET is_for_sale = :is_for_sale,
@@ -57,7 +57,7 @@ def mark_reconciled(db: Connection, state: Mapping[str, object]) -> NftRow | Non
 def mark_pointer(
     db: Connection, token: str, serial_no: int, metadata: str, now: str
 ) -> NftRow | None:
-    # What the last pointer led to stays, until there is what this one leads to.
+    # The last pointer's metadata stays until this one's has been read.
     sql = """
         UPDATE nft
         SET metadata = :metadata, missing = 'its metadata changed', attempts = 0, retry_at = :now
@@ -137,7 +137,7 @@ def list_sellers(db: Connection) -> list[AccountRow]:
 
 
 def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
-    # What an account has listed, and what of it could not be decided yet.
+    # NFTs that an account has listed, and its undecided ones.
     sql = """
         SELECT token, serial_no, is_for_sale, ledger_at FROM nft
         WHERE owner = :owner

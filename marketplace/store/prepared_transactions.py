@@ -73,7 +73,7 @@ def get_newest_prepared_by(
 
 
 def list_preparers(db: Connection) -> list[AccountRow]:
-    # Who may have listed or withdrawn what nobody has reported, or owns what could not be decided yet.
+    # Accounts that may have listed or withdrawn an NFT that nobody has reported, or own an undecided one.
     sql = """
         SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
         UNION
@@ -175,7 +175,7 @@ def count_open_purchases(db: Connection, now: str) -> int:
 
 
 def get_fees(db: Connection, since: str) -> FeesRow:
-    # What may have been charged since then: in tinybars, and how much of it is known.
+    # The charges since then that are possible, in tinybars, and how much of them is known.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
             COALESCE(SUM(CASE WHEN is_settled = 1 THEN fee_tinybars END), 0) AS charged

@@ -61,7 +61,7 @@ class NftRow(TypedDict):
 
 
 class PositionRow(TypedDict):
-    """Where a page of listings begins: after this NFT."""
+    """The NFT that a page of listings begins after."""
 
     listed_order: str
     token: str
@@ -151,14 +151,14 @@ class TransactionIdRow(TypedDict):
 
 
 class FeesRow(TypedDict):
-    """What purchases may have cost, in tinybars, and how much of it is known."""
+    """The possible cost of purchases, in tinybars, and how much of it is known."""
 
     total: int
     charged: int
 
 
 class HeldRow(TypedDict):
-    """What counts towards the fee budget, in tinybars, and when the first reservation expires."""
+    """The use of the fee budget, in tinybars, and the expiry of the first reservation."""
 
     total: int
     reserved: int

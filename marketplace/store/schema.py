@@ -12,10 +12,10 @@ VERSION = re.compile(rb"[1-9][0-9]{0,5}")
 
 
 class Step(NamedTuple):
-    """What brings a database from the version before to this one, in one transaction."""
+    """An upgrade from the version before to this one, in one transaction."""
 
     version: int
-    # What each does, as the comment before it says to whoever waits for it; and the SQL.
+    # Each statement, with the comment before it, which the operator reads while it runs.
     statements: tuple[tuple[str, str], ...]
 
 

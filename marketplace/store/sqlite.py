@@ -130,7 +130,7 @@ class Database(Engine):
         return status.st_dev, status.st_ino
 
     def _require_same_file(self) -> None:
-        """What is written to a file that was moved or removed would be lost at the next start."""
+        """Refuse a file that was moved or removed: its writes would be lost at the next start."""
         try:
             is_same = self._identify() == self._identity
         except OSError:
@@ -304,7 +304,7 @@ class Database(Engine):
 
 
 class Leadership:
-    """What one process of this machine has at a time; it loses it with its life."""
+    """A role that one process of this machine has at a time, until it ends."""
 
     def __init__(self, path: str) -> None:
         self._lock = open(path, "w")  # noqa: SIM115

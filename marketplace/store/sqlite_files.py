@@ -114,7 +114,7 @@ def upgrade(
 
 
 class Contents:
-    """What a file holds, read over a connection beside which nobody writes."""
+    """The contents of a file, read over a connection beside which nobody writes."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection) -> None:
         self.name = str(path)

@@ -1,4 +1,4 @@
-"""What the second process does: it compares, completes, refreshes and settles. It alone meets strangers."""
+"""The second process: it follows the ledger, enriches, refreshes and settles. It alone meets strangers."""
 
 from flask import Flask
 

@@ -31,7 +31,7 @@ def settle_purchases() -> None:
         current_app.logger.warning("No purchase was settled: %s", error)
         return
     purchase_fees.settle(purchases, present, deadline)
-    # What this hour has cost is not forgotten by a clock that is hours ahead.
+    # A clock that is hours ahead does not forget this hour's costs.
     before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
     if prepared_transactions.get_expired_purchase(read(), before):
         with write() as db:

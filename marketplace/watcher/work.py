@@ -25,7 +25,7 @@ T = TypeVar("T")
 
 
 class Done(enum.Enum):
-    """What was done, in the operator's words."""
+    """The result of one piece of work, in the operator's words."""
 
     SELLERS = "sellers checked"
     TOKENS = "tokens checked"
@@ -78,5 +78,5 @@ def for_each(
 
 
 def summary(counts: Counter[Done]) -> str:
-    """What was done, in a line."""
+    """A line that counts the results."""
     return ", ".join(f"{done.value}: {counts[done]}" for done in Done if counts[done])

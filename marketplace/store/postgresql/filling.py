@@ -43,7 +43,7 @@ def fill(
     hold something else than the source.
     """
     _require_empty(session, name, tables)
-    # What is copied into a table that is as new is frozen, and visible to index-only scans, at once.
+    # Rows that are copied into a table of this transaction are frozen, and index-only scans see them at once.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     described = [_describe(session, table) for table in tables]
     altered: list[str] = []

@@ -1,4 +1,4 @@
-"""What one of all machines has at a time."""
+"""A role that one machine of all has at a time."""
 
 import threading
 

@@ -52,7 +52,7 @@ CLIENT: dict[str, Any] = {
     "target_session_attrs": "primary",
     "connect_timeout": 2,
 }
-# What no session outlives, and what says that the server is no longer the primary.
+# SQLSTATEs that no session survives, and those of a server that is no longer the primary.
 LOST = (
     errors.AdminShutdown,
     errors.CrashShutdown,
@@ -76,7 +76,7 @@ UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
 ADDRESS = re.compile(r"postgresql://([^@/]*@)?[^@?]*([?].*)?")
 CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
 POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
-# What a server says of a connection that it refuses, and the way out.
+# A server's reasons to refuse a connection, and the way out.
 WAYS_OUT = {
     'database ".*" does not exist': f"Create it: {CREATE}",
     "startup parameter": f"Perhaps {POOLER}",
@@ -90,7 +90,7 @@ TURN = 0x6E66746D  # "nftm": who makes the tables, or upgrades them
 LEAD = TURN + 1  # who is the one of all machines that does something
 USE = TURN + 2  # shared by all who read and write; who upgrades has it alone
 
-# What it warns of, such as that it could not end what was under way, is raised as well.
+# Its warnings are raised as well, such as that it could not end what was under way.
 logging.getLogger("psycopg").setLevel(logging.ERROR)
 
 
@@ -105,7 +105,7 @@ def translate(sql: str) -> tuple[str, tuple[str, ...]]:
 
 
 class Answer:
-    """What a statement brought, with the face of a cursor."""
+    """The rows of a statement, with the methods of a cursor."""
 
     def __init__(self, result: PGresult, adapter: abc.Transformer) -> None:
         adapter.set_pgresult(result)

@@ -27,7 +27,7 @@ Decode = Callable[[bytes, float], Optimised]
 
 
 class Outcome(enum.Enum):
-    """What became of an NFT's metadata and image."""
+    """The outcome of reading an NFT's metadata and image."""
 
     COMPLETE = "made"
     UNUSABLE = "unusable"  # final, as far as anybody can tell
@@ -37,7 +37,7 @@ class Outcome(enum.Enum):
 
 
 class Found(NamedTuple):
-    """What could be had of an NFT."""
+    """The metadata and the image that were found."""
 
     outcome: Outcome
     reason: str | None = None  # why it is not all

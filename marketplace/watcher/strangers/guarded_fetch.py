@@ -20,7 +20,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 
 
 class Address(NamedTuple):
-    """Where to fetch from, and whether the operator chose the host (our gateways) or a stranger."""
+    """A URL, and whether the operator chose its host (our gateways) or a stranger did."""
 
     url: str
     is_ours: bool

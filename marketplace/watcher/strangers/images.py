@@ -42,7 +42,7 @@ MAX_FRAMES = 150
 MAX_ANIMATED_PIXELS = 60_000_000  # of all frames: some seconds of work
 LONGEST_SIDE = 640
 QUALITY = 80
-# What Pillow may try; and SVG, which it can't read, is never served from our origin.
+# The formats that Pillow may try. SVG, which it can't read, is never served from our origin.
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 # Pillow would import them when an image asks for them, which the confined process can't.
 IMPORTED = (copy, GifImagePlugin, ImageCms, MpoImagePlugin, TiffImagePlugin, WebPImagePlugin)
@@ -236,7 +236,7 @@ def main() -> None:
     confine.end_with_parent()
     os.nice(5)  # readers go first
     resource.setrlimit(resource.RLIMIT_DATA, (MAX_DATA_BYTES, MAX_DATA_BYTES))
-    # What Pillow finds odd about a stranger's image is nobody's business.
+    # Pillow's warnings about a stranger's image are of no interest.
     warnings.simplefilter("ignore")
     Image.preinit()
     content = sys.stdin.buffer.read()

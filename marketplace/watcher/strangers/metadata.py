@@ -13,7 +13,7 @@ MAX_ADDRESS = 2000
 
 
 class Description(NamedTuple):
-    """What metadata says of an NFT, fit for a record. None where it does not say."""
+    """The fields of a metadata document, fit for a record. None for a missing one."""
 
     name: str | None = None
     file_type: str | None = None

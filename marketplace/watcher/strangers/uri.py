@@ -1,4 +1,4 @@
-"""Where a metadata pointer or an image's URI leads: the forms that are met, and the way to each.
+"""Resolves a metadata pointer or an image's URI: the forms that are met, and the way to each.
 
 Nothing is fetched here. Forms and their order: the network's own explorer, and what minters really wrote.
 """
@@ -58,7 +58,7 @@ class Gateways(NamedTuple):
     arweave: tuple[str, ...]
 
     def locate(self, uri: str) -> Location | None:
-        """Where a URI leads, or None where it is none.
+        """Resolve a URI; None for what is no URI.
 
         A gateway of the minter's choice (many are gone) is replaced by ours.
         """
