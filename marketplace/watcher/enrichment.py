@@ -1,7 +1,7 @@
 """Completes the metadata and the images that stored NFTs lack: many tries at once.
 
-At most four tries at once share a collection or a stranger's host. A third of all places, at most, is for
-later tries of an NFT, and a third for first tries of a collection or host that was slow or failed lately.
+There are eight places for first tries, and four for later ones, which have more time. At most half of either
+is for one collection or stranger's host, and half for all those that failed or took long twice in a row.
 """
 
 import threading
@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 MEDIA_BYTES = "media_bytes"  # the property that says what all images take
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
-AT_ONCE, LATER_AT_ONCE, SLOW_AT_ONCE = 12, 4, 4
-OF_SOURCE_AT_ONCE = 4  # half as many after an NFT's first try, which has more time
+FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4
+AT_ONCE = FIRST_AT_ONCE + LATER_AT_ONCE
+SLOW_AFTER = 2  # tries in a row that failed or took long
 LONG_SECONDS = 3  # of a try
 MAX_SLOW_SOURCES = 10_000  # remembered
 MINUTE = 60 * times.SECOND
@@ -81,7 +82,7 @@ class Try(NamedTuple):
 
 
 class Enricher:
-    """Completes what is due: the sources that did not fail first, then those that were tried longest ago."""
+    """Completes what is due: the collections first that have failed least often in a row."""
 
     def __init__(
         self,
@@ -95,8 +96,8 @@ class Enricher:
         self._media = services(app).media
         self._tries: dict[Key, Try] = {}
         self._unwritable: set[Key] = set()
-        # A collection or a host is a source. When each that is slow was tried last:
-        self._slow: dict[str, float] = {}
+        # A collection or a host is a source. How often each was slow, or failed, in a row:
+        self._slow: dict[str, int] = {}
         self._image_hosts: dict[str, str] = {}  # by collection, as they were seen last
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="enrich")
         self._changed = threading.Event()
@@ -170,11 +171,11 @@ class Enricher:
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
 
     def _note_speed(self, ended: Try, *, is_complete: bool) -> None:
-        now = time.monotonic()
+        is_slow = not is_complete or time.monotonic() - ended.began > LONG_SECONDS
         for source in ended.sources:
-            self._slow.pop(source, None)
-            if not is_complete or now - ended.began > LONG_SECONDS:
-                self._slow[source] = now
+            times_slow = self._slow.pop(source, 0)
+            if is_slow:
+                self._slow[source] = times_slow + 1
         if len(self._slow) > MAX_SLOW_SOURCES:
             del self._slow[next(iter(self._slow))]
 
@@ -185,7 +186,7 @@ class Enricher:
         tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
         for token in sorted(tokens, key=lambda each: (self._slow.get(each, 0), running[each])):
             others = {key for key in {*self._tries, *self._unwritable} if key[0] == token}
-            at_most = OF_SOURCE_AT_ONCE + len(others)
+            at_most = FIRST_AT_ONCE // 2 + len(others)
             for is_first in (True, False):
                 for nft in nfts.list_incomplete(read(), token, now, is_first, at_most):
                     if (token, nft["serial_no"]) not in others:
@@ -196,7 +197,7 @@ class Enricher:
         is_first, token = nft["attempts"] == 0, nft["token"]
         hosts = {self._find_host(nft["metadata"] or ""), self._image_hosts.get(token)}
         sources = frozenset({token, *filter(None, hosts)})
-        is_slow = not self._slow.keys().isdisjoint(sources)
+        is_slow = any(self._slow.get(source, 0) >= SLOW_AFTER for source in sources)
         if not self._has_room(sources, is_first, is_slow):
             return
         record = self._threads.submit(self._complete, nft, is_first)
@@ -205,14 +206,12 @@ class Enricher:
         self._tries[token, nft["serial_no"]] = begun
 
     def _has_room(self, sources: frozenset[str], is_first: bool, is_slow: bool) -> bool:
-        tries = self._tries.values()
-        later = sum(not each.is_first for each in tries)
-        slow = sum(each.is_first and each.is_slow for each in tries)
-        if later >= LATER_AT_ONCE if not is_first else is_slow and slow >= SLOW_AT_ONCE:
+        alike = [each for each in self._tries.values() if each.is_first == is_first]
+        places = FIRST_AT_ONCE if is_first else LATER_AT_ONCE
+        if is_slow and sum(each.is_slow for each in alike) >= places // 2:
             return False
-        running = Counter(source for each in tries for source in each.sources)
-        of_source = OF_SOURCE_AT_ONCE if is_first else OF_SOURCE_AT_ONCE // 2
-        return len(tries) < AT_ONCE and all(running[source] < of_source for source in sources)
+        running = Counter(source for each in alike for source in each.sources)
+        return len(alike) < places and all(running[each] < places // 2 for each in sources)
 
     def _complete(self, nft: NftRow, is_quick: bool) -> Record:
         with self._app.app_context():

@@ -281,7 +281,7 @@ def assert_completed_meanwhile(app, enricher):
 
 @pytest.mark.once("threads are counted, not statements")
 @pytest.mark.parametrize("of", ["a collection", "a host"])
-def test_four_tries_at_once_share_a_collection_or_a_host(app, hosts, of):
+def test_one_collection_or_host_takes_half_the_places(app, hosts, of):
     count = module.AT_ONCE + 2
     keys = [
         ("0.0.666", n) if of == "a collection" else (f"0.0.{666 + n}", 1) for n in range(1, count)
@@ -295,7 +295,7 @@ def test_four_tries_at_once_share_a_collection_or_a_host(app, hosts, of):
         try:
             enricher.step()
             assert_completed_meanwhile(app, enricher)
-            assert gate.begun == module.OF_SOURCE_AT_ONCE
+            assert gate.begun == module.FIRST_AT_ONCE // 2
         finally:
             gate.gate.set()
 
