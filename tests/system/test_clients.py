@@ -127,6 +127,6 @@ def test_operations_are_named_verb_noun_and_once(app, path):
     assert len(names) == len(set(names))
     for name in names:
         verbs = (
-            "add|change|decode|delete|get|list|make|prepare|report|show|sign|submit|transfer|update"
+            "add|change|decode|delete|get|inject|list|make|prepare|report|set|show|sign|submit|transfer|update"
         )
         assert re.fullmatch(rf"({verbs})_[a-z_]+", name), name

@@ -40,8 +40,9 @@ class Terminal:
         self.pid, self.ours = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            # Who runs the tests in the background has it ignored, and all that is begun inherits that.
-            signal.signal(signal.SIGINT, signal.SIG_DFL)
+            # Tests that run in the background, or under nohup, ignore these, and so would the shell.
+            for number in (signal.SIGINT, signal.SIGHUP):
+                signal.signal(number, signal.SIG_DFL)
             os.execvpe("bash", ["bash", "-c", f"echo A shell; {command}; exit"], environment())
         self.shown, self.status = b"", None
         self.wait_for(b"A shell")  # a Ctrl-C before would be lost in the process that becomes it
