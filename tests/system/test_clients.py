@@ -120,13 +120,16 @@ def operations(document):
     ]
 
 
+VERBS = (
+    "add|change|decode|delete|get|inject|list|make|prepare|report|set|show|sign|submit"
+    "|transfer|update"
+)
+
+
 @pytest.mark.parametrize("path", DOCUMENTS.values())
 def test_operations_are_named_verb_noun_and_once(app, path):
     document = app.test_client().get(path).json
     names = [operation["operationId"] for operation in operations(document)]
     assert len(names) == len(set(names))
     for name in names:
-        verbs = (
-            "add|change|decode|delete|get|inject|list|make|prepare|report|set|show|sign|submit|transfer|update"
-        )
-        assert re.fullmatch(rf"({verbs})_[a-z_]+", name), name
+        assert re.fullmatch(rf"({VERBS})_[a-z_]+", name), name
