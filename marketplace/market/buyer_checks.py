@@ -16,7 +16,7 @@ COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
 
 
 class Standing(NamedTuple):
-    """What the ledger shows of all who take part in a sale; None of what it does not have."""
+    """The accounts and relationships of a sale, as the ledger has them; None for a missing one."""
 
     token: Token | None
     seller: Account | None

@@ -1,4 +1,4 @@
-"""What a token's custom fees take of a sale's seller, and whether all of them can be paid.
+"""A token's custom fees: how much a sale's seller owes, and whether all can be paid.
 
 The rules are the network's: royalties are parts of what the seller is credited, and fixed fees are paid by
 the sender of the NFT, who is the seller. The treasury and a fee's own collector are exempt, and so are all
@@ -125,7 +125,7 @@ def _require_known_at_listing(sale: Sale, found: Token, owed: Owed) -> None:
 
 
 def _list_questions(sale: Sale, owed: Owed) -> list[tuple[Any, ...]]:
-    """What is asked for, and of what: each once."""
+    """The questions to the mirror node, each once."""
     payments = {(fee.collector, fee.token) for fee in owed.fixed if fee.token}
     payments |= {(sale.seller, token) for token in owed.in_tokens}
     return [

@@ -22,7 +22,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from marketplace.errors import StartRefused
 
 MAX_BYTES = 16 * 1024
-# What the older of Hedera's SDKs write before an ECDSA key: DER, but no PKCS #8.
+# Older SDKs of Hedera write this before an ECDSA key: DER, but no PKCS #8.
 HEDERAS_ECDSA = bytes.fromhex("3030020100300706052b8104000a04220420")
 RAW_BYTES = 32
 # openssl writes the curve's parameters before the key.
@@ -34,7 +34,7 @@ FORMS = (
 
 
 class Unusable(Exception):
-    """What is wrong with a file: a sentence's end."""
+    """A fault of the file: the end of a sentence."""
 
 
 class FileKey:

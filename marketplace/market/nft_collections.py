@@ -1,4 +1,4 @@
-"""What is kept of a collection, as the ledger has it: read with its first NFT, and now and then again."""
+"""Stored collections: read from the ledger with their first NFT, and refreshed now and then."""
 
 import json
 from typing import Any, NamedTuple
@@ -24,7 +24,7 @@ Columns = dict[str, Any]
 
 
 class Found(NamedTuple):
-    """What is known of a collection while an NFT of it is stored."""
+    """A collection that an NFT is stored of."""
 
     name: str | None
     news: Columns | None  # what is to be stored with it; None where nothing has to be

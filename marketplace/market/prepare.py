@@ -1,4 +1,4 @@
-"""What was handed out to be signed: found a free transaction id, and remembered."""
+"""Prepares transactions to sign: finds a free transaction id, and stores what was handed out."""
 
 import enum
 import itertools
@@ -24,7 +24,7 @@ KEPT_FOR_EACH_NFT = 5
 
 
 class Kind(enum.StrEnum):
-    """What a transaction does with an NFT, as it stands in the database."""
+    """The kind of a prepared transaction, as it stands in the database."""
 
     LISTING = "listing"
     WITHDRAWAL = "withdrawal"
@@ -32,7 +32,7 @@ class Kind(enum.StrEnum):
 
 
 class Caller(NamedTuple):
-    """Who asks for a transaction."""
+    """The access token and the end user that ask for a transaction."""
 
     token: str  # name of the access token; empty where a host lets callers in
     end_user: str  # a name that a trusted caller or a host gave, or else the client's address
@@ -42,7 +42,7 @@ OPERATOR = Caller("", "")  # by a command
 
 
 class PreparedTransaction(NamedTuple):
-    """What a wallet is handed to sign."""
+    """A transaction for a wallet to sign."""
 
     transaction_id: TransactionId
     account_id: str

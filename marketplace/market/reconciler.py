@@ -33,7 +33,7 @@ GONE = "9999-12-31T23:59:59.999999999Z"  # it was burned, or its token deleted: 
 
 
 class Reconciliation(NamedTuple):
-    """What became of one NFT."""
+    """The result of reconciling one NFT."""
 
     before: NftRow | None  # the NFT as it was stored; None where it was not
     nft: Any  # the NftRow of now; None where it was gone before it was ever stored
@@ -138,7 +138,7 @@ def _is_row_enough(on_ledger: Nft) -> bool:
 
 
 def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
-    """What an NFT's columns are to hold by a verdict; nothing where that changes nothing."""
+    """The new values of an NFT's columns by a verdict; none where nothing changes."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     match verdict:
         case ForSale(price, listed_at):

@@ -23,8 +23,8 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
-# What a transaction that was not prepared here may be, by its name on the ledger.
 Keys = tuple[str, int, str]  # token, serial number, account
+# The kind of a transaction that was not prepared here, by its name on the ledger.
 KINDS = {report.name: report.kind for report in REPORTS.values()}
 
 
@@ -70,7 +70,7 @@ def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
 
 
 def _find_named(keys: Keys, transaction_id: str) -> Any:
-    """What was prepared under an id; None where nothing was. Raises NotPrepared."""
+    """The transaction that was prepared under an id; None where none was. Raises NotPrepared."""
     row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     token, serial_no, account_id = keys
     is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
@@ -80,7 +80,7 @@ def _find_named(keys: Keys, transaction_id: str) -> Any:
 
 
 def _find_newest(keys: Keys, caller: Caller) -> Any:
-    """What a caller prepared last; or anybody, where that caller prepared nothing."""
+    """The caller's newest prepared transaction; anybody's, where the caller prepared none."""
     own = prepared_transactions.get_newest_prepared_by(read(), *keys, caller.token, caller.end_user)
     return own or prepared_transactions.get_newest_prepared(read(), *keys)
 

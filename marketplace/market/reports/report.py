@@ -1,4 +1,4 @@
-"""What every report has in common: what is known of what it is about, and what is still awaited."""
+"""The base of reports: the facts about a transaction, and whether it may still come."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar

@@ -15,7 +15,7 @@ AT_ONCE = 5_000  # rows of the other side that are held in memory
 
 
 class Progress(Protocol):
-    """Who waits is told what is done next; through() passes rows on, and says how far they are."""
+    """Reports progress: begin() names the next step, through() passes rows on and counts them."""
 
     def begin(self, what: str) -> None: ...
 

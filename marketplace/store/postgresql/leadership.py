@@ -13,7 +13,7 @@ BEAT_SECONDS = 5  # between two words of it
 
 
 class Leadership:
-    """What one of all machines has at a time. Who has it and falls silent loses it within half a minute."""
+    """A role that one machine has at a time. A silent holder loses it within half a minute."""
 
     def __init__(self, servers: Servers, name: str) -> None:
         self._servers = servers

@@ -67,7 +67,7 @@ BUSY = (
     errors.DeadlockDetected,
     errors.SerializationFailure,
 )
-# What SQLSTATE begins with: insufficient resources, errors of the system around the server, and what an
+# Classes of SQLSTATE: insufficient resources, errors of the system around the server, and what an
 # operator has taken away: privileges, tables, the schema.
 UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
 
