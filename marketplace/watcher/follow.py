@@ -38,7 +38,8 @@ class Follower:
 
     def __init__(self, queued: threading.Event | None = None) -> None:
         self._queued = queued or threading.Event()  # is set where something is to be rechecked
-        self._cursor = 0
+        # How far it has read, beyond the stored cursor; and that, as it was written or found last.
+        self._cursor = self._stored = 0
         self._written_at = float("-inf")
         self._present, self._asked_at = 0, float("-inf")
 
@@ -52,7 +53,10 @@ class Follower:
         if state is None or times.to_nanoseconds(state["cursor_at"]) < present - HOPELESS:
             _begin_at(present, state)
             return True
-        after = max(self._cursor, times.to_nanoseconds(state["cursor_at"]))
+        stored = times.to_nanoseconds(state["cursor_at"])
+        if stored != self._stored:  # by another watcher, or the database has lost its last commits
+            self._cursor = self._stored = stored
+        after = self._cursor
         page = ask_page(after)
         if page.last_at > present + AHEAD:
             raise LedgerAnswerInvalid("/transactions: a row is of the future")
@@ -80,7 +84,7 @@ class Follower:
             _mark_collections_due(db, page.rows)
             now = times.to_iso(times.now())
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(fresh), now)
-        self._written_at = time.monotonic()
+        self._stored, self._written_at = cursor, time.monotonic()
         if rechecks:
             self._queued.set()
 

@@ -40,6 +40,20 @@ def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     assert watcher.follow() == {}
 
 
+def test_what_a_database_has_lost_is_read_again(app, client, watcher, nft, ledger):
+    """As after a restore, or a failover to a standby without the last commits."""
+    watcher.follow()
+    with app.app_context():
+        before = following.get_follow(read())["cursor_at"]
+    approve(ledger, nft)
+    assert watcher.follow() == {Done.LISTED: 1}
+    with app.app_context(), write() as db:
+        db.execute("UPDATE follow SET cursor_at = :before", {"before": before})
+        db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0, last_listed_at = NULL")
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client)["isForSale"] is True
+
+
 def test_it_finds_a_listing_of_an_nft_that_is_not_stored(app, client, watcher, ledger):
     ledger.mint((TOKEN, 8), CHARLIE, times.now())
     approve(ledger, (TOKEN, 8), owner=CHARLIE)
