@@ -16,10 +16,6 @@ class Deadline:
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
-    def within(self, seconds: float) -> "Deadline":
-        """The deadline that is so many seconds from now, and not after this one."""
-        return Deadline(min(seconds, self._at - time.monotonic()))
-
     @property
     def left(self) -> float:
         """Seconds left, or none: 0."""
