@@ -5,6 +5,7 @@ import re
 import secrets
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import threading
@@ -25,8 +26,9 @@ from marketplace.store.postgresql.leadership import BEAT_SECONDS, LEADER_SECONDS
 from marketplace.store.postgresql.servers import (
     AGAIN_SECONDS,
     ANSWER_SECONDS,
-    CONNECT_SECONDS,
+    FIND_SECONDS,
     LEAD,
+    Servers,
 )
 from marketplace.store.schema import Schema
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
@@ -154,7 +156,7 @@ def test_a_server_that_is_restarted_between_two_requests(server, threads, reques
 def test_a_server_that_says_nothing(server, threads, caplog):
     """Each answer is there within the time that is promised, whatever a request asks of the database."""
     server.freeze()
-    promised = ANSWER_SECONDS + CONNECT_SECONDS
+    promised = ANSWER_SECONDS + FIND_SECONDS
     try:
         for request in REQUESTS:
             require_unreachable(server, threads(*request), seconds=promised)
@@ -164,6 +166,13 @@ def test_a_server_that_says_nothing(server, threads, caplog):
         server.thaw()
     time.sleep(AGAIN_SECONDS)
     require_answers(threads("POST", "/v1/add", KEYS), {200})
+
+
+def test_the_primary_is_found_after_a_server_that_says_nothing(url):
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        silent_first = url.replace("@", f"@127.0.0.1:{silent.getsockname()[1]},")
+        with closing(Servers(silent_first, "The address").connect()) as session:
+            assert silent_first.endswith(f":{session.host['port']}/{session.info.dbname}")
 
 
 def test_sessions_that_an_operator_ends(server, threads):

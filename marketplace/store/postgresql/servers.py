@@ -30,7 +30,7 @@ from marketplace.store.database_errors import DatabaseUnreadable
 # Seconds. Whoever asks us for something is answered within five, whatever the servers do.
 ANSWER_SECONDS = 3  # for each answer of the server
 LOCK_SECONDS = 2  # for another transaction's lock
-CONNECT_SECONDS = 4  # to find the primary among the servers; each has two
+FIND_SECONDS = 3  # to begin with another server, where the first ones were not the primary
 AGAIN_SECONDS = 1  # after it was not found, until it is looked for again
 
 BEGIN, COMMIT, ROLLBACK = "BEGIN READ WRITE", "COMMIT", "ROLLBACK"
@@ -235,7 +235,7 @@ class Servers:
             self.era += 1
 
     def _find_primary(self) -> Session:
-        until = time.monotonic() + CONNECT_SECONDS
+        until = time.monotonic() + FIND_SECONDS
         reasons = []
         for host in list(self._hosts):
             silent_until, silent = self._silent
@@ -247,7 +247,7 @@ class Servers:
                 except psycopg.Error as error:
                     reasons.append(self.words(error))
             self._hosts.append(self._hosts.pop(0))  # the next thread begins with another one
-            if time.monotonic() > until - CLIENT["connect_timeout"]:
+            if time.monotonic() > until:
                 break
         raise psycopg.OperationalError("; ".join(reasons))
 
