@@ -94,6 +94,17 @@ class Engine(ABC):
     def leadership(self, name: str) -> Leadership: ...
 
     @abstractmethod
+    def order_events(self, db: Connection) -> None:
+        """Let no other transaction draw an event's id until this one has become visible.
+
+        The last thing before the events are inserted: it holds up all others that do.
+        """
+
+    @abstractmethod
+    def find_home(self, db: Connection) -> str:
+        """Which history of commits this is: another one after a failover, or where tables were restored."""
+
+    @abstractmethod
     def after_fork(self) -> None:
         """In the child: no other thread of it holds a lock."""
 

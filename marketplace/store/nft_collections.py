@@ -14,6 +14,7 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
     sql = """
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
+            COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
             (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token) AS listed,
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
@@ -94,6 +95,19 @@ def mark_collection_unread(
     """
     parameters = {"token": token, "attempts": attempts, "retry_at": retry_at}
     return db.execute(sql, parameters).fetchone()
+
+
+def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
+    # Sales may be seen in another order than that of the ledger.
+    sql = """
+        UPDATE collection
+        SET sales = sales + 1,
+            volume = volume + :price,
+            last_sale_price = CASE WHEN last_sale_at > :sold_at THEN last_sale_price ELSE :price END,
+            last_sale_at = CASE WHEN last_sale_at > :sold_at THEN last_sale_at ELSE :sold_at END
+        WHERE token = :token
+    """
+    db.execute(sql, {"token": token, "price": price, "sold_at": sold_at})
 
 
 def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> CollectionRow | None:

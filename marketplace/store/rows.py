@@ -108,6 +108,10 @@ class CollectionRow(TypedDict):
     read_at: str | None
     attempts: int
     retry_at: str
+    sales: int
+    volume: int
+    last_sale_price: int | None
+    last_sale_at: str | None
 
 
 class CollectionOnSaleRow(TypedDict):
@@ -120,10 +124,40 @@ class CollectionOnSaleRow(TypedDict):
     fixed_fees: str | None
     listed: int
     floor_price: int | None
+    sales: int
+    volume: int
+    last_sale_price: int | None
+    last_sale_at: str | None
 
 
 class FloorRow(TypedDict):
     price: int | None
+
+
+class EventRow(TypedDict):
+    id: int
+    kind: str
+    token: str
+    serial_no: int
+    from_account: str | None
+    to_account: str | None
+    price: int | None
+    previous_price: int | None
+    transaction_id: str | None
+    consensus_at: str | None
+    seen_at: str
+
+
+class SpanOfIdsRow(TypedDict):
+    """The first and the last id of the events that are kept."""
+
+    oldest: int | None
+    newest: int | None
+
+
+class SalesRow(TypedDict):
+    sales: int
+    volume: int
 
 
 class PreparedTransactionRow(TypedDict):

@@ -79,11 +79,52 @@ CREATE TABLE collection (
     read_at TEXT, -- when the ledger was asked what is here; null before it has told anything
     attempts INTEGER NOT NULL DEFAULT 0, -- how often it did not tell, since it last did
     retry_at TEXT NOT NULL, -- when to ask it again
-    fixed_fees TEXT -- JSON text of [{"collector", "amount", "token"}, ...]
+    fixed_fees TEXT, -- JSON text of [{"collector", "amount", "token"}, ...]
+    -- Of the sales through this marketplace that were seen since events are kept, in HBAR
+    sales INTEGER NOT NULL DEFAULT 0,
+    volume INTEGER NOT NULL DEFAULT 0,
+    last_sale_price INTEGER,
+    last_sale_at TEXT
 ) STRICT;
 
 -- Serves nft_collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);
+
+-- What happened to NFTs, in the order in which it became visible here: each id is one more than the last, and is
+-- given in the transaction that makes the change, after which no earlier one can become visible. The newest row is
+-- never deleted.
+CREATE TABLE event (
+    id INTEGER PRIMARY KEY,
+    kind TEXT NOT NULL CHECK (kind IN ('ADDED', 'LISTED', 'PRICE_CHANGED', 'WITHDRAWN', 'SOLD', 'TRANSFERRED',
+        'BURNED', 'METADATA_CHANGED')),
+    token TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    from_account TEXT, -- the owner before; of a listing the seller
+    to_account TEXT, -- the owner after
+    price INTEGER, -- HBAR; of a sale what the buyer paid
+    previous_price INTEGER, -- of the listing that it ends or replaces
+    transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null where the ledger was not asked for it, or has none
+    consensus_at TEXT, -- null where it is not an event of the ledger, or its moment is not known
+    seen_at TEXT NOT NULL -- when it was written here
+) STRICT;
+
+-- Serves events.list_events of an NFT.
+CREATE INDEX event_by_nft ON event (token, serial_no, id);
+
+-- Serves events.list_events of a collection.
+CREATE INDEX event_by_token ON event (token, id);
+
+-- Serves events.list_events of an account.
+CREATE INDEX event_by_from_account ON event (from_account, id) WHERE from_account IS NOT NULL;
+
+-- Serves events.list_events of an account.
+CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS NOT NULL;
+
+-- Serves events.list_events of some kinds.
+CREATE INDEX event_by_kind ON event (kind, id);
+
+-- Serves events.get_sales_since.
+CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
 
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
 -- of an NFT; of a purchase, for which the marketplace pays, it also says what that costs.

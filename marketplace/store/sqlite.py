@@ -13,9 +13,10 @@ from typing import Any
 from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
-from marketplace.store import database_errors
+from marketplace.store import database_errors, events
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import Engine, Found, close_at_fork
+from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import (
     Contents,
@@ -260,17 +261,17 @@ class Database(Engine):
         DatabaseInUse while another process has the database open, DatabaseUnreadable for a source that
         check() refuses, OSError where there is no room. Then nothing was changed.
         """
-        found, aside = self.check(source), self._name_aside()
+        self.check(source)
+        aside = self._name_aside()
         with (
             closing(self._alone()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
-            ready = source
-            if found.version < self.schema.version:
-                ready = Path(folder) / "copy.db"
-                with closing(open_to_read(source)) as theirs, writing(ready) as copy:
-                    theirs.backup(copy)
-                    upgrade(copy, self.schema, self._owners, tell=lambda what: None)
+            ready = Path(folder) / "copy.db"
+            with closing(open_to_read(source)) as theirs, writing(ready) as copy:
+                theirs.backup(copy)
+                upgrade(copy, self.schema, self._owners, tell=lambda what: None)
+                events.mark_epoch(copy)
             with writing(aside) as old:
                 connection.backup(old)
             try:
@@ -280,6 +281,12 @@ class Database(Engine):
                 raise OSError(f"{self.path} can not be written: {error}") from error
         self.look()
         return aside
+
+    def order_events(self, db: Connection) -> None:
+        """BEGIN IMMEDIATE does it."""
+
+    def find_home(self, db: Connection) -> str:
+        return ""  # replace() writes another epoch
 
     def after_fork(self) -> None:
         self._observing = threading.Lock()

@@ -9,7 +9,7 @@ from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import database_errors, properties
+from marketplace.store import database_errors, events, properties
 from marketplace.store.database_errors import DatabaseUnreadable, explain
 from marketplace.store.engine import Found, require_ours
 from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
@@ -83,6 +83,7 @@ def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]
     properties.mark_property(connection, PROPERTY, str(version).encode())
     for name, value in owners.items():
         properties.insert_property(connection, name, value.encode())
+    events.insert_epoch(connection, home="")
 
 
 def upgrade(

@@ -10,6 +10,7 @@ import pytest
 from marketplace import create_app
 from marketplace.store import (
     access_tokens,
+    events,
     following,
     nft_collections,
     nfts,
@@ -44,6 +45,10 @@ COLLECTION = {
     "token": "0.0.7001", "name": "x", "symbol": "x", "total_supply": 1, "treasury": "0.0.2",
     "royalties": "[]", "fixed_fees": "[]", "read_at": DATE, "attempts": 0, "retry_at": DATE,
 }  # fmt: skip
+EVENT = {
+    "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
+    "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
+}  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "stale_ok_at": None, "due_at": DATE,
     "due_again_at": DATE,
@@ -57,7 +62,7 @@ ARGUMENTS = {
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
-    "used_at": DATE,
+    "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
@@ -67,7 +72,7 @@ WHOLE = {
     "get_follow", "count_rechecks",
 }  # fmt: skip
 MODULES = (
-    access_tokens, following, nft_collections, nfts, orderbook, prepared_transactions, properties
+    access_tokens, events, following, nft_collections, nfts, orderbook, prepared_transactions, properties
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -76,6 +81,7 @@ STATEMENTS = {
     if "db" in inspect.signature(statement).parameters and statement.__module__ == module.__name__
 }
 del STATEMENTS["list_newest"], STATEMENTS["get_position"], STATEMENTS["list_selected"]
+del STATEMENTS["list_events"]
 KEYS = (DATE, "0.0.7001", 1), (5, "0.0.7001", 1)
 for after, owner in itertools.product((None, KEYS[0]), (None, "0.0.1001")):
     name = f"list_newest {owner or 'of all'}, {'after a position' if after else 'the first'}"
@@ -85,15 +91,30 @@ for sort, one in itertools.product(Sort, (False, True)):
     name = f"list_selected {sort.name} {'in a collection' if one else 'of all'}"
     keys = KEYS[0] if sort is Sort.NEWEST else KEYS[1]
     STATEMENTS[name] = partial(orderbook.list_selected, sort=sort, in_collection=one, after=keys)
+SELECTIONS = (
+    events.Selection(),
+    events.Selection("0.0.7001"),
+    events.Selection("0.0.7001", 1),
+    events.Selection("0.0.7001", 1, kinds=("SOLD", "LISTED")),
+    events.Selection(kinds=("SOLD",)),
+    events.Selection(account_id="0.0.1001"),
+    events.Selection(kinds=("SOLD", "LISTED")),
+)
+for selection, newest_first in itertools.product(SELECTIONS, (False, True)):
+    STATEMENTS[f"list_events {selection} {newest_first}"] = partial(
+        events.list_events, selection=selection, after=500, newest_first=newest_first
+    )
 SCANS = {
     "sqlite": re.compile(
         r"SCAN (?!page|tied|cheaper|asked|incomplete|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
     ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
-# What is put together of two pages is sorted: of rows that were read, never on the way to them.
-OF_TWO_PAGES = "list_selected DEAREST"
-PAGE_SORTED = re.compile(r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: nft\.listing_price DESC")
+# What is put together of several pages is sorted: of rows that were read, never on the way to them.
+OF_TWO_PAGES = ("list_selected DEAREST", "list_events")
+PAGE_SORTED = re.compile(
+    r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft\.listing_price DESC|event\.id)|SCAN part"
+)
 
 
 class Explainer:
@@ -128,6 +149,10 @@ def app(tmp_path_factory, engine):
             nfts.insert_nft(db, NFT | keys)
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
             nfts.mark_reconciled(db, STATE | keys | listing)
+            kinds = {"kind": "SOLD" if number % 50 else "LISTED", "from_account": keys["owner"]}
+            events.insert_event(
+                db, EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds
+            )
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.

@@ -9,7 +9,8 @@ import psycopg
 from psycopg import errors
 
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
-from marketplace.store import properties
+from marketplace.store import events, properties
+from marketplace.store import rows as store_rows
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.engine import Contents, Engine, Found, close_at_fork, require_ours
 from marketplace.store.postgresql import filling
@@ -17,6 +18,7 @@ from marketplace.store.postgresql.connection import Connection
 from marketplace.store.postgresql.leadership import Leadership
 from marketplace.store.postgresql.servers import (
     CREATE,
+    EMIT,
     LOCK_SECONDS,
     LOST,
     POOLER,
@@ -151,6 +153,7 @@ class Database(Engine):
         properties.mark_property(session, PROPERTY, str(version).encode())
         for name, value in self._owners.items():
             properties.insert_property(session, name, value.encode())
+        events.insert_epoch(session, self.find_home(session))
 
     def _look(self, session: Session) -> Found:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
@@ -273,6 +276,7 @@ class Database(Engine):
                     tables = self.schema.in_order
                     altered = filling.fill(session, self.name, tables, source, progress)
                     self._mark(session, self.schema.version)
+                    events.mark_home(session, self.find_home(session))
                     progress.begin("Commit")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
@@ -286,6 +290,20 @@ class Database(Engine):
         [row] = session.execute(sql, {"lock": USE}).fetchall()
         if not row["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
+
+    def order_events(self, db: store_rows.Connection) -> None:
+        # Released once the transaction is visible. Only writers of events take it.
+        db.execute(
+            "SELECT pg_advisory_xact_lock(:lock, hashtext(current_schema()))", {"lock": EMIT}
+        )
+
+    def find_home(self, db: store_rows.Connection) -> str:
+        sql = """
+            SELECT (pg_control_system()).system_identifier
+                || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+                || '.' || to_regclass('event')::oid AS home
+        """
+        return str(store_rows.only(db, sql)["home"])
 
     def after_fork(self) -> None:
         self._asking = threading.Lock()

@@ -88,6 +88,7 @@ WAYS_OUT = {
 # The first half of the keys of our advisory locks; the other half is of the schema.
 TURN = 0x6E66746D  # "nftm": who makes the tables, or upgrades them
 LEAD = TURN + 1  # who is the one of all machines that does something
+EMIT = TURN + 3  # who writes events, until its transaction is visible
 USE = TURN + 2  # shared by all who read and write; who upgrades has it alone
 
 # Its warnings are raised as well, such as that it could not end what was under way.

@@ -1,0 +1,128 @@
+"""The statements about events: what happened to NFTs, in the order in which it became visible here."""
+
+import secrets
+from collections.abc import Mapping
+from typing import NamedTuple
+
+from marketplace.store import properties
+from marketplace.store.rows import Connection, EventRow, SalesRow, SpanOfIdsRow, count, only
+
+EPOCH = (
+    "events_epoch"  # the property: a random word, another one where the database goes back in time
+)
+HOME = "events_home"  # the property: the server's timeline and table that the epoch is of
+
+COLUMNS = """
+    kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id, consensus_at,
+    seen_at
+"""
+
+
+class Selection(NamedTuple):
+    """The events that are asked for: those for which all of this holds."""
+
+    token: str | None = None
+    serial_no: int | None = None  # with its token
+    account_id: str | None = None  # the owner before, or after
+    kinds: tuple[str, ...] = ()  # one of them; empty: any
+
+
+ALL = Selection()
+
+
+def insert_event(db: Connection, event: Mapping[str, object]) -> None:
+    # In a transaction after which no earlier id can become visible: Engine.order_events().
+    sql = f"""
+        INSERT INTO event (id, {COLUMNS})
+        VALUES (
+            (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
+            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at
+        )
+    """
+    db.execute(sql, event)
+
+
+def list_events(
+    db: Connection, selection: Selection, after: int, limit: int, *, newest_first: bool = False
+) -> list[EventRow]:
+    # Each part is a range of an index: of a kind, of an owner before, of an owner after.
+    order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
+    parts = [
+        f"""
+        SELECT * FROM event
+        WHERE {condition} AND id {beyond} :after
+        ORDER BY id {order}
+        LIMIT :limit
+        """
+        for condition in _conditions(selection)
+    ]
+    sql = parts[0]
+    if len(parts) > 1:
+        union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
+        sql = f"{union} ORDER BY id {order} LIMIT :limit"
+    kinds = {f"kind_{'abcdefgh'[i]}": kind for i, kind in enumerate(selection.kinds)}
+    parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
+    del parameters["kinds"]
+    return db.execute(sql, parameters).fetchall()
+
+
+def _conditions(selection: Selection) -> list[str]:
+    kinds = [f":kind_{'abcdefgh'[i]}" for i in range(len(selection.kinds))]
+    rest = [f"kind IN ({', '.join(kinds)})"] if kinds else []
+    if selection.token is not None and selection.serial_no is not None:
+        rest += ["token = :token", "serial_no = :serial_no"]
+    elif selection.token is not None:
+        rest += ["token = :token"]
+    if selection.account_id is not None:
+        received = "to_account = :account_id AND COALESCE(from_account, '') <> :account_id"
+        return [" AND ".join([side, *rest]) for side in ("from_account = :account_id", received)]
+    if kinds and selection.token is None:
+        return [f"kind = {kind}" for kind in kinds]
+    return [" AND ".join(rest or ["id > 0"])]
+
+
+def get_span(db: Connection) -> SpanOfIdsRow:
+    # Of what is kept; nulls before the first event.
+    row: SpanOfIdsRow = only(db, "SELECT MIN(id) AS oldest, MAX(id) AS newest FROM event")
+    return row
+
+
+def get_newest_id(db: Connection) -> int:
+    return count(db, "SELECT COALESCE(MAX(id), 0) AS n FROM event")
+
+
+def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
+    sql = """
+        SELECT COUNT(*) AS sales, COALESCE(SUM(price), 0) AS volume FROM event
+        WHERE kind = 'SOLD' AND token = :token AND consensus_at >= :since
+    """
+    row: SalesRow = only(db, sql, {"token": token, "since": since})
+    return row
+
+
+def delete_events(db: Connection, before: str, limit: int) -> int:
+    # The oldest, so many at most; the newest of all stays, as its id is where the next one begins.
+    sql = """
+        DELETE FROM event WHERE id IN (
+            SELECT id FROM event
+            WHERE seen_at < :before AND id < (SELECT MAX(id) FROM event)
+              AND id < (SELECT MIN(id) FROM event) + :limit
+            ORDER BY id
+        )
+    """
+    return db.execute(sql, {"before": before, "limit": limit}).rowcount
+
+
+def insert_epoch(db: Connection, home: str) -> None:
+    # The first process to start decides, for all.
+    properties.insert_property(db, EPOCH, secrets.token_hex(4).encode())
+    properties.insert_property(db, HOME, home.encode())
+
+
+def mark_epoch(db: Connection) -> None:
+    # Earlier cursors are refused from now on.
+    properties.mark_property(db, EPOCH, secrets.token_hex(4).encode())
+
+
+def mark_home(db: Connection, home: str) -> None:
+    properties.mark_property(db, HOME, home.encode())
