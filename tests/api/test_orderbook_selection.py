@@ -1,8 +1,9 @@
-"""The order book by price, of one collection, within bounds of a price: page by page as a model says."""
+"""Pages of listings, in each order and of each selection: as a model says, whatever is sold meanwhile."""
 
 import base64
 import json
 import random
+import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from marketplace.ids import MAX_HBAR
 from marketplace.store.database import write
-from tests.conftest import ALICE, assert_error
+from tests.conftest import ALICE, BOB, assert_error
 
 TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
 SORTS = ("lastListedDate", "price", "-price")
@@ -23,7 +24,7 @@ INSERT = """
 """
 
 
-def listing(token, serial_no, listing_price, date=DATES[0]):
+def listing(token, serial_no, listing_price, date=DATES[0], owner=ALICE):
     """A listing; for no price, an NFT that is not for sale."""
     return {
         "token": token,
@@ -31,7 +32,7 @@ def listing(token, serial_no, listing_price, date=DATES[0]):
         "listing_price": listing_price,
         "date": date,
         "is_for_sale": int(listing_price > 0),
-        "owner": ALICE,
+        "owner": owner,
     }
 
 
@@ -66,12 +67,15 @@ def follow(client, url, after_each=lambda: None):
     return seen, pages
 
 
-def select(listings, sort="lastListedDate", tokenId=None, minPrice=0, maxPrice=MAX_HBAR):
+def select(
+    listings, sort="lastListedDate", tokenId=None, minPrice=0, maxPrice=MAX_HBAR, owner=None
+):
     """The model: filter, then sort."""
     chosen = [
         row
         for row in listings
         if row["is_for_sale"]
+        and owner in (None, row["owner"])
         and tokenId in (None, row["token"])
         and minPrice <= row["listing_price"] <= maxPrice
     ]
@@ -141,7 +145,7 @@ def many():
     dice = random.Random("many")
     prices = [0, 1, 5, 5, 5, 70, 1000, MAX_HBAR]
     return [
-        listing(dice.choice(TOKENS), serial_no, dice.choice(prices), dice.choice(DATES))
+        listing(*(dice.choice(part) for part in (TOKENS, [serial_no], prices, DATES, (ALICE, BOB))))
         for serial_no in range(1, 301)
     ]
 
@@ -188,6 +192,19 @@ def test_it_is_as_the_model_says(client, stored):
         assert pages == max(0, -(-len(expected) // limit) - 1)
 
     check()
+
+
+def test_it_shows_twenty_by_default(client, stored):
+    assert keys(get(client)) == select(stored)[:20]
+    assert get(client, offset=2**63 - 1).json == []
+
+
+def test_a_users_listings_are_the_newest_first(client, stored):
+    url, expected = f"/v1/user/{ALICE}/listed", select(stored, owner=ALICE)
+    assert follow(client, f"{url}?limit=7")[0] == expected
+    for offset in (0, 1, 50, len(expected) - 1, len(expected), 2**63 - 1):
+        r = client.get(url, query_string={"offset": offset, "limit": 5})
+        assert keys(r) == expected[offset : offset + 5], offset
 
 
 @pytest.mark.parametrize("sort", SORTS)
@@ -316,3 +333,63 @@ def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
     assert get(client, sort="-price", offset=top).json == []
     assert get(client, sort="price", offset=top, tokenId=TOKENS[0]).json == []
     assert get(client, maxPrice=5, offset=top).json == []
+
+
+def test_a_position_may_be_anybodys(client, stored):
+    """It is no secret, and what is asked for after it is on the list anyway."""
+    r = client.get("/v1/orderbook", query_string={"page": written("", "0.0.9999", 1)})
+    assert r.json == []
+    assert len(client.get(f"/v1/orderbook?page={written(DATES[0], TOKENS[0], 1)}").json) == 20
+
+
+def test_what_is_no_page_token_is_refused(client, stored):
+    token = page_of(client.get("/v1/orderbook?limit=1"))
+    assert client.get(f"/v1/orderbook?page={token}").status_code == 200
+    for bad in (
+        "",
+        "x",
+        token[:-1],
+        token + "AA",
+        written(),
+        written(DATES[0], TOKENS[0]),
+        written(DATES[0], TOKENS[0], 1, 1),
+        written(None, TOKENS[0], 1),
+        written(f"{DATES[0]}0", TOKENS[0], 1),
+        written("9", TOKENS[0], 1),
+        written(DATES[0], "0.0.9223372036854775808", 1),
+        written(DATES[0], 5, 1),
+        written(DATES[0], TOKENS[0], 0),
+        written(DATES[0], TOKENS[0], 2**63),
+        written(DATES[0], TOKENS[0], True),
+        base64.urlsafe_b64encode(b"[" * 150).decode(),
+        base64.urlsafe_b64encode(f'["{DATES[0]}", "{TOKENS[0]}", 1]'.encode()).decode(),
+        "é",
+        "\0",
+        "%",
+        "A" * 3000,
+        # Other spellings of the same bytes.
+        f"{token}=",
+        f"{token}===AAAA",
+        f"{token[:5]}!*\n{token[5:]}",
+    ):
+        assert_error(client.get("/v1/orderbook", query_string={"page": bad}), 422, "page must be")
+
+
+def test_the_last_page_has_another_etag_once_one_more_follows(app, client, stored):
+    """Whoever keeps the link with the ETag would else never see what came after it."""
+    url = f"/v1/orderbook?limit=5&offset={len(select(stored)) - 5}"
+    last = client.get(url)
+    assert "Link" not in last.headers
+    store(app, [listing("0.0.9999", 1, 5, None)])
+    r = client.get(url, headers={"If-None-Match": last.headers["ETag"]})
+    assert r.status_code == 200
+    assert r.data == last.data
+    assert "Link" in r.headers
+
+
+@pytest.mark.parametrize("mount", ["/市", "/a>;rel=x", '/a"b c', "/é"])
+def test_a_link_survives_any_mount(client, stored, mount):
+    environ = {"SCRIPT_NAME": mount.encode().decode("latin-1")}
+    link = client.get("/v1/orderbook?limit=1", environ_overrides=environ).headers["Link"]
+    assert link.isascii()
+    assert re.fullmatch(r'<[^<>" ]+/v1/orderbook\?[^<>" ]+>; rel="next"', link)
