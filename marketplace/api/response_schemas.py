@@ -56,7 +56,7 @@ class NftSchema(Schema):
         fields.String,
         "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
         " has no attributes",
-        '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Lagoon"}]',
+        '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Current"}]',
         key="stringifiedAttributes",
         nullable=True,
     )

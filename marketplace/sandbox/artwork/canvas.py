@@ -1,8 +1,6 @@
-"""The tools of all styles: colours, sheets, masks, lights."""
+"""The tools of all styles: colours, sheets, masks."""
 
 from collections.abc import Sequence
-from random import Random
-from typing import cast
 
 from PIL import Image, ImageDraw
 
@@ -50,32 +48,9 @@ def shape(*paths: Path, line: float = 0) -> Image.Image:
     return mask.reduce(FINE)
 
 
-def disc(radius: int) -> Image.Image:
-    """Make the mask of a disc."""
-    mask = Image.new("L", (radius * 8, radius * 8))
-    ImageDraw.Draw(mask).ellipse((0, 0, radius * 8 - 1, radius * 8 - 1), 255)
-    return mask.reduce(4)
-
-
 def paste(
     canvas: Image.Image, fill: Colour | Image.Image, mask: Image.Image, at: complex = MIDDLE
 ) -> None:
     """Put a colour or a picture on the canvas through a mask, centred on a point."""
     sheet = fill if isinstance(fill, Image.Image) else Image.new("RGB", mask.size, fill)
     canvas.paste(sheet, (round(at.real - mask.width / 2), round(at.imag - mask.height / 2)), mask)
-
-
-def glow(canvas: Image.Image, colour: Colour, at: complex, radius: int, strength: float) -> None:
-    """Light up the surroundings of a point."""
-    # Pillow's radial gradient is 180 at the middle of its sides.
-    fade = [max(0, 1 - far / 180) ** 2 * 255 * strength for far in range(256)]
-    mask = Image.radial_gradient("L").point(fade)
-    paste(canvas, colour, mask.resize((radius * 2, radius * 2), Image.Resampling.BILINEAR), at)
-
-
-def stars(canvas: Image.Image, dice: Random) -> None:
-    """Scatter stars, faint and bright."""
-    sky = cast(Colour, canvas.getpixel((0, 0)))
-    for _ in range(140):
-        at = complex(dice.uniform(0, SIZE), dice.uniform(0, SIZE))
-        paste(canvas, mix(sky, WHITE, dice.uniform(0.3, 1)), disc(dice.choice((1, 1, 1, 2))), at)

@@ -31,7 +31,6 @@ PALETTES = {
 }
 TRAITS = {
     "Palette": dict.fromkeys(PALETTES, 1),
-    "Form": {"Swell": 4, "Current": 4, "Lagoon": 4},
     "Layers": dict.fromkeys(range(6, 11), 1),
     "Depth": {"Dark": 1, "Bright": 1},
     "Thread": {"None": 4, "Gold": 1},
