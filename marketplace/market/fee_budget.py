@@ -15,11 +15,11 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.errors import BudgetTooSmall, FeesSpent, TooManyPurchases
-from marketplace.market.prepare import MIRROR_LAG, Caller
-from marketplace.market.purchase_fees import HOUR, an_hour_before
+from marketplace.market.prepare import Caller
+from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
 
-LOOKED_AT = 1000  # fees, to tell when there is room again
+AGAIN_SECONDS = 75  # by then a purchase that is open now is settled, or was never submitted
 
 
 def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> None:
@@ -27,44 +27,21 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
 
     ``fee``, ``balance``: in tinybars; the balance is that of the marketplace's account.
     """
-    now, budget = times.now(), current_app.config["SALE_FEE_BUDGET"]
+    budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
     if fee > budget:
         raise BudgetTooSmall(fee, budget)
-    found = prepared_transactions.get_held(db, an_hour_before(now), caller.token, caller.end_user)
+    found = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
     free = min(budget - int(found["total"]), balance - int(found["reserved"]))
     if fee > free:
-        raise FeesSpent(_seconds_until_room(db, fee - free, now))
+        raise FeesSpent(AGAIN_SECONDS)
     of_token, of_user = int(found["of_token"]), int(found["of_user"])
     if not _is_within_share(of_token, free, fee):
-        ends = _seconds_until_end(found["first_of_token"], now)
-        raise TooManyPurchases("this access token", ends)
+        raise TooManyPurchases("this access token", AGAIN_SECONDS)
     # The rest of the token's share: it may hold half of free + of_token.
     if not _is_within_share(of_user, (free - of_token) / 2, fee):
-        raise TooManyPurchases("you", _seconds_until_end(found["first_of_user"], now))
+        raise TooManyPurchases("you", AGAIN_SECONDS)
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:
     """Whether a caller holds no more than is left afterwards. The first purchase is for everybody."""
     return held < fee or held + fee <= left - fee
-
-
-def _seconds_until_end(first_end: str | None, now: int) -> int:
-    """When the first of a caller's purchases is settled; an hour, where all of them have failed."""
-    return _seconds_until(first_end, now - MIRROR_LAG) if first_end else HOUR // times.SECOND
-
-
-def _seconds_until(iso: str, now: int) -> int:
-    return max(1, math.ceil(times.from_iso(iso) - now / times.SECOND))
-
-
-def _seconds_until_room(db: Any, missing: float, now: int) -> int:
-    """When so many tinybars may be free: of what never came soon, of what was charged after an hour."""
-    ends = []
-    for row in prepared_transactions.list_fees(db, an_hour_before(now), LOOKED_AT):
-        lasts = HOUR if row["is_settled"] else MIRROR_LAG
-        ends.append((_seconds_until(row["expires_at"], now - lasts), row["fee_tinybars"]))
-    for seconds, fee in sorted(ends):
-        missing -= fee
-        if missing <= 0:
-            return seconds
-    return HOUR // times.SECOND

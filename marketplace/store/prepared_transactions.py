@@ -6,7 +6,6 @@ from marketplace.store import properties
 from marketplace.store.rows import (
     AccountRow,
     Connection,
-    FeeRow,
     FeesRow,
     HeldRow,
     PreparedTransactionRow,
@@ -188,33 +187,20 @@ def get_fees(db: Connection, since: str) -> FeesRow:
 
 def get_held(db: Connection, since: str, caller: str, end_user: str) -> HeldRow:
     # In tinybars: all that was charged since a moment or is reserved; of an access token and of its end user,
-    # what is reserved or was charged for failed purchases. When the first that is open expires.
+    # what is reserved or was charged for failed purchases.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
             COALESCE(SUM(CASE WHEN is_settled = 0 THEN fee_tinybars END), 0) AS reserved,
             COALESCE(SUM(CASE WHEN caller = :caller AND COALESCE(is_sold, 0) = 0
                 THEN fee_tinybars END), 0) AS of_token,
             COALESCE(SUM(CASE WHEN caller = :caller AND end_user = :end_user
-                AND COALESCE(is_sold, 0) = 0 THEN fee_tinybars END), 0) AS of_user,
-            MIN(CASE WHEN caller = :caller AND is_settled = 0 THEN expires_at END) AS first_of_token,
-            MIN(CASE WHEN caller = :caller AND end_user = :end_user AND is_settled = 0
-                THEN expires_at END) AS first_of_user
+                AND COALESCE(is_sold, 0) = 0 THEN fee_tinybars END), 0) AS of_user
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
     parameters = {"since": since, "caller": caller, "end_user": end_user}
     row: HeldRow = only(db, sql, parameters)
     return row
-
-
-def list_fees(db: Connection, since: str, limit: int) -> list[FeeRow]:
-    sql = """
-        SELECT fee_tinybars, expires_at, is_settled FROM prepared_transaction
-        WHERE is_settled IS NOT NULL AND expires_at > :since
-        ORDER BY expires_at
-        LIMIT :limit
-    """
-    return db.execute(sql, {"since": since, "limit": limit}).fetchall()
 
 
 def list_purchases_unsettled(

@@ -192,20 +192,12 @@ class FeesRow(TypedDict):
 
 
 class HeldRow(TypedDict):
-    """The use of the fee budget, in tinybars, and the expiry of the first reservation."""
+    """The use of the fee budget, in tinybars."""
 
     total: int
     reserved: int
     of_token: int
     of_user: int
-    first_of_token: str | None
-    first_of_user: str | None
-
-
-class FeeRow(TypedDict):
-    fee_tinybars: int
-    expires_at: str
-    is_settled: int
 
 
 class FollowRow(TypedDict):

@@ -93,7 +93,7 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
     Shopper(market, one, "192.0.2.1").take_all(serial_nos)
     r = Shopper(market, one, "192.0.2.1").ask(serial_nos[0], "0.0.3000")
     assert_error(r, 429, "Too many purchases that you asked for are open, or have failed")
-    assert 60 < int(r.headers["Retry-After"]) <= 75
+    assert r.headers["Retry-After"] == "75"
     for number in range(2, 9):
         Shopper(market, one, f"192.0.2.{number}").take_all(serial_nos)
     r = Shopper(market, one, "192.0.2.99").ask(serial_nos[0], "0.0.3000")
@@ -126,7 +126,6 @@ def test_what_failed_is_held_for_an_hour(market):
         market.age(80)
         market.sync()
     assert_error(r, 429, "or have failed within the hour")
-    assert int(r.headers["Retry-After"]) == 3615
     assert 2 <= tries <= 3
     assert 0.4 * HBAR < (had - market.balance()) / tries <= 0.5 * HBAR
     assert Shopper(market, token(market)).ask(serial_no).status_code == 200
@@ -198,8 +197,8 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     last = Shopper(market, token(market))
     r = last.ask(serial_no, "0.0.1004")
     body = assert_error(r, 503, "The hourly fee budget for purchases is used up")
-    assert 45 <= int(r.headers["Retry-After"]) <= 75  # where the first is never submitted
-    assert "try again in" in body["message"]
+    assert r.headers["Retry-After"] == "75"  # where the first is never submitted
+    assert "try again in 75 s" in body["message"]
     assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
     market.age(80)
@@ -235,7 +234,6 @@ def test_what_was_charged_counts_for_an_hour(market):
     assert_error(r, 503, "is used up")
     charged = had - market.balance()
     assert market.fees() == (charged, 0)
-    assert 3400 < int(r.headers["Retry-After"]) <= 3600
     market.age(3600)
     assert market.buy(serial_no, CHARLIE).status_code == 200
 
