@@ -92,8 +92,6 @@ def create_app(
         ),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
         counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
-        facts=metrics.Facts(),
-        scrapers=metrics.Scrapers(),
         token_usage=TokenUsage(database),
         sandbox=own,
     )

@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from requests.adapters import BaseAdapter
 
     from marketplace.api.concurrency_limit import ConcurrencyLimit
-    from marketplace.api.metrics import Facts, Scrapers
     from marketplace.api.rate_limit import RateLimits
     from marketplace.api.row_json import Encode
     from marketplace.counts import Counts
@@ -46,8 +45,6 @@ class Services(Storage):
     writes: ConcurrencyLimit
     image_reads: ConcurrencyLimit
     counts: Counts
-    facts: Facts
-    scrapers: Scrapers
     token_usage: TokenUsage
     sandbox: Sandbox | None
     encoders: dict[type[Schema], Encode] = field(default_factory=dict)

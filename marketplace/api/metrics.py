@@ -1,14 +1,9 @@
 """GET /metrics, for Prometheus: the counts of this machine, and figures of the database."""
 
-import hashlib
-import threading
-import time
 from collections.abc import Iterator
-from functools import wraps
 from itertools import accumulate
-from typing import cast
 
-from flask import Response, current_app, request
+from flask import Response, current_app
 from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
@@ -20,36 +15,23 @@ from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_late
 
 from marketplace import __version__, times
 from marketplace.api.authentication import require_scope
-from marketplace.api.blueprint import Blueprint, View
+from marketplace.api.blueprint import Blueprint
 from marketplace.counts import Numbers
 from marketplace.counts.table import BUCKETS, METRICS
-from marketplace.errors import (
-    DatabaseBusy,
-    DatabaseUnreachable,
-    DatabaseUnusable,
-    StartRefused,
-)
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.services import services
 from marketplace.store import following, nfts, prepared_transactions, properties
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
-from marketplace.store.rows import Connection
 
 PREFIX = "marketplace_"
-ASKED_SECONDS = 15  # for so long the figures of the database are shown again
-REMEMBERED_SECONDS = (
-    3600  # for so long a known scraper is admitted while the database can not be read
-)
-NO_DATABASE = (DatabaseBusy, DatabaseUnreachable, DatabaseUnusable, StartRefused)
 FAMILIES = {
     "counter": CounterMetricFamily,
     "gauge": GaugeMetricFamily,
     "histogram": HistogramMetricFamily,
 }
 HELP = {
-    "database_up": "1 where the database answers, else 0: then there is nothing else of it here",
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still tried for",
     "preparations_open": "Prepared listings and withdrawals that may still be submitted",
@@ -71,104 +53,36 @@ HELP = {
 blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus")
 
 
-class Facts:
-    """Figures of the database, read once in 15 s at most: they cost more than all else here."""
-
-    def __init__(self) -> None:
-        self._lock = threading.Lock()
-        self._found: dict[str, float] = {}
-        self._last_sync: float | None = None
-        self._asked_at = float("-inf")
-
-    def find(self) -> dict[str, float]:
-        with self._lock:
-            if time.monotonic() > self._asked_at + ASKED_SECONDS:
-                try:
-                    self._found = self._ask()
-                except NO_DATABASE:
-                    self.note_loss()
-                self._asked_at = time.monotonic()
-            found = dict(self._found)
-        if self._last_sync is not None and found["database_up"]:
-            found["last_sync_age_seconds"] = max(times.now() / times.SECOND - self._last_sync, 0)
-        return found
-
-    def _ask(self) -> dict[str, float]:
-        with explained():
-            db, now = read(), times.to_iso(times.now())
-            last_sync = freshness.find_last_sync()
-            self._last_sync = times.from_iso(last_sync) if last_sync else None
-            charged, reserved = find_fees(times.now())
-            balance = find_noted_balance()
-            noted = {} if balance is None else {"balance_tinybars": balance}
-            return noted | {
-                "database_up": 1,
-                "listings": nfts.count_listed(db),
-                "watcher_up": int(freshness.is_watched()),
-                "rechecks_waiting": following.count_rechecks(db),
-                "nfts_incomplete": nfts.count_incomplete(db),
-                "preparations_open": prepared_transactions.count_open_preparations(db, now),
-                **_find_media_bytes(db),
-                "purchases_open": prepared_transactions.count_open_purchases(db, now),
-                "sale_fees_charged_tinybars": charged,
-                "sale_fees_reserved_tinybars": reserved,
-                "database_bytes": services().database.size(),
-            }
-
-    def note_loss(self) -> None:
-        """Note that the database could not be read just now."""
-        self._found, self._asked_at = {"database_up": 0}, time.monotonic()
-
-
-def _find_media_bytes(db: Connection) -> dict[str, float]:
-    measured = properties.get_property(db, "media_bytes")
-    return {"media_bytes": int(bytes(measured["value"]))} if measured else {}
-
-
-class Scrapers:
-    """The scrapers admitted lately: they may see that the database is gone, which holds their tokens."""
-
-    def __init__(self) -> None:
-        self._until: dict[bytes, float] = {}
-
-    def admit(self) -> None:
-        """Remember the request's header. Without one, only the host knows the caller."""
-        now = time.monotonic()
-        self._until = {key: until for key, until in self._until.items() if until > now}
-        if "Authorization" in request.headers:
-            self._until[_authorization()] = now + REMEMBERED_SECONDS
-
-    def is_known(self) -> bool:
-        return self._until.get(_authorization(), 0) > time.monotonic()
-
-
-def _authorization() -> bytes:
-    return hashlib.sha256(request.headers.get("Authorization", "").encode()).digest()
-
-
-def admitting_known_scrapers(view: View) -> View:
-    """Ask for a token, or while the database can not be read, for one that was admitted before."""
-    guarded = require_scope("metrics")(view)
-
-    @wraps(guarded)
-    def guarded_or_known() -> Response:
-        scrapers = services().scrapers
-        try:
-            with explained():
-                answer = guarded()
-        except NO_DATABASE:
-            if not scrapers.is_known():
-                raise
-            services().facts.note_loss()
-            return cast(Response, view())
-        scrapers.admit()
-        return cast(Response, answer)
-
-    return guarded_or_known
+def _find_facts() -> dict[str, float]:
+    """The figures of the database."""
+    with explained():
+        db, now = read(), times.now()
+        charged, reserved = find_fees(now)
+        facts: dict[str, float] = {
+            "listings": nfts.count_listed(db),
+            "watcher_up": int(freshness.is_watched()),
+            "rechecks_waiting": following.count_rechecks(db),
+            "nfts_incomplete": nfts.count_incomplete(db),
+            "preparations_open": prepared_transactions.count_open_preparations(
+                db, times.to_iso(now)
+            ),
+            "purchases_open": prepared_transactions.count_open_purchases(db, times.to_iso(now)),
+            "sale_fees_charged_tinybars": charged,
+            "sale_fees_reserved_tinybars": reserved,
+            "database_bytes": services().database.size(),
+        }
+        if last_sync := freshness.find_last_sync():
+            age = now / times.SECOND - times.from_iso(last_sync)
+            facts["last_sync_age_seconds"] = max(age, 0)
+        if (balance := find_noted_balance()) is not None:
+            facts["balance_tinybars"] = balance
+        if measured := properties.get_property(db, "media_bytes"):
+            facts["media_bytes"] = int(bytes(measured["value"]))
+        return facts
 
 
 @blp.get("/metrics")
-@admitting_known_scrapers
+@require_scope("metrics")
 @blp.response(
     200,
     {"type": "string"},
@@ -199,7 +113,7 @@ class _Found:
             "media_max_bytes": config["MEDIA_MAX_BYTES"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }
-        facts |= services().facts.find()
+        facts |= _find_facts()
         info = {"version": __version__, "network": config["NETWORK"]}
         about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=[*info])
         about.add_metric([*info.values()], 1)
