@@ -38,9 +38,13 @@ def move(body: TransactionBody, nft, sender: str, receiver: str, is_approval=Fal
     )
 
 
-def approval(payer: str, nft=NFT, spender="0.0.9001") -> TransactionBody:
-    body = lives.new_body(payer, "")
-    lives.allow(body.cryptoApproveAllowance, nft, payer, spender)
+def approval(
+    payer: str, *nfts, spender="0.0.9001", owner: str | None = None, memo=""
+) -> TransactionBody:
+    body = lives.new_body(payer, memo)
+    body.transactionFee *= max(1, len(nfts))
+    for nft in nfts or [NFT]:
+        lives.allow(body.cryptoApproveAllowance, nft, owner or payer, spender)
     return body
 
 

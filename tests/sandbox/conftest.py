@@ -22,6 +22,21 @@ def get(client):
 
 
 @pytest.fixture
+def follow(get):
+    """All rows of a list, page by page."""
+
+    def follow(path, name):
+        rows = []
+        while path:
+            page = get(path)
+            rows += page[name]
+            path = page["links"]["next"] and page["links"]["next"].removeprefix("/api/v1")
+        return rows
+
+    return follow
+
+
+@pytest.fixture
 def balance(get):
     """An account's tinybars."""
     return lambda account_id: get(f"/accounts/{account_id}")["balance"]["balance"]

@@ -8,130 +8,115 @@ from marketplace import times
 from marketplace.market.memos import listing_memo
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.sandbox.bodies import HBAR, NFT, approval
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 MARKET = "0.0.9001"
-NFT = (TOKEN, 7)
 API = "/sandbox/api/v1"
 
 
 @pytest.fixture
-def minted(client, ledger):
-    ledger.mint(NFT, ALICE, times.now())
+def rows(get):
+    return lambda body: get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")["transactions"]
 
 
-def submit(ledger, body, *signers):
-    content = lives.seal(body)
-    for signer in signers:
-        content = ledger.sign_bytes(content, signer)
-    return ledger.submit(content)
+@pytest.fixture
+def history(get):
+    path = f"/tokens/{TOKEN}/nfts/7/transactions"
+    return lambda: [event["type"] for event in get(path)["transactions"]]
 
 
-def rows(client, body):
-    transaction_id = lives.id_of(lives.seal(body)).dashed
-    return client.get(f"{API}/transactions/{transaction_id}").json["transactions"]
+@pytest.fixture
+def shown(get):
+    return lambda: get(f"/tokens/{TOKEN}/nfts/7")
 
 
-def history(client):
-    events = client.get(f"{API}/tokens/{TOKEN}/nfts/7/transactions").json["transactions"]
-    return [event["type"] for event in events]
-
-
-def shown(client):
-    return client.get(f"{API}/tokens/{TOKEN}/nfts/7").json
-
-
-def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(client, ledger, minted):
-    body = lives.new_body(ALICE, "hello")
-    lives.allow(body.cryptoApproveAllowance, NFT, ALICE, MARKET)
-    assert submit(ledger, body, ALICE).result == "SUCCESS"
-    assert submit(ledger, body, ALICE).result == "DUPLICATE_TRANSACTION"  # the same node knows it
-    assert len(rows(client, body)) == 1
+def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(submit, rows, minted):
+    body = approval(ALICE)
+    assert submit(body, ALICE).result == "SUCCESS"
+    assert submit(body, ALICE).result == "DUPLICATE_TRANSACTION"  # the same node knows it
+    assert len(rows(body)) == 1
     body.nodeAccountID.accountNum = 4
-    assert submit(ledger, body, ALICE).result == "DUPLICATE_TRANSACTION"
-    assert [row["result"] for row in rows(client, body)] == ["SUCCESS", "DUPLICATE_TRANSACTION"]
-    assert [row["node"] for row in rows(client, body)] == ["0.0.3", "0.0.4"]
+    assert submit(body, ALICE).result == "DUPLICATE_TRANSACTION"
+    first, second = rows(body)
+    assert (first["result"], first["node"]) == ("SUCCESS", "0.0.3")
+    assert (second["result"], second["node"]) == ("DUPLICATE_TRANSACTION", "0.0.4")
+    assert second["charged_tx_fee"] == HBAR // 1000
 
 
-def test_a_schedule_executes_an_approval_under_its_own_id(client, ledger, minted):
+def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history, shown, minted):
     body = lives.new_body(CHARLIE, listing_memo(*NFT, 1, "Foo"))
     scheduled = body.scheduleCreate.scheduledTransactionBody
     scheduled.memo = "signed"
     lives.allow(scheduled.cryptoApproveAllowance, NFT, ALICE, MARKET)
-    assert submit(ledger, body, CHARLIE).result == "INVALID_SIGNATURE"
-    assert shown(client)["spender"] is None
+    assert submit(body, CHARLIE).result == "INVALID_SIGNATURE"
+    assert shown()["spender"] is None
 
     lives.give_new_id(body, CHARLIE)
-    assert submit(ledger, body, CHARLIE, ALICE).result == "SUCCESS"
-    made, executed = rows(client, body)
+    assert submit(body, CHARLIE, ALICE).result == "SUCCESS"
+    made, executed = rows(body)
     assert (made["name"], made["scheduled"]) == ("SCHEDULECREATE", False)
     assert (executed["name"], executed["scheduled"]) == ("CRYPTOAPPROVEALLOWANCE", True)
     assert base64.b64decode(executed["memo_base64"]) == b"signed"
-    assert shown(client)["spender"] == MARKET
-    assert shown(client)["modified_timestamp"] == executed["consensus_timestamp"]
-    assert history(client) == ["CRYPTOAPPROVEALLOWANCE", "TOKENMINT"]
+    assert shown()["spender"] == MARKET
+    assert shown()["modified_timestamp"] == executed["consensus_timestamp"]
+    assert history() == ["CRYPTOAPPROVEALLOWANCE", "TOKENMINT"]
 
 
 @pytest.mark.parametrize("kind", ["cryptoTransfer", "cryptoDeleteAllowance"])
-def test_only_approvals_are_scheduled(client, ledger, minted, kind):
+def test_only_approvals_are_scheduled(submit, minted, kind):
     body = lives.new_body(ALICE, "")
     getattr(body.scheduleCreate.scheduledTransactionBody, kind).SetInParent()
-    result = submit(ledger, body, ALICE).result
-    assert result == "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST"
+    assert submit(body, ALICE).result == "SCHEDULED_TRANSACTION_NOT_IN_WHITELIST"
 
 
-def test_a_deleted_token_takes_its_nfts_with_it_and_moves_no_date(client, ledger, minted):
+def test_a_deleted_token_takes_its_nfts_with_it_and_moves_no_date(
+    client, ledger, submit, get, shown, minted
+):
     ledger.approve(NFT, ALICE, MARKET)
-    before = shown(client)
+    before = shown()
     assert client.post("/sandbox/deletions", json={"tokenId": TOKEN}).json["result"] == "SUCCESS"
-    assert shown(client) == before | {"deleted": True}
-    assert client.get(f"{API}/tokens/{TOKEN}").json["deleted"] is True
-    listed = client.get(f"{API}/accounts/{ALICE}/nfts?spender.id={MARKET}").json["nfts"]
-    assert listed == [shown(client)]
+    assert shown() == before | {"deleted": True}
+    assert get(f"/tokens/{TOKEN}")["deleted"] is True
+    assert get(f"/accounts/{ALICE}/nfts?spender.id={MARKET}")["nfts"] == [shown()]
 
     again = client.post("/sandbox/deletions", json={"tokenId": TOKEN}).json
     assert again["result"] == "TOKEN_WAS_DELETED"
     assert ledger.hand_over(NFT, BOB).result == "TOKEN_WAS_DELETED"
-    body = lives.new_body(ALICE, "")
-    lives.allow(body.cryptoApproveAllowance, NFT, ALICE, MARKET)
-    assert submit(ledger, body, ALICE).result == "TOKEN_WAS_DELETED"
+    assert submit(approval(ALICE), ALICE).result == "TOKEN_WAS_DELETED"
 
 
-def test_nobody_gets_what_is_of_a_deleted_token(client):
+def test_nobody_gets_what_is_of_a_deleted_token(client, get):
     client.post("/sandbox/deletions", json={"tokenId": TOKEN})
-    path = f"{API}/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=7"
-    assert client.get(path).json["nfts"] == []
+    assert get(f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=7")["nfts"] == []
 
 
-def test_an_update_of_metadata_keeps_the_approval(client, ledger, minted):
+def test_an_update_of_metadata_keeps_the_approval(client, ledger, history, shown, minted):
     ledger.approve(NFT, ALICE, MARKET)
-    before = shown(client)
+    before = shown()
     body = {"tokenId": TOKEN, "serialNo": 7}
     assert client.post("/sandbox/updates", json=body).json["result"] == "SUCCESS"
-    assert history(client)[0] == "TOKENUPDATENFTS"
-    assert shown(client)["spender"] == MARKET
-    assert shown(client)["modified_timestamp"] > before["modified_timestamp"]
+    assert history()[0] == "TOKENUPDATENFTS"
+    assert shown()["spender"] == MARKET
+    assert shown()["modified_timestamp"] > before["modified_timestamp"]
 
 
-def test_a_full_page_leads_on_to_an_empty_one(client, ledger):
+def test_a_full_page_leads_on_to_an_empty_one(ledger, get):
     for serial_no in (1, 2):
         ledger.mint((TOKEN, serial_no), ALICE, times.now())
-    page = client.get(f"{API}/tokens/{TOKEN}/nfts?limit=2").json
+    page = get(f"/tokens/{TOKEN}/nfts?limit=2")
     assert len(page["nfts"]) == 2
-    following = client.get("/sandbox" + page["links"]["next"]).json
+    following = get(page["links"]["next"].removeprefix("/api/v1"))
     assert following == {"nfts": [], "links": {"next": None}}
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_a_history_is_paged(client, ledger, minted, order):
+def test_a_history_is_paged(ledger, follow, minted, order):
     for _ in range(4):
         ledger.approve(NFT, ALICE, MARKET)
-    seen, path = [], f"/api/v1/tokens/{TOKEN}/nfts/7/transactions?limit=2&order={order}"
-    while path:
-        page = client.get("/sandbox" + path).json
-        seen += [event["consensus_timestamp"] for event in page["transactions"]]
-        path = page["links"]["next"]
+    path = f"/tokens/{TOKEN}/nfts/7/transactions?limit=2&order={order}"
+    seen = [event["consensus_timestamp"] for event in follow(path, "transactions")]
     assert len(seen) == 5
     assert seen == sorted(seen, reverse=order == "desc")
 
@@ -147,17 +132,17 @@ def inject(client, fault):
     return client.post("/sandbox/oddities", json=body)
 
 
-def test_a_mirror_node_may_have_begun_after_the_mint(client, minted):
+def test_a_mirror_node_may_have_begun_after_the_mint(client, history, shown, minted):
     assert inject(client, "PARTIAL_HISTORY").json == {"result": "OK"}
     r = client.get(f"{API}/tokens/{TOKEN}/nfts/7/transactions")
     assert r.status_code == 206
-    assert history(client) == ["TOKENMINT"]
-    assert shown(client)["created_timestamp"] is None
+    assert history() == ["TOKENMINT"]
+    assert shown()["created_timestamp"] is None
 
 
-def test_metadata_may_be_null(client, minted):
+def test_metadata_may_be_null(client, shown, minted):
     inject(client, "METADATA_NULL")
-    assert shown(client)["metadata"] is None
+    assert shown()["metadata"] is None
 
 
 def test_an_id_may_be_one_that_no_network_can_have(client):

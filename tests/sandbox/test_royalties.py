@@ -54,14 +54,6 @@ def test_a_royalty_is_the_sellers_to_pay(submit, row, balance):
     assert balance(TIDES) == FIRST + 12_50000000
 
 
-def test_every_collector_gets_his_part(submit, row):
-    shown = row(submit(sell(TWO, 39), PAYER, ALICE, BOB))
-    # 5 % and 2.5 % of 39 tinybars, rounded down; what comes to nothing is not shown.
-    fee = shown["charged_tx_fee"]
-    assert changes(shown) == {"0.0.802": fee, ALICE: 38, BOB: -39, ORBITS: 1, PAYER: -fee}
-    assert [fee["amount"] for fee in shown["assessed_custom_fees"]] == [1]
-
-
 def gift(nft, receiver=BOB, sender=ALICE):
     return transfer(sender, nfts=[(nft, sender, receiver)])
 
@@ -94,12 +86,6 @@ def test_a_receiver_who_can_not_pay_the_fallback_fee_gets_nothing(submit, balanc
     assert balance(BOB) == before
     assert balance(ORBITS) == FIRST
     assert get("/tokens/0.0.5002/nfts/1")["account_id"] == ALICE
-
-
-def test_a_royalty_is_no_way_to_a_price_that_is_not_there(submit, balance):
-    refused = submit(sell(ONE, FIRST + 1), PAYER, ALICE, BOB)
-    assert refused.result == "INSUFFICIENT_ACCOUNT_BALANCE"
-    assert {balance(account_id) for account_id in (ALICE, BOB, TIDES)} == {FIRST}
 
 
 def test_a_sale_elsewhere_takes_no_royalty(ledger, balance):

@@ -9,9 +9,6 @@ import pytest
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
     AccountAllowanceApproveTransaction,
 )
-from hiero_sdk_python.account.account_allowance_delete_transaction import (
-    AccountAllowanceDeleteTransaction,
-)
 from hiero_sdk_python.account.account_create_transaction import AccountCreateTransaction
 from hiero_sdk_python.account.account_id import AccountId
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -68,16 +65,6 @@ def transfer(sender, receiver, approved=False):
 
 
 @pytest.fixture
-def mirror(app):
-    client = app.test_client()
-
-    def get(path):
-        return client.get(f"/sandbox/api/v1{path}")
-
-    return get
-
-
-@pytest.fixture
 def submit(ledger, nft):
     def submit_bytes(content):
         return ledger.submit(content).result
@@ -85,56 +72,22 @@ def submit(ledger, nft):
     return submit_bytes
 
 
-def dashed(receipt):
-    payer, start = receipt.transaction_id.split("@")
-    return f"{payer}-{start.replace('.', '-')}"
+def test_a_deleted_approval_clears_the_spender(ledger, nft, get):
+    ledger.approve(nft, ALICE, MARKET)
+    ledger.withdraw(nft, ALICE)
+    assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None
 
 
-def on_ledger(mirror):
-    return mirror(f"/tokens/{TOKEN}/nfts/7").json
-
-
-def test_an_approval_sets_the_spender(submit, mirror):
-    assert submit(signed(approval(), ALICE)) == "SUCCESS"
-    assert on_ledger(mirror)["spender"] == MARKET
-    [row] = mirror(f"/accounts/{ALICE}/nfts?spender.id={MARKET}").json["nfts"]
-    assert row["serial_number"] == 7
-
-
-def test_a_deleted_approval_clears_it(submit, mirror):
-    submit(signed(approval(), ALICE))
-    deletion = AccountAllowanceDeleteTransaction()
-    deletion.delete_all_token_nft_allowances(nft_id(), account(ALICE))
-    assert submit(signed(deletion, ALICE)) == "SUCCESS"
-    assert on_ledger(mirror)["spender"] is None
-
-
-def test_a_transfer_moves_and_clears_the_spender(submit, mirror):
-    submit(signed(approval(), ALICE))
-    assert submit(signed(transfer(ALICE, BOB), ALICE)) == "SUCCESS"
-    assert on_ledger(mirror)["account_id"] == BOB
-    assert on_ledger(mirror)["spender"] is None
-
-
-def test_a_spender_pays_for_an_approved_transfer(submit, mirror):
-    submit(signed(approval(), ALICE))
-    sale = transfer(ALICE, BOB, approved=True)
-    assert submit(signed(sale, CHARLIE, payer=CHARLIE)) == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
-    sale = transfer(ALICE, BOB, approved=True)
-    assert submit(signed(sale, MARKET, payer=MARKET)) == "SUCCESS"
-    assert on_ledger(mirror)["account_id"] == BOB
-
-
-def test_a_transaction_for_several_nodes_is_one(submit, mirror):
+def test_a_transaction_for_several_nodes_is_one(submit, get):
     assert submit(signed(approval(), ALICE, nodes=("0.0.3", "0.0.4", "0.0.5"))) == "SUCCESS"
 
 
-def test_an_ecdsa_key_signs(ledger, nft, mirror):
+def test_an_ecdsa_key_signs(ledger, nft, get):
     key = PrivateKey.generate_ecdsa()
     content = signed(approval(), keys=[key])
     receipt = ledger.submit(content)
     assert receipt.result == "SUCCESS"
-    assert mirror(f"/accounts/{ALICE}").json["key"] == {
+    assert get(f"/accounts/{ALICE}")["key"] == {
         "_type": "ECDSA_SECP256K1",
         "key": key.public_key().to_bytes_raw().hex(),
     }
@@ -149,21 +102,9 @@ def test_the_first_key_that_signs_becomes_the_accounts_key(submit):
     assert submit(signed(approval(), CHARLIE, ALICE)) == "SUCCESS"
 
 
-def test_an_unsigned_one_is_refused(submit):
-    assert submit(signed(approval())) == "INVALID_SIGNATURE"
-
-
 def test_a_signature_of_other_bytes_is_refused(submit):
     content = signed(approval(), ALICE)
     assert submit(content.replace(b"\x22\x01\x07", b"\x22\x01\x08")) == "INVALID_SIGNATURE"
-
-
-def test_a_repeated_one_is_refused_and_changes_nothing(submit, mirror):
-    content = signed(approval(), ALICE)
-    assert submit(content) == "SUCCESS"
-    before = on_ledger(mirror)
-    assert submit(content) == "DUPLICATE_TRANSACTION"
-    assert on_ledger(mirror) == before
 
 
 @pytest.mark.parametrize(
@@ -175,86 +116,29 @@ def test_its_validity_is_checked(submit, seconds_ago, result):
     assert submit(signed(approval(), ALICE, start=start)) == result
 
 
-def with_(transaction, **fields):
-    for name, value in fields.items():
-        setattr(transaction, name, value)
-    return transaction
-
-
-@pytest.mark.parametrize(
-    ("fields", "result"),
-    [
-        ({"memo": "x" * 101}, "MEMO_TOO_LONG"),
-        ({"memo": "é" * 51}, "MEMO_TOO_LONG"),
-        ({"memo": "a\0b"}, "INVALID_ZERO_BYTE_IN_STRING"),
-        ({"transaction_fee": 1000}, "INSUFFICIENT_TX_FEE"),
-        ({"transaction_valid_duration": 181}, "INVALID_TRANSACTION_DURATION"),
-        ({"transaction_valid_duration": 5}, "INVALID_TRANSACTION_DURATION"),
-    ],
-)
-def test_what_a_node_refuses_leaves_no_record(ledger, nft, mirror, fields, result):
-    receipt = ledger.submit(signed(with_(approval(), **fields), ALICE))
-    assert (receipt.result, receipt.reached_consensus) == (result, False)
-    assert mirror(f"/transactions/{dashed(receipt)}").status_code == 404
-
-
-@pytest.mark.parametrize(
-    "transaction", [AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction]
-)
-def test_a_node_refuses_what_approves_nothing(ledger, transaction):
-    receipt = ledger.submit(signed(transaction(), ALICE))
-    assert (receipt.result, receipt.reached_consensus) == ("EMPTY_ALLOWANCES", False)
-
-
-@pytest.mark.parametrize(
-    ("transaction", "signers", "result"),
-    [
-        (lambda: approval(spender=ALICE), [ALICE], "SPENDER_ACCOUNT_SAME_AS_OWNER"),
-        (lambda: approval(serial_no=8), [ALICE], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
-        (lambda: approval(serial_no=0), [ALICE], "INVALID_TOKEN_NFT_SERIAL_NUMBER"),
-        (lambda: approval(owner=BOB), [ALICE], "INVALID_SIGNATURE"),
-        (lambda: approval(owner=BOB), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
-        (lambda: transfer(BOB, ALICE), [ALICE, BOB], "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"),
-    ],
-)
-def test_what_fails_at_consensus_is_recorded(ledger, nft, mirror, transaction, signers, result):
-    receipt = ledger.submit(signed(transaction(), *signers))
-    assert (receipt.result, receipt.reached_consensus) == (result, True)
-    [row] = mirror(f"/transactions/{dashed(receipt)}").json["transactions"]
-    assert row["result"] == result
-    assert on_ledger(mirror)["spender"] is None
-
-
-def test_more_than_twenty_approvals_are_refused(submit):
-    transaction = AccountAllowanceApproveTransaction()
-    for serial_no in range(1, 22):
-        transaction.approve_token_nft_allowance(nft_id(serial_no), account(ALICE), account(MARKET))
-    assert submit(signed(transaction, ALICE)) == "MAX_ALLOWANCES_EXCEEDED"
-
-
 def test_other_kinds_are_not_supported(submit):
     creation = AccountCreateTransaction(key=wallet.private_key(ALICE).public_key())
     assert submit(signed(creation, ALICE)) == "NOT_SUPPORTED"
 
 
-def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, mirror):
+def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, get):
     everything = AccountAllowanceApproveTransaction()
     everything.approve_token_nft_allowance_all_serials(
         TokenId.from_string(TOKEN), account(ALICE), account(MARKET)
     )
     assert submit(signed(everything, ALICE)) == "SUCCESS"
     approvals = f"/accounts/{ALICE}/allowances/nfts"
-    assert len(mirror(approvals).json["allowances"]) == 1
+    assert len(get(approvals)["allowances"]) == 1
 
     listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
     ledger.sign_and_submit(client.post("/v1/list/extwallet", json=listing).json["byteArray"])
-    assert len(mirror(approvals).json["allowances"]) == 1
+    assert len(get(approvals)["allowances"]) == 1
     # The Python SDK's own helper revokes it: the trap that our transaction avoids.
     assert submit(signed(approval(), ALICE)) == "SUCCESS"
-    assert mirror(approvals).json["allowances"] == []
+    assert get(approvals)["allowances"] == []
 
 
-def test_the_desk_signs_submits_and_moves(app, client, nft, mirror):
+def test_the_desk_signs_submits_and_moves(app, client, nft, get):
     anyone = app.test_client()
     listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
     byte_array = client.post("/v1/list/extwallet", json=listing).json["byteArray"]
@@ -271,7 +155,7 @@ def test_the_desk_signs_submits_and_moves(app, client, nft, mirror):
 
     r = anyone.post("/sandbox/transfers", json={"tokenId": TOKEN, "serialNo": 7, "accountId": BOB})
     assert r.json["result"] == "SUCCESS"
-    history = mirror(f"/tokens/{TOKEN}/nfts/7/transactions").json["transactions"]
+    history = get(f"/tokens/{TOKEN}/nfts/7/transactions")["transactions"]
     assert [row["type"] for row in history] == [
         "CRYPTOTRANSFER",
         "CRYPTOAPPROVEALLOWANCE",
@@ -298,19 +182,19 @@ def locked(ledger):
         other.execute("COMMIT")
 
 
-def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, mirror):
+def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, get):
     """Nothing is of a moment that the mirror node has already told to be over."""
     with ThreadPoolExecutor() as pool:
         with locked(ledger):
             submitted = pool.submit(ledger.submit, signed(approval(), ALICE))
             time.sleep(0.5)
-            present = mirror("/blocks").json["blocks"][0]["timestamp"]["to"]
+            present = get("/blocks")["blocks"][0]["timestamp"]["to"]
         assert submitted.result().result == "SUCCESS"
-    row = mirror(f"/tokens/{TOKEN}/nfts/7").json
+    row = get(f"/tokens/{TOKEN}/nfts/7")
     assert row["modified_timestamp"] > present
 
 
-def test_what_expires_while_it_waits_is_not_handled(nft, ledger, mirror):
+def test_what_expires_while_it_waits_is_not_handled(nft, ledger, get):
     start = times.now() - 119 * times.SECOND
     content = signed(approval(), ALICE, start=start)
     with ThreadPoolExecutor() as pool:
@@ -318,4 +202,4 @@ def test_what_expires_while_it_waits_is_not_handled(nft, ledger, mirror):
             submitted = pool.submit(ledger.submit, content, start + 1199 * times.SECOND // 10)
             time.sleep(0.5)
         assert submitted.result().result == "TRANSACTION_EXPIRED"
-    assert mirror(f"/tokens/{TOKEN}/nfts/7").json["spender"] is None
+    assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None

@@ -99,14 +99,11 @@ def test_moments_are_asked_for(get, listed, query, expected):
 
 
 @pytest.mark.parametrize("order", ["asc", "desc"])
-def test_its_pages_lead_on(get, listed, began, order):
-    seen, path = [], f"{PATH}?timestamp=gt:{began}&order={order}&limit=3"
+def test_its_pages_lead_on(follow, listed, began, order):
+    path = f"{PATH}?timestamp=gt:{began}&order={order}&limit=3"
     path += f"&transactiontype={APPROVAL}&transactiontype={TRANSFER}&transactiontype={DELETION}"
-    while path:
-        page = get(path)
-        seen += page["transactions"]
-        path = page["links"]["next"] and page["links"]["next"].partition("/v1")[2]
-    assert seen == (listed() if order == "asc" else listed()[::-1])
+    expected = listed() if order == "asc" else listed()[::-1]
+    assert follow(path, "transactions") == expected
 
 
 def test_a_page_that_is_not_full_is_the_last(get, began):
@@ -137,9 +134,6 @@ def test_it_lags_when_it_is_asked_to(client, names):
         "result=SUCCEEDED",
         "order=up",
         "limit=0",
-        "limit=-1",
-        "limit=x",
-        "timestamp=ne:1.000000000",
         "timestamp=gt:x",
         "account.id=alice",
         "type=CRYPTOTRANSFER",
