@@ -17,7 +17,6 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable,
 if TYPE_CHECKING:  # psycopg may be missing
     from marketplace.store.postgresql import Database as PostgresqlDatabase
 
-SHOWN = 20  # of the rows that were altered
 AGAIN = (
     "Nothing was moved, unless it was being committed: run this again, and it says that the target is"
     " not empty if all was"
@@ -31,9 +30,8 @@ AGAIN = (
 def move_command(addresses: tuple[str, ...]) -> None:
     """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
 
-    All of it is copied, read again and compared, and committed at once: where that is interrupted, run it
-    again. The SQLite file stays as it is. Leave the password to PGPASSWORD or ~/.pgpass: others may read the
-    command.
+    All of it is copied, counted, and committed at once: where that is interrupted, run it again. The SQLite
+    file stays as it is. Leave the password to PGPASSWORD or ~/.pgpass: others may read the command.
     """
     if len(addresses) != 1:
         raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")
@@ -43,7 +41,7 @@ def move_command(addresses: tuple[str, ...]) -> None:
         with source.contents() as contents:
             target = cast("PostgresqlDatabase", open_target(addresses[0]))
             with Progress() as progress:
-                altered = target.fill(contents, progress)
+                target.fill(contents, progress)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was moved: stop the service and the watcher, and try again"
@@ -54,19 +52,11 @@ def move_command(addresses: tuple[str, ...]) -> None:
         raise click.ClickException(f"{error}. {AGAIN}") from error
     except KeyboardInterrupt:
         raise click.ClickException(f"Interrupted. {AGAIN}") from None
-    _echo_altered(altered)
     echo(
         f"Moved {source.name} to {target.name} in {time.monotonic() - started:.1f} s. Set"
         f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what is"
         " written there from now on is not here"
     )
-
-
-def _echo_altered(altered: list[str]) -> None:
-    for row in altered[:SHOWN]:
-        echo(f"{row}: moved without its NUL characters, which PostgreSQL can not hold")
-    if altered[SHOWN:]:
-        echo(f"... and {len(altered) - SHOWN:,} more")
 
 
 def init_app(app: Flask) -> None:

@@ -39,9 +39,7 @@ class Contents(Protocol):
 
     def count(self, table: str) -> int: ...
 
-    def rows(
-        self, table: str, columns: list[str], order: list[str]
-    ) -> Iterator[tuple[Any, ...]]: ...
+    def rows(self, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]: ...
 
 
 class Engine(ABC):

@@ -125,10 +125,8 @@ class Contents:
         [(count,)] = self._execute(f"SELECT COUNT(*) FROM {table}")
         return int(count)
 
-    def rows(self, table: str, columns: list[str], order: list[str]) -> Iterator[tuple[Any, ...]]:
-        return self._execute(
-            f"SELECT {', '.join(columns)} FROM {table} ORDER BY {', '.join(order)}"
-        )
+    def rows(self, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]:
+        return self._execute(f"SELECT {', '.join(columns)} FROM {table}")
 
     def _execute(self, sql: str) -> Iterator[tuple[Any, ...]]:
         """Raises DatabaseUnreadable where the file is damaged."""

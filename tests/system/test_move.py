@@ -111,7 +111,7 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
     assert "Copy nft: 31 ... " in told.output
-    assert "Compare prepared_transaction: 31 ... " in told.output
+    assert "Copy prepared_transaction: 31 ... " in told.output
     assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told.output
     assert "never start the service on " in told.output
 
@@ -158,12 +158,10 @@ def test_one_that_was_started_and_holds_nothing_is_filled(source, tmp_path, post
     assert held(postgresql_url) == NOTHING | {"access_token": 1}
 
 
-def test_nul_characters_are_left_out_and_said(source, tmp_path, postgresql_url):
-    insert(source, name="\0N\0UL", count=25)
+def test_nul_characters_are_left_out(source, tmp_path, postgresql_url):
+    insert(source, name="\0N\0UL", count=2)
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
-    assert "\nnft 0.0.6000 1: moved without its NUL characters, which PostgreSQL can" in told.output
-    assert "\n... and 5 more\n" in told.output
     assert set(ask(postgresql_url, "SELECT name FROM nft")) == {("NUL",)}
 
 
@@ -296,17 +294,15 @@ TRIGGER = """
 @pytest.mark.parametrize(
     "body",
     [
-        "NEW.name = 'y'; RETURN NEW;",
         "IF NEW.serial_no = 2 THEN RETURN NULL; END IF; RETURN NEW;",
-        "IF NEW.serial_no = 3 THEN NEW.metadata = NULL; END IF; RETURN NEW;",
         "RETURN NULL;",
     ],
 )
-def test_what_comes_out_as_something_else(source, tmp_path, postgresql_url, body):
+def test_rows_that_do_not_arrive(source, tmp_path, postgresql_url, body):
     insert(source, count=3)
     start(postgresql_url, tmp_path)
     ask(postgresql_url, TRIGGER.format(body))
-    assert_refused(move(tmp_path, postgresql_url), "made something else of nft 0.0.6000 ")
+    assert_refused(move(tmp_path, postgresql_url), "of 3 rows of nft: either ")
     assert_empty(postgresql_url)
 
 
@@ -351,7 +347,6 @@ def lose_the_server(process, url):
         ("Copy nft", interrupt),
         ("Copy nft", kill),
         ("Copy nft", lose_the_server),
-        ("Compare nft", interrupt),
     ],
 )
 def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url, step, stop):
@@ -376,12 +371,12 @@ def test_what_is_interrupted_within_a_statement_says_so(
 ):
     insert(source, count=200)
 
-    def interrupt(_, theirs):
-        theirs.connection.pgconn.send_query(b"SELECT pg_sleep(60)")
+    def interrupt(session, *_):
+        session.pgconn.send_query(b"SELECT pg_sleep(60)")
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patched:
-        patched.setattr(filling, "zip_longest", interrupt)
+        patched.setattr(filling, "_require_all", interrupt)
         ended = move(tmp_path, postgresql_url)
     assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
     assert held(postgresql_url) == NOTHING
@@ -395,8 +390,8 @@ def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
     port = urlsplit(postgresql_url).port
     with reserved_port() as through, Proxy(through, port) as proxy:
 
-        def interrupt(_, theirs):
-            theirs.connection.pgconn.send_query(b"SELECT pg_sleep(60)")
+        def interrupt(session, *_):
+            session.pgconn.send_query(b"SELECT pg_sleep(60)")
             while not ask(
                 postgresql_url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
             ):
@@ -404,7 +399,7 @@ def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
             proxy.cut()
             raise KeyboardInterrupt
 
-        monkeypatch.setattr(filling, "zip_longest", interrupt)
+        monkeypatch.setattr(filling, "_require_all", interrupt)
         ended = move(tmp_path, postgresql_url.replace(f":{port}/", f":{through}/"))
         proxy.mend()
     assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
@@ -423,6 +418,5 @@ def test_a_terminal_is_told_how_far_it_is(source, tmp_path, postgresql_url):
             output += read
     os.close(ours)
     assert process.wait() == 0, output
-    for step in ("Copy nft: 200", "Compare nft: 200"):
-        for percent in ("1%", "50%", "100%"):
-            assert f"\r{step} ... {percent}".encode() in output
+    for percent in ("1%", "50%", "100%"):
+        assert f"\rCopy nft: 200 ... {percent}".encode() in output

@@ -257,10 +257,10 @@ class Database(Engine):
                     self._mark(session, step.version)
             self._found = self._look(session)
 
-    def fill(self, source: Contents, progress: filling.Progress) -> list[str]:
+    def fill(self, source: Contents, progress: filling.Progress) -> None:
         """Take over all that another database of this version holds, in one transaction.
 
-        Returns the rows that lost a NUL. Raises DatabaseInUse while a service or another command has it open,
+        Raises DatabaseInUse while a service or another command has it open,
         DatabaseUnreadable where it is not empty, or can not take all of it: then nothing was changed.
         DatabaseUnreachable: it is not known whether all was, or nothing.
         """
@@ -274,7 +274,7 @@ class Database(Engine):
                     session.execute("SET LOCAL statement_timeout = 0")
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                     tables = self.schema.in_order
-                    altered = filling.fill(session, self.name, tables, source, progress)
+                    filling.fill(session, self.name, tables, source, progress)
                     self._mark(session, self.schema.version)
                     events.mark_home(session, self.find_home(session))
                     progress.begin("Commit")
@@ -282,7 +282,6 @@ class Database(Engine):
                 if session.broken or isinstance(error, LOST):
                     raise DatabaseUnreachable(self._servers.words(error)) from error
                 raise
-            return altered
 
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
