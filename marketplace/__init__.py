@@ -16,6 +16,7 @@ from marketplace.api import (
     authentication,
     concurrency_limit,
     cors,
+    events,
     listings,
     media,
     metrics,
@@ -101,7 +102,7 @@ def create_app(
 
     prefix = config["API_PREFIX"]
     document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
-    for module in (nfts, nft_collections, users, orderbook, listings):
+    for module in (nfts, nft_collections, users, orderbook, events, listings):
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         document.register_blueprint(module.blp)

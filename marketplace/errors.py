@@ -312,6 +312,19 @@ class TooManyPurchases(LimitExceeded):
         )
 
 
+class CursorGone(MarketplaceError):
+    """The events that follow a cursor are not known in full."""
+
+    status = HTTPStatus.GONE
+
+    def __init__(self, cursor: str, reason: str, beginning: str) -> None:
+        super().__init__(
+            f"{cursor} {reason}. Read the lists again, and go on from their X-Events-Cursor; the oldest event"
+            f" that is kept follows {beginning}",
+            errors={"query": {"after": [reason]}},
+        )
+
+
 class BuyingOff(MarketplaceError):
     status = HTTPStatus.NOT_IMPLEMENTED
 

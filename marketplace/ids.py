@@ -1,4 +1,4 @@
-"""How Hedera writes its identifiers, and how large its numbers get: the only module that parses an id.
+"""How identifiers are written, Hedera's and ours, and how large numbers get: the only module that parses one.
 
 The SDK's own parsers are too forgiving (a trailing newline, other scripts' digits, 2^63 and more), so
 every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
@@ -12,10 +12,22 @@ MAX_INT64 = 2**63 - 1
 MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
 
+EVENT_KINDS = (
+    "ADDED",
+    "LISTED",
+    "PRICE_CHANGED",
+    "WITHDRAWN",
+    "SOLD",
+    "TRANSFERRED",
+    "BURNED",
+    "METADATA_CHANGED",
+)
+
 # Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
+CURSOR = rf"([0-9a-f]{{8}})-({_NUMBER})"
 _match_entity_id = re.compile(ENTITY_ID).fullmatch
 
 
@@ -72,3 +84,20 @@ class TransactionId(NamedTuple):
     def dashed(self) -> str:
         """As mirror nodes write it."""
         return f"{self.account_id}-{self.seconds}-{self.nanos:09}"
+
+
+class Cursor(NamedTuple):
+    """A place in the feed of events: all up to this one were seen."""
+
+    epoch: str  # of the database: another one where it goes back in time
+    id: int
+
+    @classmethod
+    def parse(cls, value: str) -> "Cursor | None":
+        """Read what str() wrote; None for anything else."""
+        match = re.fullmatch(CURSOR, value)
+        cursor = match and cls(match[1], int(match[2]))
+        return cursor if cursor and cursor.id <= MAX_INT64 else None
+
+    def __str__(self) -> str:
+        return f"{self.epoch}-{self.id}"

@@ -11,7 +11,14 @@ from flask_cors import CORS
 
 PREFLIGHT_SECONDS = 3600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-EXPOSED_HEADERS = ["Link", "Retry-After", "WWW-Authenticate", "ETag", "X-Request-ID"]
+EXPOSED_HEADERS = [
+    "Link",
+    "Retry-After",
+    "WWW-Authenticate",
+    "ETag",
+    "X-Request-ID",
+    "X-Events-Cursor",
+]
 
 
 def init_app(app: Flask) -> None:

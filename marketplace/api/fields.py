@@ -7,9 +7,18 @@ from typing import Any
 from flask import Config, Flask, current_app
 from marshmallow import fields
 
+from marketplace import times
 from marketplace.api.paging import NEWEST, Position
 from marketplace.errors import shown
-from marketplace.ids import ENTITY_ID, MAX_INT64, TRANSACTION_ID, TransactionId, is_entity_id
+from marketplace.ids import (
+    CURSOR,
+    ENTITY_ID,
+    MAX_INT64,
+    TRANSACTION_ID,
+    Cursor,
+    TransactionId,
+    is_entity_id,
+)
 from marketplace.services import services
 
 ToAddress = Callable[[str | None], str | None]
@@ -128,6 +137,26 @@ class Choice(Strict, fields.String):
         return value if value in self.choices else None
 
 
+class Choices(fields.List[Any]):
+    """Some of a few words: a parameter of a query that is given several times."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return tuple(dict.fromkeys(map(self.inner.deserialize, value)))
+
+
+class EventsCursor(Strict, fields.String):
+    """A place in the feed of events."""
+
+    expected = "a cursor of the events, such as 3f2a9c1e-42"
+
+    def __init__(self, description: str, **kwargs: Any) -> None:
+        metadata = described(description, "3f2a9c1e-42", pattern=f"^{CURSOR}$")
+        super().__init__(metadata=metadata, **kwargs)
+
+    def read(self, value: Any) -> Cursor | None:
+        return Cursor.parse(value)
+
+
 class PagePosition(Strict, fields.String):
     """The position where a page begins, from a Link header."""
 
@@ -155,6 +184,13 @@ class Milliseconds(fields.String):
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
         return None if value is None else f"{value[:23]}Z"
+
+
+class ConsensusTimestamp(fields.String):
+    """A date of the database as mirror nodes write it: 1763640000.123456789."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
+        return None if value is None else times.to_consensus(times.to_nanoseconds(value))
 
 
 class Address(fields.String):

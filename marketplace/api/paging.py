@@ -7,7 +7,7 @@ once, even while others are listed and sold.
 import base64
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 from flask import request, url_for
@@ -25,7 +25,13 @@ LINK_HEADER = {
         "schema": {"type": "string"},
     }
 }
-
+FEED_LINK_HEADER = {
+    "Link": {
+        "description": 'Leads to the events that follow, as rel="next" (RFC 8288): to those that are still to'
+        " come where this page is the last; in order=desc only where older ones may be kept",
+        "schema": {"type": "string"},
+    }
+}
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 # The sort key of a row. Keys grow along a list; those of dates shrink.
@@ -35,7 +41,8 @@ KEYS: dict[str, Callable[[Any], str | int]] = {
     DEAREST: lambda row: -row["listing_price"],
 }
 ORDERS = (*KEYS,)
-Page = list[NftRow] | tuple[list[NftRow], dict[str, str]]  # with the Link header
+Headers = dict[str, str]
+Page = list[NftRow] | tuple[list[NftRow], Headers]
 
 
 class Position(NamedTuple):
@@ -95,7 +102,16 @@ def page(
         return rows
     rows = rows[:limit]
     following = Position.of(rows[-1], order).write()
-    arguments = {**(request.view_args or {}), **(query or {}), "limit": limit, "page": following}
-    url = url_for(str(request.endpoint), **arguments)
+    return rows, link_to_next(**(query or {}), limit=limit, page=following)
+
+
+def asked(names: Iterable[str]) -> dict[str, list[str]]:
+    """The parameters of the request's query that have these names."""
+    return {name: request.args.getlist(name) for name in names if name in request.args}
+
+
+def link_to_next(**query: Any) -> Headers:
+    """The Link header that leads to the next page, by what it is to be asked."""
+    url = url_for(str(request.endpoint), **(request.view_args or {}), **query)
     # url_for() leaves the mount as it is, and a proxy may say what it likes of it.
-    return rows, {"Link": f'<{iri_to_uri(url)}>; rel="next"'}
+    return {"Link": f'<{iri_to_uri(url)}>; rel="next"'}

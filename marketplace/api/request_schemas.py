@@ -17,8 +17,10 @@ from marshmallow import (
 
 from marketplace.api.fields import (
     Choice,
+    Choices,
     Digits,
     EntityId,
+    EventsCursor,
     PagePosition,
     TransactionIdField,
     UserLimit,
@@ -27,10 +29,13 @@ from marketplace.api.fields import (
 )
 from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import NEWEST, ORDERS
-from marketplace.ids import MAX_HBAR, MAX_INT64
+from marketplace.ids import EVENT_KINDS, MAX_HBAR, MAX_INT64
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
+EVENTS_LIMIT = 100
+EVENTS_LIMIT_MAX = 1000
+OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
 
 
 def token_field(example: str = "0.0.5001") -> EntityId:
@@ -157,6 +162,64 @@ class UserQuerySchema(RequestSchema):
     )
     offset = offset_field()
     page = page_field()
+
+
+class NftEventsQuerySchema(RequestSchema):
+    after = EventsCursor(
+        "Where to go on: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
+        load_default=None,
+    )
+    limit = Digits(
+        "Number of events wanted at most",
+        EVENTS_LIMIT,
+        low=1,
+        high=EVENTS_LIMIT_MAX,
+        load_default=EVENTS_LIMIT,
+    )
+    order = Choice(
+        "Oldest first, of those that follow the cursor; or newest first, of those before it",
+        (OLDEST_FIRST, NEWEST_FIRST),
+        load_default=OLDEST_FIRST,
+    )
+
+
+class EventsQuerySchema(NftEventsQuerySchema):
+    kinds = Choices(
+        Choice("What happened", EVENT_KINDS),
+        data_key="kind",
+        load_default=(),
+        metadata={
+            "description": "Only what is of this kind, or of one of these: give it several times"
+        },
+    )
+    token = EntityId(
+        "Only what happened to the NFTs of this token",
+        "0.0.5001",
+        data_key="tokenId",
+        required=False,
+        load_default=None,
+    )
+    serial_no = Digits(
+        "Only what happened to this NFT of the token",
+        7,
+        low=1,
+        high=MAX_INT64,
+        data_key="serialNo",
+        load_default=None,
+    )
+    account_id = EntityId(
+        "Only what this account gave or got: as seller, buyer or owner",
+        "0.0.1001",
+        data_key="accountId",
+        required=False,
+        load_default=None,
+    )
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError for a serial number of no token."""
+        if query["serial_no"] is not None and query["token"] is None:
+            raise ValidationError("needs tokenId beside it", "serialNo")
 
 
 class AddNftSchema(RequestSchema):

@@ -10,12 +10,14 @@ from marshmallow import Schema, fields, pre_dump
 
 from marketplace import __version__
 from marketplace.api.fields import (
+    ConsensusTimestamp,
     Flag,
     MediaUrl,
     Milliseconds,
     OriginalImageUrl,
     described,
 )
+from marketplace.ids import EVENT_KINDS
 from marketplace.settings import NETWORKS
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])
@@ -196,6 +198,80 @@ class CollectionRecordSchema(Schema):
             "treasury": treasury and {"account_id": treasury},
             **{kind: row[kind] and json.loads(row[kind]) for kind in fees},
         }
+
+
+class AccountSchema(Schema):
+    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
+
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+        return obj  # a row holds the id alone
+
+
+def account(description: str, column: str, key: str) -> fields.Nested:
+    return fields.Nested(
+        AccountSchema,
+        attribute=column,
+        data_key=key,
+        required=True,
+        allow_none=True,
+        metadata={"description": description},
+    )
+
+
+def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
+    return show(fields.Integer, description, example, key=key, nullable=True, format="int64")
+
+
+class EventSchema(Schema):
+    """What happened to an NFT. What does not apply is null."""
+
+    cursor = show(
+        fields.String,
+        "The event's cursor: after=<id> goes on from here",
+        "3f2a9c1e-42",
+        key="id",
+    )
+    kind = show(
+        fields.String,
+        "What happened. SOLD is a sale through this marketplace; TRANSFERRED any other change of the owner."
+        " A listing ends with WITHDRAWN, SOLD, TRANSFERRED or BURNED",
+        "SOLD",
+        enum=[*EVENT_KINDS],
+    )
+    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    serial_no = show(
+        fields.Integer,
+        "Serial number of the NFT within the token",
+        7,
+        key="serialNo",
+        format="int64",
+    )
+    from_account = account("The owner before; of a listing the seller", "from_account", "from")
+    to_account = account("The owner after", "to_account", "to")
+    price = hbar_or_null("HBAR: of a sale what the buyer paid, otherwise of the listing", 60)
+    previous_price = hbar_or_null(
+        "HBAR: the price of the listing that it ends or replaces", 60, "previousPrice"
+    )
+    transaction_id = show(
+        fields.String,
+        "The transaction that did it; null where it is not known",
+        "0.0.1001@1763640000.123456789",
+        key="transactionId",
+        nullable=True,
+    )
+    consensus_at = show(
+        ConsensusTimestamp,
+        "When the ledger did it; null where it is no event of the ledger, or its moment is not known",
+        "1763640000.123456789",
+        key="consensusTimestamp",
+        nullable=True,
+    )
+    date = show(
+        Milliseconds,
+        "When it happened (UTC); where the ledger does not say, when it was seen here",
+        "2026-11-20T12:00:00.123Z",
+        format="date-time",
+    )
 
 
 class ResultSchema(Schema):

@@ -10,8 +10,9 @@ from flask import Flask, Response
 from marshmallow import Schema, fields
 from werkzeug.datastructures import Headers
 
-from marketplace.api.fields import Address, Flag, Milliseconds
-from marketplace.api.response_schemas import NftSchema
+from marketplace import times
+from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
+from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.services import services
 
 if TYPE_CHECKING:
@@ -32,10 +33,15 @@ def _date(value: Any) -> str:
     return "null" if value is None else f'"{value[:23]}Z"'
 
 
+def _consensus_timestamp(value: Any) -> str:
+    return "null" if value is None else f'"{times.to_consensus(times.to_nanoseconds(value))}"'
+
+
 # How each kind of field is written: a test compares it with what marshmallow writes.
 ENCODERS: dict[type[fields.Field[Any]], Encode] = {
     Flag: _flag,
     Milliseconds: _date,
+    ConsensusTimestamp: _consensus_timestamp,
     fields.String: _text,
     fields.Integer: str,
 }
@@ -57,6 +63,11 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
         key = quote(field.data_key or name).replace("%", "%%")
         if isinstance(field, fields.Nested):
             inner, inner_columns = _compile_fields(field.schema, app)
+            if field.allow_none:  # an object of one member, or null
+                [(_, write)] = inner_columns
+                members.append(f"{key}:%s")
+                columns.append((field.attribute or name, _nullable(write, inner)))
+                continue
             members.append(f"{key}:{inner}")
             columns += inner_columns
             continue
@@ -71,8 +82,13 @@ def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
         return lambda stored: _text(absolute(stored))
     for kind in type(field).__mro__:
         if kind in ENCODERS:
-            return ENCODERS[kind]
+            write = ENCODERS[kind]
+            return _nullable(write) if write is str and field.allow_none else write
     raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
+
+
+def _nullable(write: Encode, template: str = "%s") -> Encode:
+    return lambda value: "null" if value is None else template % write(value)
 
 
 class EncodedRows(Response):
@@ -104,4 +120,6 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
 
 
 def init_app(app: Flask) -> None:
-    services(app).encoders = {NftSchema: compile_schema(NftSchema(), app)}
+    services(app).encoders = {
+        schema: compile_schema(schema(), app) for schema in (NftSchema, EventSchema)
+    }

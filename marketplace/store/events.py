@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from marketplace.store import properties
-from marketplace.store.rows import Connection, EventRow, SalesRow, SpanOfIdsRow, count, only
+from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, count, only
 
 EPOCH = (
     "events_epoch"  # the property: a random word, another one where the database goes back in time
@@ -43,13 +43,20 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
 
 
 def list_events(
-    db: Connection, selection: Selection, after: int, limit: int, *, newest_first: bool = False
+    db: Connection,
+    selection: Selection,
+    epoch: str,
+    after: int,
+    limit: int,
+    *,
+    newest_first: bool = False,
 ) -> list[EventRow]:
     # Each part is a range of an index: of a kind, of an owner before, of an owner after.
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     parts = [
         f"""
-        SELECT * FROM event
+        SELECT *, CAST(:epoch AS TEXT) || '-' || id AS cursor, COALESCE(consensus_at, seen_at) AS date
+        FROM event
         WHERE {condition} AND id {beyond} :after
         ORDER BY id {order}
         LIMIT :limit
@@ -61,7 +68,7 @@ def list_events(
         union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
         sql = f"{union} ORDER BY id {order} LIMIT :limit"
     kinds = {f"kind_{'abcdefgh'[i]}": kind for i, kind in enumerate(selection.kinds)}
-    parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
+    parameters = selection._asdict() | kinds | {"epoch": epoch, "after": after, "limit": limit}
     del parameters["kinds"]
     return db.execute(sql, parameters).fetchall()
 
@@ -81,9 +88,15 @@ def _conditions(selection: Selection) -> list[str]:
     return [" AND ".join(rest or ["id > 0"])]
 
 
-def get_span(db: Connection) -> SpanOfIdsRow:
-    # Of what is kept; nulls before the first event.
-    row: SpanOfIdsRow = only(db, "SELECT MIN(id) AS oldest, MAX(id) AS newest FROM event")
+def get_feed(db: Connection) -> FeedRow:
+    sql = """
+        SELECT
+            (SELECT value FROM property WHERE name = 'events_epoch') AS epoch,
+            (SELECT value FROM property WHERE name = 'events_home') AS home,
+            COALESCE((SELECT MIN(id) FROM event), 1) AS oldest,
+            COALESCE((SELECT MAX(id) FROM event), 0) AS newest
+    """
+    row: FeedRow = only(db, sql)
     return row
 
 

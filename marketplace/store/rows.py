@@ -146,13 +146,17 @@ class EventRow(TypedDict):
     transaction_id: str | None
     consensus_at: str | None
     seen_at: str
+    cursor: str  # the epoch and the id
+    date: str  # when it happened, or else when it was seen here
 
 
-class SpanOfIdsRow(TypedDict):
-    """The first and the last id of the events that are kept."""
+class FeedRow(TypedDict):
+    """The state of the feed: its epoch, the home of that, and the ids of the events that are kept."""
 
-    oldest: int | None
-    newest: int | None
+    epoch: bytes
+    home: bytes
+    oldest: int  # one more than the newest where there is none
+    newest: int
 
 
 class SalesRow(TypedDict):

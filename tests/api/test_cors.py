@@ -26,7 +26,7 @@ def serve(folder, origins, **more):
     return create_app(CORS_ORIGINS=origins, **settings(folder), **more)
 
 
-EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Request-ID"
+EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
 SANDBOX = [
     ("POST", "/sandbox/sign", {"json": {}}, 422),
     ("POST", "/sandbox/transactions", {"json": {"transaction": "AAAA"}}, 422),
@@ -73,7 +73,7 @@ def test_a_preflight_asks_for_no_token(app):
             "Allow-Origin": DAPP,
             "Allow-Headers": "authorization, content-type, if-none-match",
             "Allow-Methods": METHODS,
-            "Expose-Headers": "ETag, Link, Retry-After, WWW-Authenticate, X-Request-ID",
+            "Expose-Headers": EXPOSED,
             "Max-Age": "3600",
         }
         assert "Origin" in r.headers["Vary"]

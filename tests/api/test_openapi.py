@@ -58,6 +58,8 @@ def test_it_holds_these_endpoints(app):
         ("get", "/v1/collection/{tokenId}"),
         ("get", "/v1/user/{accountId}/listed"),
         ("get", "/v1/orderbook"),
+        ("get", "/v1/events"),
+        ("get", "/v1/nft/{tokenId}/{serialNo}/events"),
         ("post", "/v1/add"),
         ("post", "/v1/list/{wallet}"),
         ("post", "/v1/delist/{wallet}"),

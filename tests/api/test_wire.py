@@ -6,13 +6,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.api.response_schemas import NftSchema
+from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.api.row_json import compile_schema
+from marketplace.ids import EVENT_KINDS
 
 pytestmark = pytest.mark.once("no statement is asked")
 
 text = st.text(st.characters(codec="utf-8", exclude_characters="\0"))
-rows = st.fixed_dictionaries(
+dates = st.sampled_from(["2026-11-20T12:34:56.789012345Z", "1970-01-01T00:00:00.000000001Z"])
+nft_rows = st.fixed_dictionaries(
     {
         "token": text,
         "serial_no": st.integers(1, 2**63 - 1),
@@ -28,15 +30,33 @@ rows = st.fixed_dictionaries(
         "listed_order": text,
     }
 )
+event_rows = st.fixed_dictionaries(
+    {
+        "cursor": text,
+        "kind": st.sampled_from(EVENT_KINDS),
+        "token": text,
+        "serial_no": st.integers(1, 2**63 - 1),
+        "from_account": st.none() | text,
+        "to_account": st.none() | text,
+        "price": st.none() | st.integers(0, 50_000_000_000),
+        "previous_price": st.none() | st.integers(0, 50_000_000_000),
+        "transaction_id": st.none() | text,
+        "consensus_at": st.none() | dates,
+        "date": dates,
+    }
+)
 
 
-def test_it_writes_what_the_schema_dumps(app):
-    encode = compile_schema(NftSchema(), app)
+@pytest.mark.parametrize(
+    ("schema", "rows"), [(NftSchema(), nft_rows), (EventSchema(), event_rows)], ids=["NFT", "event"]
+)
+def test_it_writes_what_the_schema_dumps(app, schema, rows):
+    encode = compile_schema(schema, app)
 
     @given(row=rows)
     def check(row):
         with app.app_context():
-            dumped = NftSchema().dump(row)
+            dumped = schema.dump(row)
         assert encode(row) == json.dumps(dumped, separators=(",", ":"))
 
     check()

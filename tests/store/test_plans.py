@@ -59,7 +59,7 @@ ARGUMENTS = {
     "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "swept_to": "0.0.7001", "metadata": "x",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
-    "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
+    "serial_no": 1, "limit": 20, "epoch": "3f2a9c1e", "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,

@@ -1,0 +1,86 @@
+"""The feed of events: of all NFTs, or of one."""
+
+from marketplace.api import paging
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.paging import Headers
+from marketplace.api.request_schemas import (
+    OLDEST_FIRST,
+    EventsQuerySchema,
+    NftEventsQuerySchema,
+    NftPathSchema,
+)
+from marketplace.api.response_schemas import EventSchema
+from marketplace.errors import NftNotStored
+from marketplace.ids import Cursor
+from marketplace.market import feed
+from marketplace.store import nfts
+from marketplace.store.database import read
+from marketplace.store.events import Selection
+from marketplace.store.rows import EventRow
+
+GONE = (
+    "3f2a9c1e-42 is too old: events that follow it were deleted. Read the lists again, and go on from their"
+    " X-Events-Cursor; the oldest event that is kept follows 3f2a9c1e-900"
+)
+
+# The parameters that a link repeats.
+QUERY = EventsQuerySchema(exclude=["after"])
+REPEATED = [field.data_key or name for name, field in QUERY.fields.items()]
+
+blp = Blueprint("Events", __name__, description="What happened, in the order in which it did here")
+
+
+@blp.get("/events")
+@require_scope("read")
+@blp.query(EventsQuerySchema)
+@blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
+@blp.refuses(410, GONE)
+def list_events(
+    after: Cursor | None,
+    limit: int,
+    order: str,
+    kinds: tuple[str, ...],
+    token: str | None,
+    serial_no: int | None,
+    account_id: str | None,
+) -> tuple[list[EventRow], Headers]:
+    """List what happened
+
+    In the order in which it became visible here, oldest first, after a cursor; without one, the newest.
+    Follow the Link header, which is on an empty page, too: it never skips an event. Apply each event to what
+    the lists showed, from the cursor that came with them (X-Events-Cursor): that is what they show now.
+    order=desc reads backwards, and its Link ends with the oldest event that is kept.
+    """
+    selection = Selection(token, serial_no, account_id, kinds)
+    return _read_page(selection, after, limit, order)
+
+
+@blp.get("/nft/<tokenId>/<serialNo>/events")
+@require_scope("read")
+@blp.path(NftPathSchema)
+@blp.query(NftEventsQuerySchema)
+@blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+@blp.refuses(410, GONE)
+def list_nft_events(
+    token: str, serial_no: int, after: Cursor | None, limit: int, order: str
+) -> tuple[list[EventRow], Headers]:
+    """List what happened to one NFT
+
+    As GET /v1/events does. Their consensus timestamps grow.
+    """
+    rows, headers = _read_page(Selection(token, serial_no), after, limit, order)
+    if not rows and nfts.get_nft(read(), token, serial_no) is None:
+        raise NftNotStored(token, serial_no)
+    return rows, headers
+
+
+def _read_page(
+    selection: Selection, after: Cursor | None, limit: int, order: str
+) -> tuple[list[EventRow], Headers]:
+    page = feed.read_page(read(), selection, after, limit, newest_first=order != OLDEST_FIRST)
+    if page.following is None:
+        return page.events, {}
+    query = paging.asked(REPEATED) | {"after": str(page.following)}
+    return page.events, paging.link_to_next(**query)

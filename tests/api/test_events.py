@@ -1,0 +1,243 @@
+"""What happened, page by page: whoever follows the links misses nothing, and is told where that can't be."""
+
+import pytest
+
+from marketplace.ids import EVENT_KINDS, Cursor
+from marketplace.services import services
+from marketplace.store import events
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+
+DATE = "2026-11-20T12:00:00.123456789Z"
+SEEN = "2026-11-20T12:00:02.000000000Z"
+OTHER_TOKEN = "0.0.7002"
+SALE = {
+    "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,
+    "previous_price": 240, "transaction_id": "0.0.9001@1763640000.000000001", "consensus_at": DATE,
+    "seen_at": SEEN,
+}  # fmt: skip
+FACTS = ("price", "previous_price", "transaction_id", "consensus_at")
+
+
+@pytest.fixture
+def tell(app):
+    """Insert events, as the reconciler does."""
+
+    def tell(*changes):
+        with app.app_context(), write() as db:
+            services(app).database.order_events(db)
+            for change in changes:
+                events.insert_event(db, SALE | change)
+
+    return tell
+
+
+def get(client, path="/v1/events", **query):
+    return client.get(path, query_string=query)
+
+
+def next_page(r):
+    assert r.headers["Link"].endswith('>; rel="next"')
+    return r.headers["Link"].split(">")[0].removeprefix("<")
+
+
+def ids(r):
+    assert r.status_code == 200, r.text
+    return [int(event["id"].split("-")[1]) for event in r.json]
+
+
+@pytest.fixture
+def epoch(client):
+    return next_page(get(client)).split("=")[-1].split("-")[0]
+
+
+def test_it_works(client, tell, epoch):
+    tell({}, dict.fromkeys(FACTS) | {"kind": "ADDED", "from_account": None})
+
+    assert get(client).json == [
+        {
+            "id": f"{epoch}-1",
+            "kind": "SOLD",
+            "token": TOKEN,
+            "serialNo": 7,
+            "from": {"accountId": ALICE},
+            "to": {"accountId": BOB},
+            "price": 250,
+            "previousPrice": 240,
+            "transactionId": "0.0.9001@1763640000.000000001",
+            "consensusTimestamp": "1795176000.123456789",
+            "date": "2026-11-20T12:00:00.123Z",
+        },
+        {
+            "id": f"{epoch}-2",
+            "kind": "ADDED",
+            "token": TOKEN,
+            "serialNo": 7,
+            "from": None,
+            "to": {"accountId": BOB},
+            "price": None,
+            "previousPrice": None,
+            "transactionId": None,
+            "consensusTimestamp": None,
+            "date": "2026-11-20T12:00:02.000Z",
+        },
+    ]
+
+
+def test_following_the_links_misses_nothing_and_repeats_nothing(client, tell):
+    url, seen = next_page(get(client, limit=2)), []
+    for batch in (1, 0, 2, 3, 5, 0, 4):
+        tell(*[{} for _ in range(batch)])
+        while rows := ids(r := client.get(url)):
+            seen += rows
+            url = next_page(r)
+        url = next_page(r)
+    assert seen == list(range(1, 16))
+
+
+def test_without_a_cursor_it_begins_with_the_newest(client, tell, epoch):
+    tell(*[{} for _ in range(5)])
+    r = get(client, limit=2)
+    assert ids(r) == [4, 5]
+    assert next_page(r).endswith(f"after={epoch}-5")
+    assert ids(client.get(next_page(r))) == []
+
+
+def test_it_reads_backwards_to_the_oldest(client, tell):
+    tell(*[{} for _ in range(5)])
+    pages, r = [], get(client, limit=2, order="desc")
+    while "Link" in r.headers:
+        pages.append(ids(r))
+        r = client.get(next_page(r))
+    assert [*pages, ids(r)] == [[5, 4], [3, 2], [1]]
+
+
+CHANGES = (
+    {"kind": "LISTED", "from_account": ALICE, "to_account": None},
+    {"kind": "SOLD", "from_account": ALICE, "to_account": BOB},
+    {"kind": "SOLD", "from_account": BOB, "to_account": ALICE, "serial_no": 8},
+    {"kind": "LISTED", "from_account": BOB, "to_account": None, "token": OTHER_TOKEN},
+    {"kind": "TRANSFERRED", "from_account": ALICE, "to_account": ALICE},
+    {"kind": "ADDED", "from_account": None, "to_account": CHARLIE},
+)
+
+
+@pytest.mark.parametrize(
+    ("query", "expected"),
+    [
+        ({"kind": "SOLD"}, [2, 3]),
+        ({"kind": ["SOLD", "LISTED", "SOLD"]}, [1, 2, 3, 4]),
+        ({"kind": EVENT_KINDS}, [1, 2, 3, 4, 5, 6]),
+        ({"tokenId": TOKEN}, [1, 2, 3, 5, 6]),
+        ({"tokenId": TOKEN, "serialNo": 7}, [1, 2, 5, 6]),
+        ({"accountId": ALICE}, [1, 2, 3, 5]),
+        ({"accountId": BOB, "kind": "SOLD", "tokenId": TOKEN}, [2, 3]),
+        ({"accountId": "0.0.1"}, []),
+    ],
+)
+def test_it_finds_only_what_is_asked_for(client, tell, epoch, query, expected):
+    tell(*CHANGES)
+    found = get(client, **query, after=f"{epoch}-0")
+    assert ids(found) == ids(get(client, **query)) == expected
+    assert ids(get(client, **query, order="desc")) == expected[::-1]
+    # What was looked through is not looked through again.
+    assert next_page(found).endswith(f"after={epoch}-6")
+    # A link asks for the same.
+    seen, r = [], get(client, **query, after=f"{epoch}-0", limit=1)
+    while rows := ids(r):
+        seen += rows
+        r = client.get(next_page(r))
+    assert seen == expected
+
+
+def test_it_finds_the_events_of_one_nft(client, tell, nft):
+    tell(*CHANGES)
+    before = len(get(client, f"/v1/nft/{TOKEN}/7/events").json) - 4
+    r = get(client, f"/v1/nft/{TOKEN}/7/events", limit=2, order="desc")
+    assert [event["kind"] for event in r.json] == ["ADDED", "TRANSFERRED"]
+    r = client.get(next_page(r))
+    assert [event["kind"] for event in r.json] == ["SOLD", "LISTED"]
+    assert len(client.get(next_page(r)).json) == before
+
+
+def test_it_knows_no_events_of_an_nft_that_is_not_stored(client):
+    assert_error(get(client, f"/v1/nft/{TOKEN}/999/events"), 404, "is not stored")
+
+
+@pytest.mark.parametrize(
+    ("query", "words"),
+    [
+        ({"after": "42"}, 'after must be a cursor of the events, such as 3f2a9c1e-42, not "42"'),
+        ({"after": ""}, "a cursor"),
+        ({"after": "3F2A9C1E-42"}, "a cursor"),
+        ({"after": "3f2a9c1e-042"}, "a cursor"),
+        ({"after": "3f2a9c1e--1"}, "a cursor"),
+        ({"after": "3f2a9c1e-42\n"}, "a cursor"),
+        ({"after": "3f2a9c1e-\u0664"}, "a cursor"),
+        ({"after": f"3f2a9c1e-{2**63}"}, "a cursor"),
+        ({"after": "3f2a9c1e-" + "9" * 5000}, "a cursor"),
+        ({"after": "WyIyMDI2LTExLTIwVDEyOjAwOjAwLjEyMzQ1Njc4OVoiLCIwLjAuNzAwMSIsN10="}, "a cursor"),
+        ({"limit": 0}, "limit must be a whole number from 1 to 1000"),
+        ({"limit": 1001}, "limit must be a whole number from 1 to 1000"),
+        ({"order": "up"}, "order must be asc or desc"),
+        ({"kind": "SOLD,LISTED"}, "kind must be ADDED, "),
+        ({"kind": ["SOLD", "sold"]}, 'not "sold"'),
+        ({"kind": ""}, "kind must be ADDED, "),
+        ({"serialNo": 7}, "serialNo needs tokenId beside it"),
+        ({"serialNo": 0, "tokenId": TOKEN}, "serialNo must be"),
+        ({"tokenId": "x"}, "tokenId must be"),
+        ({"accountId": "x"}, "accountId must be"),
+    ],
+)
+@pytest.mark.once("refused before a statement is asked")
+def test_it_rejects_nonsense(idle_client, query, words):
+    body = assert_error(get(idle_client, **query), 422, words)
+    assert body["errors"].keys() == {"query"}
+
+
+def test_it_says_where_to_begin_when_a_cursor_is_gone(app, client, tell, epoch):
+    tell(*[{} for _ in range(9)])
+    with app.app_context(), write() as db:
+        assert events.delete_events(db, "2026-11-21", 4) == 4
+
+    def refusal(cursor):
+        beginning = f"X-Events-Cursor; the oldest event that is kept follows {epoch}-4"
+        return assert_error(get(client, after=cursor), 410, cursor, beginning)["message"]
+
+    assert "too old" in refusal(f"{epoch}-3")
+    assert "beyond the newest" in refusal(f"{epoch}-10")
+    assert "went back in time" in refusal("01234567-7")
+    assert ids(get(client, after=f"{epoch}-4")) == [5, 6, 7, 8, 9]
+    assert ids(get(client, after=f"{epoch}-9")) == []
+    assert ids(get(client)) == [5, 6, 7, 8, 9]
+
+
+def test_a_database_that_went_back_in_time_refuses_earlier_cursors(app, client, tell):
+    tell({})
+    cursor = get(client).json[0]["id"]
+    with app.app_context(), write() as db:
+        events.mark_epoch(db)
+    assert_error(get(client, after=cursor), 410, "went back in time")
+    with app.app_context(), write() as db:
+        events.mark_home(db, "another server")
+    [event] = get(client).json
+    assert Cursor.parse(event["id"]).epoch not in cursor
+    assert ids(get(client, after=event["id"])) == []
+
+
+def test_an_unchanged_page_is_a_304(client, tell, epoch):
+    r = get(client, after=f"{epoch}-0", kind="LISTED")
+    again = client.get(next_page(r), headers={"If-None-Match": r.headers["ETag"]})
+    assert again.status_code == 304
+    tell({})  # the link leads further
+    again = get(client, after=f"{epoch}-0", kind="LISTED")
+    assert again.json == r.json
+    assert again.headers["ETag"] != r.headers["ETag"]
+    assert client.head("/v1/events").headers["Link"] == get(client).headers["Link"]
+
+
+def test_the_schema_knows_each_kind(app, tell):
+    tell(*[{"kind": kind} for kind in EVENT_KINDS])
+    with app.app_context():
+        rows = events.list_events(read(), events.ALL, "", 0, 100)
+    assert [row["kind"] for row in rows] == [*EVENT_KINDS]
