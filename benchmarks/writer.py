@@ -46,7 +46,8 @@ class Writer:
             "seen_at": now,
         }
         with self._app.app_context(), write() as db:
-            assert nfts.mark_reconciled(db, state), "nothing was written"
+            stored = nfts.get_nft(db, token, serial_no)
+            assert stored and nfts.mark_reconciled(db, state, stored), "nothing was written"
 
     def close(self) -> None:
         services(self._app).database.close()

@@ -35,17 +35,25 @@ from werkzeug.wrappers import Response
 from marketplace import create_app, times
 from marketplace.cli import collection_import
 from marketplace.errors import MarketplaceError
+from marketplace.hbar import TINYBARS
 from marketplace.ids import TransactionId
 from marketplace.ledger import mirror
 from marketplace.ledger.tokens import Token
-from marketplace.market import listings, nft_collections
+from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.services import services
-from marketplace.store import access_tokens, following, nfts, prepared_transactions, properties
+from marketplace.store import (
+    access_tokens,
+    events,
+    following,
+    nfts,
+    prepared_transactions,
+    properties,
+)
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.servers import Session
 from marketplace.watcher.follow import Follower
@@ -125,6 +133,63 @@ class Life:
     is_deleted: bool = False
 
 
+class Reader:
+    """A client that follows the feed of events, and knows by it alone what is stored of each NFT."""
+
+    ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"}
+
+    def __init__(self) -> None:
+        self.seen = 0
+        self.lives: dict[tuple[str, int], Life] = {}
+        self.consensus: dict[tuple[str, int], str] = {}
+        self.sales: list[tuple] = []
+
+    def read(self) -> None:
+        for event in events.list_events(read(), events.ALL, self.seen, 1000):
+            if event["id"] != self.seen + 1:
+                raise Mismatch(f"event {event['id']} follows {self.seen}")
+            self.seen = event["id"]
+            self.apply(event)
+
+    def apply(self, event) -> None:
+        nft, kind = (event["token"], event["serial_no"]), event["kind"]
+        if (kind == "ADDED") == (nft in self.lives):
+            raise Mismatch(f"{kind} of {nft}, which is {self.lives.get(nft)}")
+        life = self.lives.setdefault(nft, Life(event["to_account"]))
+        listed_for = life.listing and life.listing[0]
+        if kind in ("WITHDRAWN", "PRICE_CHANGED") and event["previous_price"] != listed_for:
+            raise Mismatch(f"{dict(event)} of {life}")
+        if kind in self.ENDS:
+            life.listing = None
+        if kind in ("SOLD", "TRANSFERRED"):
+            life.owner = event["to_account"]
+        if kind == "BURNED":
+            life.is_deleted = True
+        if kind in ("LISTED", "PRICE_CHANGED"):
+            life.owner = event["from_account"]
+            life.listing = event["price"], event["consensus_at"]
+        if kind == "SOLD":
+            self.sales.append((nft, event["to_account"], event["price"], event["consensus_at"]))
+        if (moment := event["consensus_at"]) is not None:
+            if moment < self.consensus.get(nft, ""):
+                raise Mismatch(f"{dict(event)} is older than {self.consensus[nft]}")
+            self.consensus[nft] = moment
+
+    def compare(self) -> None:
+        """What was read is what is stored."""
+        self.read()
+        for nft in NFTS:
+            row, life = nfts.get_nft(read(), *nft), self.lives.get(nft)
+            if (row is None) != (life is None):
+                raise Mismatch(f"{nft} is stored as {row}, by its events it is {life}")
+            if row is None:
+                continue
+            listing = (row["listing_price"], row["last_listed_at"]) if row["is_for_sale"] else None
+            is_gone = row["ledger_at"] == reconciler.GONE
+            if (row["owner"], listing, is_gone) != (life.owner, life.listing, life.is_deleted):
+                raise Mismatch(f"{nft} is stored as {dict(row)}, by its events it is {life}")
+
+
 class Handed(NamedTuple):
     """A transaction that the service handed out: a listing, or with no price a withdrawal or a purchase."""
 
@@ -198,7 +263,14 @@ class World:
         World.weather = clear_sky()
         for app in (self.app, self.rebuilt):
             with app.app_context(), write() as db:
-                for table in ("prepared_transaction", "nft", "collection", "recheck", "job"):
+                for table in (
+                    "prepared_transaction",
+                    "nft",
+                    "collection",
+                    "recheck",
+                    "job",
+                    "event",
+                ):
                     db.execute(f"DELETE FROM {table}")
                 moment = times.to_iso(times.now())
                 following.mark_followed_from(db, moment, moment)
@@ -335,6 +407,8 @@ class Story:
         self.purchases: list[Handed] = []
         self.dice = random.Random(f"play {seed}")
         self.follower = Follower()
+        self.reader = Reader()
+        self.sales: list[tuple] = []
 
     def play(self) -> None:
         """Play all steps, let the sky clear, and compare. Raises Mismatch."""
@@ -346,6 +420,8 @@ class Story:
                 getattr(self, step.name)(step)
             except Killed:
                 self.follower = Follower()
+            with self.world.app.app_context():
+                self.reader.compare()
         self.weather.clear()
         self.compare()
 
@@ -441,7 +517,11 @@ class Story:
             content = handed.content
             if step.number % 7:
                 content = wallet.sign(handed.account_id, content)
-            if self.submit_signed(content) is not None:
+            if (moment := self.submit_signed(content)) is not None:
+                amounts = body_of(content).cryptoTransfer.transfers.accountAmounts
+                paid = max(-each.amount for each in amounts) // TINYBARS
+                sale = (handed.nft, handed.account_id, paid, times.to_iso(moment))
+                self.sales.append(sale)
                 self.lives[handed.nft].owner = handed.account_id
                 self.lives[handed.nft].listing = None
 
@@ -595,6 +675,7 @@ class Story:
         self.compare_reports_without_id()
         self.compare_reports()
         self.compare_trades()
+        self.compare_events()
         self.audit()
         if self.dice.random() < 0.25:
             with self.world.rebuilt.app_context():
@@ -605,6 +686,17 @@ class Story:
                         )
                     )
             self.compare_index(self.world.rebuilt, ACCOUNTS)
+
+    def compare_events(self) -> None:
+        """Each sale is told of once, as it was; those of an NFT that was stored then are all told of."""
+        with self.world.app.app_context():
+            self.reader.compare()
+        if extra := [sale for sale in self.reader.sales if sale not in self.sales]:
+            raise Mismatch(f"sold by the events, and not on the ledger: {extra}")
+        if len({*self.reader.sales}) < len(self.reader.sales):
+            raise Mismatch(f"a sale was told of twice: {self.reader.sales}")
+        if not self.world.has_lied and {*self.sales} - {*self.reader.sales}:
+            raise Mismatch(f"sold on the ledger, and not by the events: {self.sales}")
 
     def compare_followed(self) -> None:
         """What following alone has found: all, but where an answer was wrong that looked like the newest."""

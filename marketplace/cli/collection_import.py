@@ -17,7 +17,8 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
 from marketplace.ids import is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import listing_rule, nft_collections, reconciler
+from marketplace.market import events, listing_rule, nft_collections, reconciler
+from marketplace.market.events import Event, Kind
 from marketplace.market.reconciler import Reconciliation
 from marketplace.services import application
 from marketplace.store import nfts
@@ -75,10 +76,17 @@ def import_collection(
                 elif row is None and not listing_rule.is_gone(nft):
                     new.append(nft)
             with write() as db:
-                for nft in new:
-                    nfts.insert_nft(db, reconciler.new_record(nft, name))
+                added = [nfts.insert_nft(db, reconciler.new_record(nft, name)) for nft in new]
                 if new or ours or stored:
                     nft_collections.store(db, token, collection)
+                events.store(
+                    db,
+                    {
+                        (token, nft["serial_no"]): [Event(Kind.ADDED, to_account=nft["owner"])]
+                        for nft in added
+                        if nft
+                    },
+                )
             for nft, line in zip(ours, pool.map(reconcile, ours), strict=True):
                 _count(tally, nft, line)
             tally.added += len(new)

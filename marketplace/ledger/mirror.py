@@ -30,6 +30,7 @@ from marketplace.ledger.mirror_schemas import (
     History,
     Message,
     Nft,
+    NftEvent,
     Page,
     Relationship,
     Shape,
@@ -115,17 +116,22 @@ class MirrorNode:
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
-        path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        newest_at = previous = None
-        events = self._pages(path, mirror_schemas.NFT_EVENTS, deadline)
+        newest_at, events = None, self.list_nft_events(token, serial_no, deadline)
         for event in islice(events, MAX_HISTORY):
             newest_at = newest_at or event.consensus_at
-            if previous is not None and event.consensus_at > previous:
-                raise _nonsense(path, "its history is out of order")
             if event.name not in HARMLESS:
                 return History(newest_at, event)
-            previous = event.consensus_at
         return History(newest_at, None, is_cut=next(events, None) is not None)
+
+    def list_nft_events(self, token: str, serial_no: int, deadline: Deadline) -> Iterator[NftEvent]:
+        """The history of an NFT, the newest entry first."""
+        path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
+        previous = None
+        for event in self._pages(path, mirror_schemas.NFT_EVENTS, deadline):
+            if previous is not None and event.consensus_at > previous:
+                raise _nonsense(path, "its history is out of order")
+            previous = event.consensus_at
+            yield event
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", mirror_schemas.TOKEN, deadline)

@@ -89,6 +89,7 @@ class Transaction(NamedTuple):
     fee_tinybars: int = 0  # that its payer was charged
     nft_transfers: tuple[NftTransfer, ...] = ()
     entity_id: str | None = None  # what it is about: of a token's transactions the token
+    hbar_transfers: tuple[tuple[str, int], ...] = ()  # accounts, and tinybars that each was given
 
     def moves(self, token: str, serial_no: int, receiver: str) -> bool:
         """Tell whether it gave an NFT to an account."""
@@ -116,6 +117,14 @@ class NftEvent(NamedTuple):
     name: str
     transaction_id: TransactionId
     consensus_at: int  # nanoseconds
+    sender: str | None = None
+    receiver: str | None = None
+    is_approval: bool = False  # whether a spender moved it, not its owner
+
+    @property
+    def is_move(self) -> bool:
+        """Whether it gave the NFT to another account."""
+        return None not in (self.sender, self.receiver) and self.sender != self.receiver
 
 
 class History(NamedTuple):
@@ -350,9 +359,19 @@ _TRANSACTION = {
         "nft_transfers", lambda value: tuple(list_of(_NFT_TRANSFER.read)(value)), ()
     ),
 }
-TRANSACTIONS = Shape(
-    Page, items=Field("transactions", list_of(Shape(Transaction, **_TRANSACTION).read))
+_HBAR_TRANSFER = Shape(
+    lambda account, amount: (account, amount),
+    account=Field("account", entity_id),
+    amount=Field("amount", number()),
 )
+_WHOLE_TRANSACTION = Shape(
+    Transaction,
+    **_TRANSACTION,
+    hbar_transfers=optional(
+        "transfers", lambda value: tuple(list_of(_HBAR_TRANSFER.read)(value)), ()
+    ),
+)
+TRANSACTIONS = Shape(Page, items=Field("transactions", list_of(_WHOLE_TRANSACTION.read)))
 LISTED_TRANSACTION = Shape(Transaction, **_TRANSACTION, entity_id=optional("entity_id", entity_id))
 TRANSACTION_LIST = Shape(Page, items=Field("transactions", list_of(document)))
 _NFT_EVENT = Shape(
@@ -360,6 +379,9 @@ _NFT_EVENT = Shape(
     name=Field("type", code),
     transaction_id=Field("transaction_id", transaction_id),
     consensus_at=Field("consensus_timestamp", consensus),
+    sender=optional("sender_account_id", entity_id),
+    receiver=optional("receiver_account_id", entity_id),
+    is_approval=optional("is_approval", boolean, False),
 )
 NFT_EVENTS = _page("transactions", _NFT_EVENT.read)
 # The ends of blocks.

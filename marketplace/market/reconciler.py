@@ -13,13 +13,16 @@ from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import Nft
-from marketplace.market import listing_rule, nft_collections, recheck_queue
+from marketplace.market import events, listing_rule, nft_collections, recheck_queue
+from marketplace.market.events import Event, Kind, Past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import Recheck
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow
 
+TRIES = 3  # where others write the same NFT meanwhile
+BEHIND = "the mirror node does not show its whole history yet"
 AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
 LEDGER_SECONDS = 4  # for what the mirror node must say
 UNKNOWN_FILE_TYPE = "application/octet-stream"
@@ -96,41 +99,58 @@ def reconcile(
     errors, and the database's; then nothing is written.
     """
     deadline = deadline or Deadline(LEDGER_SECONDS)
-    before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    verdict = _judge(on_ledger, before, force, deadline)
-    if before is None and listing_rule.is_gone(on_ledger):
-        return Reconciliation(None, None, verdict)
-    state = _state(on_ledger, before, verdict)
-    if before and {**before} | state == {**before}:
-        return Reconciliation(before, before, verdict)
-    record = collection = None
-    if before is None:
-        name, collection = nft_collections.look_up(on_ledger.token, deadline)
-        record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
-    nft = _write(on_ledger, record, collection, state)
-    if state and nft["ledger_at"] != state["ledger_at"]:
-        verdict = Undecided("something newer was stored meanwhile")
-    return Reconciliation(before, nft, verdict)
+    for _ in range(TRIES):
+        before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
+        verdict, listed_by = _judge(on_ledger, before, force, deadline)
+        if before is None and listing_rule.is_gone(on_ledger):
+            return Reconciliation(None, None, verdict)
+        state = _state(on_ledger, before, verdict)
+        if before and {**before} | state == {**before}:
+            return Reconciliation(before, before, verdict)
+        if before is None:
+            nft = _insert(on_ledger, state, listed_by, deadline)
+        else:
+            past = _read_past(on_ledger, before, state, deadline)
+            if past.is_behind:
+                return Reconciliation(before, before, Undecided(BEHIND))
+            found = events.find_events(on_ledger, before, state, past, listed_by)
+            nft = _update(on_ledger, before, state, found)
+        if nft:
+            return Reconciliation(before, nft, verdict)
+    nft = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
+    return Reconciliation(before, nft, Undecided("others write it at the same moment"))
+
+
+def _read_past(on_ledger: Nft, before: NftRow, state: Columns, deadline: Deadline) -> Past:
+    """Ask for the history of an NFT that has moved, or is not for sale any more."""
+    is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
+    if is_taken_off or state["owner"] != before["owner"]:
+        return events.read_past(on_ledger, before, deadline)
+    return Past()
 
 
 def _judge(
     on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
-) -> Verdict | None:
-    """Ask for as many facts as it takes; None where what is stored says already how it is."""
+) -> tuple[Verdict | None, str | None]:
+    """Ask for as many facts as it takes. Returns the verdict, and the transaction that was looked at.
+
+    None where what is stored says already how it is.
+    """
     ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     if before and before["ledger_at"] == GONE:
-        return None
+        return None, None
     if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
-        return Undecided("the mirror node shows an older state of it")
+        return Undecided("the mirror node shows an older state of it"), None
     if _is_row_enough(on_ledger):
-        return listing_rule.decide(Facts(on_ledger), market)
+        return listing_rule.decide(Facts(on_ledger), market), None
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not force:
-        return None
+        return None, None
     mirror, transaction = mirror_node(), None
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
     if history.last_event:
         transaction = mirror.find_transaction(history.last_event.consensus_at, deadline)
-    return listing_rule.decide(Facts(on_ledger, history, transaction), market)
+    listed_by = transaction and str(transaction.transaction_id)
+    return listing_rule.decide(Facts(on_ledger, history, transaction), market), listed_by
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:
@@ -179,29 +199,52 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
     }
 
 
-def _write(
-    on_ledger: Nft, record: Columns | None, collection: Columns | None, state: Columns
-) -> Any:
-    """Write all that follows, in one transaction; returns the NFT as it is stored then."""
-    keys = on_ledger.token, on_ledger.serial_no
+def _insert(
+    on_ledger: Nft, state: Columns, listed_by: str | None, deadline: Deadline
+) -> NftRow | None:
+    """Store an NFT for the first time, with what follows, in one transaction; None where another one did."""
+    name, collection = nft_collections.look_up(on_ledger.token, deadline)
+    record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
     with write() as db:
-        if record:
-            nfts.insert_nft(db, record)
-            nft_collections.store(db, on_ledger.token, collection)
-            _recheck_soon(db, on_ledger)
+        nft = nfts.insert_nft(db, record)
+        if nft is None:
+            return None
+        nft_collections.store(db, on_ledger.token, collection)
+        _recheck_soon(db, on_ledger)
+        found = [Event(Kind.ADDED, to_account=nft["owner"])]
         if state:
-            seen_at = state["ledger_at"]
-            if seen_at == NOTHING_DECIDED:
-                seen_at = times.to_iso(on_ledger.modified_at)
-            columns = {"last_listed_at": None, "seen_at": seen_at} | state
-            columns |= {"token": on_ledger.token, "serial_no": on_ledger.serial_no}
-            nft = nfts.mark_reconciled(db, columns)
-            if nft and nft["metadata"] != state["metadata"]:
-                now = times.to_iso(times.now())
-                nfts.mark_pointer(db, *keys, state["metadata"], now)
-            if state["is_for_sale"]:
-                nft_collections.note_listed(db, on_ledger.token)
-        return nfts.get_nft(db, *keys)
+            found += events.find_events(on_ledger, nft, state, Past(), listed_by)
+            nft = _mark(db, on_ledger, nft, state)
+        events.store(db, {_key(on_ledger): found})
+        return nft
+
+
+def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) -> NftRow | None:
+    """Write the new state of an NFT, with what follows, in one transaction; None where it has changed."""
+    with write() as db:
+        nft = _mark(db, on_ledger, before, state)
+        if nft:
+            events.store(db, {_key(on_ledger): found})
+        return nft
+
+
+def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> NftRow | None:
+    keys, seen_at = _key(on_ledger), state["ledger_at"]
+    if seen_at == NOTHING_DECIDED:
+        seen_at = times.to_iso(on_ledger.modified_at)
+    columns = {"token": on_ledger.token, "serial_no": on_ledger.serial_no, "last_listed_at": None}
+    nft = nfts.mark_reconciled(db, columns | {"seen_at": seen_at} | state, before)
+    if nft is None:
+        return None
+    if nft["metadata"] != state["metadata"]:
+        nft = nfts.mark_pointer(db, *keys, state["metadata"], times.to_iso(times.now()))
+    if state["is_for_sale"]:
+        nft_collections.note_listed(db, on_ledger.token)
+    return nft
+
+
+def _key(on_ledger: Nft) -> tuple[str, int]:
+    return on_ledger.token, on_ledger.serial_no
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:

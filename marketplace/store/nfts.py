@@ -16,6 +16,8 @@ from marketplace.store.rows import (
     only,
 )
 
+COMPARED = ("ledger_at", "owner", "listing_price", "listed_order")  # by mark_reconciled()
+
 
 def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
     sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
@@ -39,8 +41,8 @@ def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:
     return db.execute(sql, nft).fetchone()
 
 
-def mark_reconciled(db: Connection, state: Mapping[str, object]) -> NftRow | None:
-    # An older state of the ledger never wins.
+def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow) -> NftRow | None:
+    # An older state of the ledger never wins; nor one that follows from another state than what is stored.
     sql = """
         UPDATE nft
         SET is_for_sale = :is_for_sale,
@@ -49,9 +51,13 @@ def mark_reconciled(db: Connection, state: Mapping[str, object]) -> NftRow | Non
             last_listed_at = COALESCE(:last_listed_at, last_listed_at),
             ledger_at = :ledger_at
         WHERE token = :token AND serial_no = :serial_no AND ledger_at <= :seen_at
+          AND ledger_at = :ledger_at_before AND owner = :owner_before
+          AND listing_price = :listing_price_before AND listed_order = :listed_order_before
         RETURNING *
     """
-    return db.execute(sql, state).fetchone()
+    row = {**stored}
+    expected = {f"{name}_before": row[name] for name in COMPARED}
+    return db.execute(sql, {**state, **expected}).fetchone()
 
 
 def mark_pointer(

@@ -18,6 +18,8 @@ from marketplace.cli.systemd import notify_alive
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
 from marketplace.ledger.clean_text import clean_text
+from marketplace.market import events
+from marketplace.market.events import Event, Kind
 from marketplace.services import services
 from marketplace.store import nfts, properties
 from marketplace.store.database import read, write
@@ -160,8 +162,10 @@ class Enricher:
             self._image_hosts[key[0]] = host
         try:
             with explained(), write() as db:
-                nfts.mark_enriched(db, record, ended.nft)
+                nft = nfts.mark_enriched(db, record, ended.nft)
                 properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
+                if nft and events.is_redrawn(ended.nft, nft):
+                    events.store(db, {key: [Event(Kind.METADATA_CHANGED)]})
         except (MarketplaceError, OSError):
             raise
         except Exception:

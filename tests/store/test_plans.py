@@ -55,7 +55,7 @@ RECHECK = {
 }  # fmt: skip
 ARGUMENTS = {
     "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
-    "heartbeat_at": DATE, "backfilled_to": DATE, "stored": NFT,
+    "heartbeat_at": DATE, "backfilled_to": DATE, "stored": NFT | STATE | {"listed_order": DATE},
     "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "swept_to": "0.0.7001", "metadata": "x",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
@@ -146,9 +146,9 @@ def app(tmp_path_factory, engine):
             keys = {"token": f"0.0.{7000 + number % 7}", "serial_no": number}
             keys |= {"owner": f"0.0.{1000 + number % 11}"}
             date = f"2026-11-20T12:{number // 60:02}:{number % 60:02}.000000000Z"
-            nfts.insert_nft(db, NFT | keys)
+            nft = nfts.insert_nft(db, NFT | keys)
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
-            nfts.mark_reconciled(db, STATE | keys | listing)
+            nfts.mark_reconciled(db, STATE | keys | listing, nft)
             kinds = {"kind": "SOLD" if number % 50 else "LISTED", "from_account": keys["owner"]}
             events.insert_event(
                 db, EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds

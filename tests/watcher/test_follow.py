@@ -138,7 +138,7 @@ def test_ten_rows_about_one_nft_are_one_look(app, watcher, nft, ledger, asked):
     assert rechecks(app) == [("nft", *nft)]
     asked.clear()
     watcher.recheck()
-    assert asked == [f"/tokens/{TOKEN}/nfts/7"]
+    assert asked == [f"/tokens/{TOKEN}/nfts/7", f"/tokens/{TOKEN}/nfts/7/transactions"]
     assert rechecks(app) == []
 
 

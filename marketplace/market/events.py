@@ -1,0 +1,171 @@
+"""Events: what happened to an NFT between what was stored of it and what is stored now."""
+
+from collections.abc import Iterable, Mapping
+from enum import StrEnum
+from itertools import islice
+from typing import Any, NamedTuple
+
+from flask import current_app
+
+from marketplace import services, times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
+from marketplace.hbar import TINYBARS
+from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.mirror_schemas import Nft, NftEvent
+from marketplace.store import events, nft_collections
+from marketplace.store.rows import Connection, NftRow
+
+LAG = 60 * times.SECOND  # within which a history may be older than the NFT's own row
+MAX_ENTRIES = 100  # of an NFT's history, read for what was missed of it
+MAX_SALES = 5  # of these, looked up to see what was paid
+SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
+
+
+class Kind(StrEnum):
+    ADDED = "ADDED"
+    LISTED = "LISTED"
+    PRICE_CHANGED = "PRICE_CHANGED"
+    WITHDRAWN = "WITHDRAWN"
+    SOLD = "SOLD"
+    TRANSFERRED = "TRANSFERRED"
+    BURNED = "BURNED"
+    METADATA_CHANGED = "METADATA_CHANGED"
+
+
+class Event(NamedTuple):
+    kind: Kind
+    from_account: str | None = None
+    to_account: str | None = None
+    price: int | None = None  # HBAR
+    previous_price: int | None = None
+    transaction_id: str | None = None
+    consensus_at: str | None = None
+
+
+class Past(NamedTuple):
+    """The part of an NFT's history that is not stored yet, the oldest entry first."""
+
+    entries: tuple[NftEvent, ...] = ()
+    paid: Mapping[
+        int, int
+    ] = {}  # HBAR, by the consensus timestamps of sales through the marketplace
+    is_behind: bool = False  # the mirror node shows the NFT's row, and not yet all of its history
+
+
+def read_past(on_ledger: Nft, before: NftRow, deadline: Deadline) -> Past:
+    """Ask for the entries that came after what is stored. Raises the ledger's errors.
+
+    But where the owner is the same it only adds a transaction id: then these are not raised.
+    """
+    is_moved = on_ledger.owner not in (None, before["owner"])
+    try:
+        entries = _read_entries(on_ledger, before, deadline)
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if is_moved:
+            raise
+        return Past()
+    is_new = on_ledger.modified_at > times.now() - LAG
+    newest_at = entries[-1].consensus_at if entries else 0
+    if newest_at < on_ledger.modified_at:
+        return Past(entries, is_behind=is_moved and is_new)
+    paid = {}
+    approved = [entry for entry in entries if entry.is_move and entry.is_approval]
+    for entry in approved[-MAX_SALES:]:
+        transaction = mirror_node().find_transaction(entry.consensus_at, deadline)
+        if transaction is None:
+            return Past(entries, is_behind=is_new)
+        amounts = [
+            amount for account, amount in transaction.hbar_transfers if account == entry.receiver
+        ]
+        if transaction.payer == current_app.config["ACCOUNT_ID"] and sum(amounts) <= -TINYBARS:
+            paid[entry.consensus_at] = -sum(amounts) // TINYBARS
+    return Past(entries, paid)
+
+
+def _read_entries(on_ledger: Nft, before: NftRow, deadline: Deadline) -> tuple[NftEvent, ...]:
+    history = mirror_node().list_nft_events(on_ledger.token, on_ledger.serial_no, deadline)
+    entries: list[NftEvent] = []
+    stored_at = times.to_nanoseconds(before["ledger_at"])
+    for entry in islice(history, MAX_ENTRIES):
+        # Where it was stored without a date, its owner got it before.
+        is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
+        if is_before or entry.consensus_at <= stored_at:
+            break
+        entries.insert(0, entry)
+    return tuple(entries)
+
+
+def find_events(
+    on_ledger: Nft, before: NftRow, state: Mapping[str, Any], past: Past, listed_by: str | None
+) -> list[Event]:
+    """Tell what happened between a stored NFT and its new state. ``listed_by``: the listing's transaction."""
+    was_listed, is_listed = bool(before["is_for_sale"]), bool(state["is_for_sale"])
+    price_before = before["listing_price"] if was_listed else None
+    owner, consensus_at = before["owner"], times.to_iso(on_ledger.modified_at)
+    found: list[Event] = []
+    if on_ledger.is_deleted:
+        found.append(Event(Kind.BURNED, owner, None, None, price_before, *_newest(on_ledger, past)))
+    elif state["owner"] != owner or any(entry.is_move for entry in past.entries):
+        found += _moves(owner, state["owner"], consensus_at, price_before, past)
+    elif was_listed and not is_listed:
+        is_decided = state["ledger_at"] >= before["ledger_at"]
+        newest = _newest(on_ledger, past) if is_decided else (None, None)
+        found.append(Event(Kind.WITHDRAWN, owner, None, None, price_before, *newest))
+    if is_listed:
+        still = price_before if not found else None
+        price, listed_at = state["listing_price"], state["last_listed_at"]
+        if still is None or listed_at != before["last_listed_at"]:
+            kind = Kind.LISTED if still in (None, price) else Kind.PRICE_CHANGED
+            found.append(Event(kind, state["owner"], None, price, still, listed_by, listed_at))
+    return found
+
+
+def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str]:
+    """The transaction that made the NFT's row what it is, as far as it is known, and its moment."""
+    by = [entry for entry in past.entries if entry.consensus_at == on_ledger.modified_at]
+    return str(by[0].transaction_id) if by else None, times.to_iso(on_ledger.modified_at)
+
+
+def _moves(
+    owner: str, new_owner: str, consensus_at: str, price: int | None, past: Past
+) -> Iterable[Event]:
+    """Each change of owner, with the price of the listing that the first one ended."""
+    moves = [entry for entry in past.entries if entry.is_move]
+    if not moves:
+        # As a new treasury of a token gets all that the old one had.
+        yield Event(Kind.TRANSFERRED, owner, new_owner, None, price, None, consensus_at)
+    for move in moves:
+        paid = past.paid.get(move.consensus_at)
+        yield Event(
+            Kind.TRANSFERRED if paid is None else Kind.SOLD,
+            move.sender,
+            move.receiver,
+            paid,
+            price,
+            str(move.transaction_id),
+            times.to_iso(move.consensus_at),
+        )
+        price = None
+
+
+def is_redrawn(before: NftRow, after: NftRow) -> bool:
+    """Tell whether clients see other metadata, or another image, than before."""
+    shown, shown_before = {**after}, {**before}
+    return any(shown[name] != shown_before[name] for name in SHOWN)
+
+
+def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> None:
+    """Write what happened to NFTs: the last thing in the transaction that makes the change."""
+    rows = [
+        event._asdict() | {"token": token, "serial_no": serial_no}
+        for (token, serial_no), all_of_it in found.items()
+        for event in all_of_it
+    ]
+    for row in rows:
+        if row["kind"] is Kind.SOLD:
+            nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
+    if rows:
+        services.database().order_events(db)
+    for row in rows:
+        seen_at = times.to_iso(times.now())
+        events.insert_event(db, row | {"kind": str(row["kind"]), "seen_at": seen_at})
