@@ -145,7 +145,7 @@ class Reader:
         self.sales: list[tuple] = []
 
     def read(self) -> None:
-        for event in events.list_events(read(), events.ALL, self.seen, 1000):
+        for event in events.list_events(read(), events.ALL, "", self.seen, 1000):
             if event["id"] != self.seen + 1:
                 raise Mismatch(f"event {event['id']} follows {self.seen}")
             self.seen = event["id"]

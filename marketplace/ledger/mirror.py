@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
-from itertools import islice
+from itertools import chain, islice
 from math import ceil
 from typing import Any, TypeVar
 
@@ -116,22 +116,15 @@ class MirrorNode:
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
-        newest_at, events = None, self.list_nft_events(token, serial_no, deadline)
-        for event in islice(events, MAX_HISTORY):
-            newest_at = newest_at or event.consensus_at
-            if event.name not in HARMLESS:
-                return History(newest_at, event)
-        return History(newest_at, None, is_cut=next(events, None) is not None)
-
-    def list_nft_events(self, token: str, serial_no: int, deadline: Deadline) -> Iterator[NftEvent]:
-        """The history of an NFT, the newest entry first."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        previous = None
-        for event in self._pages(path, mirror_schemas.NFT_EVENTS, deadline):
-            if previous is not None and event.consensus_at > previous:
-                raise _nonsense(path, "its history is out of order")
-            previous = event.consensus_at
-            yield event
+        entries = _in_order(path, self._pages(path, mirror_schemas.NFT_EVENTS, deadline))
+        newest = tuple(islice(entries, PAGE))
+        for event in islice(chain(newest, entries), MAX_HISTORY):
+            if event.name not in HARMLESS:
+                return History(newest[0].consensus_at, event, entries=newest)
+        is_cut = len(newest) == PAGE and next(entries, None) is not None
+        newest_at = newest[0].consensus_at if newest else None
+        return History(newest_at, None, is_cut, newest)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", mirror_schemas.TOKEN, deadline)
@@ -309,6 +302,16 @@ def _name(document: Any) -> str:
     if not named:
         return ""
     return f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} "
+
+
+def _in_order(path: str, entries: Iterable[NftEvent]) -> Iterator[NftEvent]:
+    """The entries of a history, the newest first. Raises LedgerAnswerInvalid."""
+    previous = None
+    for entry in entries:
+        if previous is not None and entry.consensus_at > previous:
+            raise _nonsense(path, "its history is out of order")
+        previous = entry.consensus_at
+        yield entry
 
 
 def _outcome(status: int) -> str:

@@ -133,6 +133,7 @@ class History(NamedTuple):
     newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
     last_event: NftEvent | None
     is_cut: bool = False  # too long to be read to its last event
+    entries: tuple[NftEvent, ...] = ()  # the newest hundred, the newest first
 
 
 class Page(NamedTuple):

@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 from enum import StrEnum
-from itertools import islice
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -11,13 +10,12 @@ from marketplace import services, times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hbar import TINYBARS
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.mirror_schemas import Nft, NftEvent
+from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.store import events, nft_collections
 from marketplace.store.rows import Connection, NftRow
 
 LAG = 60 * times.SECOND  # within which a history may be older than the NFT's own row
-MAX_ENTRIES = 100  # of an NFT's history, read for what was missed of it
-MAX_SALES = 5  # of these, looked up to see what was paid
+MAX_SALES = 5  # looked up at once, to see what was paid
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
 
@@ -52,21 +50,23 @@ class Past(NamedTuple):
     is_behind: bool = False  # the mirror node shows the NFT's row, and not yet all of its history
 
 
-def read_past(on_ledger: Nft, before: NftRow, deadline: Deadline) -> Past:
-    """Ask for the entries that came after what is stored. Raises the ledger's errors.
+def read_past(on_ledger: Nft, before: NftRow, history: History | None, deadline: Deadline) -> Past:
+    """Find the entries that came after what is stored, and what was paid. Raises the ledger's errors.
 
-    But where the owner is the same it only adds a transaction id: then these are not raised.
+    But where the owner is the same they only add a transaction id: then these are not raised.
     """
     is_moved = on_ledger.owner not in (None, before["owner"])
     try:
-        entries = _read_entries(on_ledger, before, deadline)
+        history = history or mirror_node().find_history(
+            on_ledger.token, on_ledger.serial_no, deadline
+        )
     except (LedgerUnreachable, LedgerAnswerInvalid):
         if is_moved:
             raise
         return Past()
+    entries = _entries_after(before, history)
     is_new = on_ledger.modified_at > times.now() - LAG
-    newest_at = entries[-1].consensus_at if entries else 0
-    if newest_at < on_ledger.modified_at:
+    if (history.newest_at or 0) < on_ledger.modified_at:
         return Past(entries, is_behind=is_moved and is_new)
     paid = {}
     approved = [entry for entry in entries if entry.is_move and entry.is_approval]
@@ -82,11 +82,11 @@ def read_past(on_ledger: Nft, before: NftRow, deadline: Deadline) -> Past:
     return Past(entries, paid)
 
 
-def _read_entries(on_ledger: Nft, before: NftRow, deadline: Deadline) -> tuple[NftEvent, ...]:
-    history = mirror_node().list_nft_events(on_ledger.token, on_ledger.serial_no, deadline)
+def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
+    """The entries that came after what is stored, the oldest first."""
     entries: list[NftEvent] = []
     stored_at = times.to_nanoseconds(before["ledger_at"])
-    for entry in islice(history, MAX_ENTRIES):
+    for entry in history.entries:
         # Where it was stored without a date, its owner got it before.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         if is_before or entry.consensus_at <= stored_at:

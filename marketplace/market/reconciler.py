@@ -12,7 +12,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
-from marketplace.ledger.mirror_schemas import Nft
+from marketplace.ledger.mirror_schemas import History, Nft, Transaction
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
 from marketplace.market.events import Event, Kind, Past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
@@ -101,16 +101,17 @@ def reconcile(
     deadline = deadline or Deadline(LEDGER_SECONDS)
     for _ in range(TRIES):
         before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-        verdict, listed_by = _judge(on_ledger, before, force, deadline)
+        verdict, history, transaction = _judge(on_ledger, before, force, deadline)
         if before is None and listing_rule.is_gone(on_ledger):
             return Reconciliation(None, None, verdict)
+        listed_by = transaction and str(transaction.transaction_id)
         state = _state(on_ledger, before, verdict)
         if before and {**before} | state == {**before}:
             return Reconciliation(before, before, verdict)
         if before is None:
             nft = _insert(on_ledger, state, listed_by, deadline)
         else:
-            past = _read_past(on_ledger, before, state, deadline)
+            past = _read_past(on_ledger, before, state, history, deadline)
             if past.is_behind:
                 return Reconciliation(before, before, Undecided(BEHIND))
             found = events.find_events(on_ledger, before, state, past, listed_by)
@@ -121,36 +122,38 @@ def reconcile(
     return Reconciliation(before, nft, Undecided("others write it at the same moment"))
 
 
-def _read_past(on_ledger: Nft, before: NftRow, state: Columns, deadline: Deadline) -> Past:
-    """Ask for the history of an NFT that has moved, or is not for sale any more."""
+def _read_past(
+    on_ledger: Nft, before: NftRow, state: Columns, history: History | None, deadline: Deadline
+) -> Past:
+    """Find the history that is not stored. It is asked for where the NFT has moved, or is taken off."""
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
-    if is_taken_off or state["owner"] != before["owner"]:
-        return events.read_past(on_ledger, before, deadline)
+    if history or is_taken_off or state["owner"] != before["owner"]:
+        return events.read_past(on_ledger, before, history, deadline)
     return Past()
 
 
 def _judge(
     on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
-) -> tuple[Verdict | None, str | None]:
-    """Ask for as many facts as it takes. Returns the verdict, and the transaction that was looked at.
+) -> tuple[Verdict | None, History | None, Transaction | None]:
+    """Ask for as many facts as it takes; the verdict, and what was asked for.
 
-    None where what is stored says already how it is.
+    The verdict is None where what is stored says already how it is.
     """
     ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     if before and before["ledger_at"] == GONE:
-        return None, None
+        return None, None, None
     if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
-        return Undecided("the mirror node shows an older state of it"), None
+        return Undecided("the mirror node shows an older state of it"), None, None
     if _is_row_enough(on_ledger):
-        return listing_rule.decide(Facts(on_ledger), market), None
+        return listing_rule.decide(Facts(on_ledger), market), None, None
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not force:
-        return None, None
+        return None, None, None
     mirror, transaction = mirror_node(), None
     history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
     if history.last_event:
         transaction = mirror.find_transaction(history.last_event.consensus_at, deadline)
-    listed_by = transaction and str(transaction.transaction_id)
-    return listing_rule.decide(Facts(on_ledger, history, transaction), market), listed_by
+    verdict = listing_rule.decide(Facts(on_ledger, history, transaction), market)
+    return verdict, history, transaction
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:
