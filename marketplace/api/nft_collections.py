@@ -2,13 +2,16 @@
 
 from typing import Any
 
+from marketplace import times
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema
-from marketplace.api.response_cache import cached_query
+from marketplace.api.response_cache import cached_query, cached_until
 from marketplace.api.response_schemas import CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
-from marketplace.store import nft_collections
+from marketplace.store import events, nft_collections
+
+DAY = 24 * 3600 * times.SECOND
 
 blp = Blueprint("Collections", __name__, description="Collections of which an NFT is stored")
 
@@ -24,9 +27,14 @@ def get_collection(token: str) -> Any:
 
     Its name, supply, treasury and royalties, as the ledger had them when it was asked last: within the last
     hour where something is listed, otherwise the last day. How many of its NFTs are listed, and the lowest
-    price, are those of the order book now. The ledger is not asked; what it has not told yet is null.
+    price, are those of the order book now. Sales are those through this marketplace, since it keeps events.
+    The ledger is not asked; what it has not told yet is null.
     """
     collection = cached_query(nft_collections.get_collection_on_sale, token)
     if collection is None:
         raise CollectionNotStored(token)
-    return collection
+    now = times.now()
+    sold = cached_query(events.get_sales_since, token, times.to_iso(now - DAY))
+    if sold["first_at"]:  # it is no longer of the last 24 hours then
+        cached_until(times.to_nanoseconds(sold["first_at"]) + DAY)
+    return dict(collection) | dict(sold)

@@ -8,12 +8,15 @@ import base64
 import json
 import re
 from collections.abc import Callable, Iterable
+from functools import wraps
 from typing import Any, NamedTuple
 
 from flask import request, url_for
 from werkzeug.urls import iri_to_uri
 
 from marketplace.ids import MAX_HBAR, MAX_INT64, is_entity_id
+from marketplace.market.feed import find_cursor
+from marketplace.store.database import read
 from marketplace.store.rows import NftRow
 
 MAX_TOKEN_LENGTH = 300  # characters: longer than that of the longest ids
@@ -25,6 +28,15 @@ LINK_HEADER = {
         "schema": {"type": "string"},
     }
 }
+EVENTS_CURSOR = "X-Events-Cursor"
+LIST_HEADERS = {
+    EVENTS_CURSOR: {
+        "description": "GET /v1/events?after=<this> tells what has happened since this list, and maybe what"
+        " the list shows already. Of several pages, follow from the first one's",
+        "schema": {"type": "string"},
+    }
+}
+PAGE_HEADERS = LINK_HEADER | LIST_HEADERS
 FEED_LINK_HEADER = {
     "Link": {
         "description": 'Leads to the events that follow, as rel="next" (RFC 8288): to those that are still to'
@@ -42,6 +54,7 @@ KEYS: dict[str, Callable[[Any], str | int]] = {
 }
 ORDERS = (*KEYS,)
 Headers = dict[str, str]
+View = Callable[..., Any]
 Page = list[NftRow] | tuple[list[NftRow], Headers]
 
 
@@ -103,6 +116,19 @@ def page(
     rows = rows[:limit]
     following = Position.of(rows[-1], order).write()
     return rows, link_to_next(**(query or {}), limit=limit, page=following)
+
+
+def with_events_cursor(view: View) -> View:
+    """Add the cursor of the newest event, read before the list: what is not in the list follows it."""
+
+    @wraps(view)
+    def list_after_cursor(**parameters: Any) -> tuple[Any, Headers]:
+        headers = {EVENTS_CURSOR: str(find_cursor(read()))}
+        returned = view(**parameters)
+        rows, more = returned if isinstance(returned, tuple) else (returned, {})
+        return rows, headers | more
+
+    return list_after_cursor
 
 
 def asked(names: Iterable[str]) -> dict[str, list[str]]:

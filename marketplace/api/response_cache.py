@@ -6,6 +6,7 @@ rows that it was made from. While the version stays the same, the cached respons
 
 When the version has changed, the rows are read again. If they are the same, the response is still right, and
 is cached with the new version. If they differ, or no row was recorded (a list), the application answers.
+A response that is about the last 24 hours is cached until what it counts is older.
 
 Token permissions are cached the same way, and checked first. An expiry date is checked each time. Where the
 caller's permissions are not cached, above all where a host brings its own authentication, the application
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 from cachetools import FIFOCache
 from flask import Flask, request
 
+from marketplace import times
 from marketplace.api.http_caching import WholeResponse, call_application
 from marketplace.counts import key_of
 from marketplace.services import services
@@ -43,6 +45,7 @@ CACHED_RESPONSE = "marketplace.cached_response"
 # Set by the application: the caller may read, and each query that the response is made from.
 MAY_READ = "marketplace.may_read"
 CACHED_QUERIES = "marketplace.cached_queries"
+CACHED_UNTIL = "marketplace.cached_until"
 
 Row = TypeVar("Row")
 
@@ -80,10 +83,15 @@ def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
     return row
 
 
+def cached_until(moment: int) -> None:
+    """Let the response be cached until a moment at most, in nanoseconds."""
+    request.environ[CACHED_UNTIL] = moment
+
+
 class _Entry:
     """A response or a token's permissions, the data version that it is true of, and the queries behind it."""
 
-    __slots__ = ("_data_version", "_queries", "size", "value")
+    __slots__ = ("_data_version", "_queries", "_until", "size", "value")
 
     def __init__(
         self,
@@ -91,8 +99,10 @@ class _Entry:
         data_version: object,
         queries: list[CachedQuery],
         size: int = 0,
+        until: int | None = None,
     ) -> None:
         self.value = value
+        self._until = until
         self._data_version = data_version
         self._queries = queries
         # Bytes, generously: with the key, and all that holds them together.
@@ -100,6 +110,8 @@ class _Entry:
 
     def is_true(self, data_version: object, database: Engine) -> bool:
         """Tell whether it is true of the database as it is now, whose data version was read just before."""
+        if self._until is not None and self._until <= times.now():
+            return False
         if self._data_version == data_version:
             return True
         if not self._queries:
@@ -129,7 +141,14 @@ class ResponseCache:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        for name in (CACHED_TOKEN, CACHED_RESPONSE, CACHED_QUERIES, MAY_READ, TOKEN_NAME):
+        for name in (
+            CACHED_TOKEN,
+            CACHED_RESPONSE,
+            CACHED_QUERIES,
+            CACHED_UNTIL,
+            MAY_READ,
+            TOKEN_NAME,
+        ):
             environ.pop(name, None)  # of another service of the same host
         data_version = self._database.data_version()
         if data_version is None:
@@ -158,7 +177,8 @@ class ResponseCache:
                 self._store(authorization, _Entry(found, data_version, [found.query]))
             if isinstance(response, WholeResponse) and response is not cached:
                 queries = environ.get(CACHED_QUERIES, [])
-                self._store(key, _Entry(response, data_version, queries, response.size))
+                until = environ.get(CACHED_UNTIL)
+                self._store(key, _Entry(response, data_version, queries, response.size, until))
         return response.send(environ, start_response)
 
     def _find(self, key: Hashable, data_version: object) -> Any:

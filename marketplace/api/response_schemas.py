@@ -101,8 +101,42 @@ class NftSchema(Schema):
         return obj if attr == "owner" else super().get_attribute(obj, attr, default)
 
 
-class TreasurySchema(Schema):
-    account_id = show(fields.String, "Account that NFTs are minted to", "0.0.1000", key="accountId")
+class AccountSchema(Schema):
+    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
+
+    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
+        return obj  # a row holds the id alone
+
+
+def account(description: str, column: str, key: str | None = None) -> fields.Nested:
+    return fields.Nested(
+        AccountSchema,
+        attribute=column,
+        data_key=key,
+        required=True,
+        allow_none=True,
+        metadata={"description": description},
+    )
+
+
+def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
+    return show(fields.Integer, description, example, key=key, nullable=True, format="int64")
+
+
+def total(description: str, example: int, key: str | None = None) -> fields.Integer:
+    return show(fields.Integer, description, example, key=key, format="int64", minimum=0)
+
+
+class LastSaleSchema(Schema):
+    """The newest sale through this marketplace."""
+
+    price = show(fields.Integer, "HBAR: what the buyer paid", 60, format="int64")
+    date = show(
+        Milliseconds,
+        "When it was sold (consensus time, UTC)",
+        "2026-11-20T12:34:56.789Z",
+        format="date-time",
+    )
 
 
 class FallbackFeeSchema(Schema):
@@ -161,12 +195,7 @@ class CollectionRecordSchema(Schema):
         format="int64",
         minimum=0,
     )
-    treasury = fields.Nested(
-        TreasurySchema,
-        required=True,
-        allow_none=True,
-        metadata={"description": "The account that NFTs are minted to; null while not known"},
-    )
+    treasury = account("The account that NFTs are minted to; null while not known", "treasury")
     royalties = fields.List(
         fields.Nested(RoyaltySchema),
         required=True,
@@ -180,46 +209,31 @@ class CollectionRecordSchema(Schema):
         allow_none=True,
         metadata={"description": "What a seller pays at each sale; null while not known"},
     )
-    listed = show(fields.Integer, "NFTs for sale here", 10, format="int64", minimum=0)
-    floor_price = show(
-        fields.Integer,
-        "Lowest price in HBAR; null where nothing is listed",
-        15,
-        key="floorPrice",
-        nullable=True,
-        format="int64",
+    listed = total("NFTs for sale here", 10)
+    floor_price = hbar_or_null(
+        "Lowest price in HBAR; null where nothing is listed", 15, "floorPrice"
+    )
+    sales = total("Sales through this marketplace", 12)
+    volume = total("HBAR that their buyers paid", 730)
+    sales_24h = total("Those of the last 24 hours", 2, "sales24h")
+    volume_24h = total("HBAR that their buyers paid", 115, "volume24h")
+    last_sale = fields.Nested(
+        LastSaleSchema,
+        data_key="lastSale",
+        required=True,
+        allow_none=True,
+        metadata={"description": "The newest of them; null where there is none"},
     )
 
     @pre_dump
-    def unfold(self, row: Any, **kwargs: Any) -> dict[str, Any]:
+    def unfold(self, row: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
         """Make objects of what a row holds as an id and as JSON."""
-        treasury, fees = row["treasury"], ("royalties", "fixed_fees")
-        return dict(row) | {
-            "treasury": treasury and {"account_id": treasury},
-            **{kind: row[kind] and json.loads(row[kind]) for kind in fees},
+        price, date = row["last_sale_price"], row["last_sale_at"]
+        return row | {
+            "royalties": row["royalties"] and json.loads(row["royalties"]),
+            "fixed_fees": row["fixed_fees"] and json.loads(row["fixed_fees"]),
+            "last_sale": date and {"price": price, "date": date},
         }
-
-
-class AccountSchema(Schema):
-    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
-
-    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
-        return obj  # a row holds the id alone
-
-
-def account(description: str, column: str, key: str) -> fields.Nested:
-    return fields.Nested(
-        AccountSchema,
-        attribute=column,
-        data_key=key,
-        required=True,
-        allow_none=True,
-        metadata={"description": description},
-    )
-
-
-def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
-    return show(fields.Integer, description, example, key=key, nullable=True, format="int64")
 
 
 class EventSchema(Schema):

@@ -106,7 +106,9 @@ def get_newest_id(db: Connection) -> int:
 
 def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
     sql = """
-        SELECT COUNT(*) AS sales, COALESCE(SUM(price), 0) AS volume FROM event
+        SELECT
+            COUNT(*) AS sales_24h, COALESCE(SUM(price), 0) AS volume_24h, MIN(consensus_at) AS first_at
+        FROM event
         WHERE kind = 'SOLD' AND token = :token AND consensus_at >= :since
     """
     row: SalesRow = only(db, sql, {"token": token, "since": since})

@@ -160,8 +160,9 @@ class FeedRow(TypedDict):
 
 
 class SalesRow(TypedDict):
-    sales: int
-    volume: int
+    sales_24h: int
+    volume_24h: int
+    first_at: str | None
 
 
 class PreparedTransactionRow(TypedDict):

@@ -1,11 +1,14 @@
 """A collection: what the ledger said of it last, and what of it is for sale. No read asks the ledger."""
 
+import time
+
 import pytest
 
 from marketplace import times
 from marketplace.cli import collection_import
 from marketplace.market import nft_collections as collecting
-from marketplace.store import nft_collections, nfts
+from marketplace.services import services
+from marketplace.store import events, nft_collections, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import nft_collections as watched
 from marketplace.watcher.sweep import sync
@@ -17,6 +20,9 @@ TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
 ORBITS = "0.0.5002"
 MAX = 2**63 - 1
 UNKNOWN = dict.fromkeys(("name", "symbol", "totalSupply", "treasury", "royalties", "fixedFees"))
+NOTHING = {
+    "listed": 0, "floorPrice": None, "sales": 0, "volume": 0, "sales24h": 0, "volume24h": 0, "lastSale": None,
+}  # fmt: skip
 
 
 def get(client, token=TOKEN):
@@ -73,7 +79,56 @@ def test_it_works(client, lister):
         "fixedFees": [],
         "listed": 2,
         "floorPrice": 99,
+        "sales": 0,
+        "volume": 0,
+        "sales24h": 0,
+        "volume24h": 0,
+        "lastSale": None,
     }
+
+
+def sell(app, price, seconds_ago, token=TOKEN):
+    """Write a sale, as the reconciler does."""
+    sold_at = times.to_iso(times.now() - int(seconds_ago * times.SECOND))
+    sale = {
+        "kind": "SOLD", "token": token, "serial_no": 7, "from_account": ALICE, "to_account": BOB,
+        "price": price, "previous_price": price, "transaction_id": None, "consensus_at": sold_at,
+        "seen_at": sold_at,
+    }  # fmt: skip
+    with app.app_context(), write() as db:
+        services(app).database.order_events(db)
+        nft_collections.add_sale(db, token, price, sold_at)
+        events.insert_event(db, sale)
+    return {"price": price, "date": f"{sold_at[:23]}Z"}
+
+
+def sales(client):
+    names = ("sales", "volume", "sales24h", "volume24h", "lastSale")
+    shown = collection(client)
+    return tuple(shown[name] for name in names)
+
+
+def test_it_counts_what_was_sold(app, client, nft):
+    assert sales(client) == (0, 0, 0, 0, None)
+    sell(app, 40_000_000_000, seconds_ago=90_000)
+    last = sell(app, 7, seconds_ago=60)
+    sell(app, 30, seconds_ago=3600)
+    sell(app, 5, seconds_ago=1, token=ORBITS)
+    assert sales(client) == (3, 40_000_000_037, 2, 37, last)
+
+
+def test_a_sale_is_of_the_last_24_hours_no_longer_than_that(app, client, nft):
+    last = sell(app, 60, seconds_ago=24 * 3600 - 0.9)
+    ends_at = times.now() + 0.9 * times.SECOND
+    before = get(client)
+    is_kept = client.get(
+        f"/v1/collection/{TOKEN}", headers={"If-None-Match": before.headers["ETag"]}
+    )
+    if times.now() < ends_at - 0.1 * times.SECOND:  # the machine is not that slow
+        assert before.json["sales24h"] == 1
+        assert is_kept.status_code == 304
+    time.sleep(0.95)  # nothing is committed
+    assert sales(client) == (1, 60, 0, 0, last)
 
 
 def test_one_without_royalties_and_with_nothing_listed(client, nft):
@@ -131,7 +186,7 @@ def test_it_has_an_etag_that_outlives_other_writes(client, nft):
 def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
     mirror.fail(TOKENS)
     add(client)
-    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+    assert collection(client) == {"token": TOKEN} | UNKNOWN | NOTHING
     mirror.heal()
     with app.app_context():
         assert sync()[Done.COLLECTIONS] == 1
@@ -180,7 +235,7 @@ def test_an_nft_whose_collection_is_not_stored_yet(app, client):
             """,
             {"token": TOKEN, "owner": ALICE},
         )
-    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+    assert collection(client) == {"token": TOKEN} | UNKNOWN | NOTHING
 
 
 # What the ledger says, however strange
@@ -358,7 +413,7 @@ def test_other_kinds_are_no_500(client, mirror, symbol, treasury):
 def test_what_can_be_no_collection_is_not_known(client, mirror, changes):
     mirror.alter(TOKENS, lambda document: document.update(changes))
     add(client)
-    assert collection(client) == {"token": TOKEN, "listed": 0, "floorPrice": None} | UNKNOWN
+    assert collection(client) == {"token": TOKEN} | UNKNOWN | NOTHING
 
 
 # It is read again

@@ -241,3 +241,20 @@ def test_the_schema_knows_each_kind(app, tell):
     with app.app_context():
         rows = events.list_events(read(), events.ALL, "", 0, 100)
     assert [row["kind"] for row in rows] == [*EVENT_KINDS]
+
+
+LISTS = ("/v1/orderbook", "/v1/orderbook?sort=price", f"/v1/user/{ALICE}/listed", f"/v1/nftslisted/{TOKEN}")
+
+
+@pytest.mark.parametrize("path", LISTS)
+def test_a_list_comes_with_the_cursor_that_leads_on_from_it(client, tell, lister, path):
+    lister((TOKEN, 7))
+    r = client.get(path)
+    cursor = r.headers["X-Events-Cursor"]
+    assert cursor == get(client).json[-1]["id"]
+    assert ids(get(client, after=cursor)) == []
+    tell({"kind": "METADATA_CHANGED"})  # and the list is what it was
+    again = client.get(path, headers={"If-None-Match": r.headers["ETag"]})
+    assert again.status_code == 304
+    assert again.headers["X-Events-Cursor"] == get(client).json[-1]["id"] != cursor
+    assert len(ids(get(client, after=cursor))) == 1
