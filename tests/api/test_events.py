@@ -3,6 +3,7 @@
 import pytest
 
 from marketplace.ids import EVENT_KINDS, Cursor
+from marketplace.market.events import Kind
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import read, write
@@ -236,14 +237,20 @@ def test_an_unchanged_page_is_a_304(client, tell, epoch):
     assert client.head("/v1/events").headers["Link"] == get(client).headers["Link"]
 
 
-def test_the_schema_knows_each_kind(app, tell):
+def test_the_document_knows_each_kind(app, tell):
+    assert tuple(Kind) == EVENT_KINDS
     tell(*[{"kind": kind} for kind in EVENT_KINDS])
     with app.app_context():
         rows = events.list_events(read(), events.ALL, "", 0, 100)
     assert [row["kind"] for row in rows] == [*EVENT_KINDS]
 
 
-LISTS = ("/v1/orderbook", "/v1/orderbook?sort=price", f"/v1/user/{ALICE}/listed", f"/v1/nftslisted/{TOKEN}")
+LISTS = (
+    "/v1/orderbook",
+    "/v1/orderbook?sort=price",
+    f"/v1/user/{ALICE}/listed",
+    f"/v1/nftslisted/{TOKEN}",
+)
 
 
 @pytest.mark.parametrize("path", LISTS)
