@@ -16,6 +16,7 @@ from marketplace.store.rows import Connection, NftRow
 
 LAG = 60 * times.SECOND  # within which a history may be older than the NFT's own row
 MAX_SALES = 5  # looked up at once, to see what was paid
+BURNS = ("TOKENBURN", "TOKENWIPE")
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
 
@@ -99,28 +100,32 @@ def find_events(
     on_ledger: Nft, before: NftRow, state: Mapping[str, Any], past: Past, listed_by: str | None
 ) -> list[Event]:
     """Tell what happened between a stored NFT and its new state. ``listed_by``: the listing's transaction."""
-    was_listed, is_listed = bool(before["is_for_sale"]), bool(state["is_for_sale"])
-    price_before = before["listing_price"] if was_listed else None
-    owner, consensus_at = before["owner"], times.to_iso(on_ledger.modified_at)
+    is_listed = bool(state["is_for_sale"])
+    price_before = before["listing_price"] if before["is_for_sale"] else None
+    owner, new_owner = before["owner"], state["owner"]
     found: list[Event] = []
+    if owner != new_owner or any(entry.is_move for entry in past.entries):
+        consensus_at = times.to_iso(on_ledger.modified_at)
+        found += _moves(owner, new_owner, consensus_at, price_before, past)
+        price_before = None
     if on_ledger.is_deleted:
-        found.append(Event(Kind.BURNED, owner, None, None, price_before, *_newest(on_ledger, past)))
-    elif state["owner"] != owner or any(entry.is_move for entry in past.entries):
-        found += _moves(owner, state["owner"], consensus_at, price_before, past)
-    elif was_listed and not is_listed:
+        # A token's deletion leaves no entry in the histories of its NFTs.
+        is_burned = any(entry.name in BURNS for entry in past.entries)
+        newest = _newest(on_ledger, past) if is_burned else (None, None)
+        found.append(Event(Kind.BURNED, new_owner, None, None, price_before, *newest))
+    elif price_before and not is_listed:
         is_decided = state["ledger_at"] >= before["ledger_at"]
         newest = _newest(on_ledger, past) if is_decided else (None, None)
         found.append(Event(Kind.WITHDRAWN, owner, None, None, price_before, *newest))
     if is_listed:
-        still = price_before if not found else None
         price, listed_at = state["listing_price"], state["last_listed_at"]
-        if still is None or listed_at != before["last_listed_at"]:
-            kind = Kind.LISTED if still in (None, price) else Kind.PRICE_CHANGED
-            found.append(Event(kind, state["owner"], None, price, still, listed_by, listed_at))
+        if price_before is None or listed_at != before["last_listed_at"]:
+            kind = Kind.LISTED if price_before in (None, price) else Kind.PRICE_CHANGED
+            found.append(Event(kind, new_owner, None, price, price_before, listed_by, listed_at))
     return found
 
 
-def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str]:
+def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str | None]:
     """The transaction that made the NFT's row what it is, as far as it is known, and its moment."""
     by = [entry for entry in past.entries if entry.consensus_at == on_ledger.modified_at]
     return str(by[0].transaction_id) if by else None, times.to_iso(on_ledger.modified_at)

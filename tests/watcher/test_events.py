@@ -1,0 +1,208 @@
+"""What happens to an NFT is told once, in its order, in the transaction that changes it."""
+
+import random
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from marketplace import times
+from marketplace.market import events as market_events
+from marketplace.market import reconciler
+from marketplace.sandbox.ledger import consensus
+from marketplace.services import services
+from marketplace.store import events
+from marketplace.store.database import read, write
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN
+
+SECONDS = 0.7  # of the race
+EVENT = {
+    "kind": "METADATA_CHANGED", "token": TOKEN, "serial_no": 7, "from_account": None, "to_account": None,
+    "price": None, "previous_price": None, "transaction_id": None, "consensus_at": None,
+    "seen_at": times.to_iso(0),
+}  # fmt: skip
+
+
+@pytest.fixture
+def told(app):
+    """The events of one NFT since this was asked last: kind, from, to, price, previous price."""
+    seen = 0
+
+    def told():
+        nonlocal seen
+        with app.app_context():
+            rows = events.list_events(read(), events.ALL, "", seen, 1000)
+        seen = rows[-1]["id"] if rows else seen
+        columns = ("kind", "from_account", "to_account", "price", "previous_price")
+        return [
+            tuple(row[column] for column in columns)
+            for row in rows
+            if (row["token"], row["serial_no"]) == (TOKEN, 7)
+        ]
+
+    return told
+
+
+def newest(app):
+    with app.app_context():
+        [row] = events.list_events(read(), events.ALL, "", 10**9, 1, newest_first=True)
+    return row
+
+
+def withdraw(client, ledger, account_id=ALICE):
+    asked = client.post("/v1/delist/extwallet", json=KEYS | {"accountId": account_id})
+    transaction_id = ledger.sign_and_submit(asked.json["byteArray"], account_id)
+    report = KEYS | {"accountId": account_id, "transactionId": transaction_id}
+    assert client.post("/v1/comingsoon", json=report).json == {"result": "OK"}
+    return transaction_id
+
+
+def test_each_thing_that_happens_is_told(
+    app, client, nft, ledger, lister, buy, watcher, told, complete
+):
+    assert told() == [("ADDED", None, ALICE, None, None), ("METADATA_CHANGED", *[None] * 4)]
+    listed_by = lister(nft, 250, add=False)
+    assert told() == [("LISTED", ALICE, None, 250, None)]
+    assert newest(app)["transaction_id"] == listed_by
+    lister(nft, 300, add=False)
+    assert told() == [("PRICE_CHANGED", ALICE, None, 300, 250)]
+    lister(nft, 300, add=False)
+    assert told() == [("LISTED", ALICE, None, 300, 300)]
+    withdrawn_by = withdraw(client, ledger)
+    assert told() == [("WITHDRAWN", ALICE, None, None, 300)]
+    assert newest(app)["transaction_id"] == withdrawn_by
+    lister(nft, 400, add=False)
+    sold_by = ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    watcher.follow()
+    assert told() == [("LISTED", ALICE, None, 400, None), ("SOLD", ALICE, BOB, 400, 400)]
+    assert newest(app)["transaction_id"] == sold_by
+    ledger.hand_over(nft, CHARLIE)
+    watcher.follow()
+    assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
+    with ledger.sandbox.app_context():
+        consensus.delete_token(TOKEN, times.now())
+    watcher.follow()
+    assert told() == [("BURNED", CHARLIE, None, None, None)]
+    assert newest(app)["transaction_id"] is None  # of its token's deletion its history says nothing
+    watcher.recheck(3600)
+    complete()
+    assert told() == []
+
+
+def test_a_gift_ends_a_listing(nft, ledger, lister, watcher, told):
+    lister(nft, 250, add=False)
+    told()
+    ledger.hand_over(nft, BOB)
+    watcher.follow()
+    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
+
+
+def test_all_that_happened_between_two_looks_is_told(nft, ledger, lister, buy, watcher, told):
+    lister(nft, 250, add=False)
+    told()
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    ledger.hand_over(nft, CHARLIE)
+    ledger.hand_over(nft, ALICE)
+    watcher.follow()
+    assert told() == [
+        ("SOLD", ALICE, BOB, 250, 250),
+        ("TRANSFERRED", BOB, CHARLIE, None, None),
+        ("TRANSFERRED", CHARLIE, ALICE, None, None),
+    ]
+
+
+def test_a_sale_that_is_half_shown_is_not_called_a_gift(
+    client, nft, ledger, lister, buy, watcher, mirror, told
+):
+    lister(nft, 250, add=False)
+    told()
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    watcher.follow()
+    assert told() == []
+    assert client.get("/v1/orderbook").json != []
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert client.get("/v1/orderbook").json == []
+
+
+def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
+    app, nft, ledger, lister, watcher, mirror, told, monkeypatch
+):
+    lister(nft, 250, add=False)
+    told()
+    ledger.hand_over(nft, BOB)
+    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
+    watcher.follow()
+    assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
+    assert newest(app)["transaction_id"] is None
+    assert newest(app)["consensus_at"] is not None
+
+
+def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, told):
+    prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
+    ledger.sign_and_submit(prepared.json["byteArray"])
+    told()
+
+    def refresh(_):
+        with app.app_context():
+            assert reconciler.refresh(*nft).is_decided
+            services(app).database.close()
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(refresh, range(16)))
+    assert told() == [("LISTED", ALICE, None, 250, None)]
+
+
+class Interrupted(Exception):
+    """A writer ends before its commit."""
+
+
+def test_a_reader_misses_nothing_that_writers_commit(app):
+    """Writers pause between the insert and the commit, and some never commit."""
+    over, committed, seen, dice = threading.Event(), [], [], random.Random(1)
+
+    def keep_writing(writer):
+        number = 0
+        while not over.is_set():
+            number += 1
+            key = f"0.0.{writer}", number
+            try:
+                with app.app_context(), write() as db:
+                    services(app).database.order_events(db)
+                    events.insert_event(db, EVENT | {"token": key[0], "serial_no": key[1]})
+                    time.sleep(dice.random() / 200)
+                    if dice.random() < 0.3:
+                        raise Interrupted
+            except Interrupted:
+                continue
+            committed.append(key)
+
+    def poll():
+        after = 0
+        while True:
+            is_last = over.is_set() and not any(thread.is_alive() for thread in writers)
+            with app.app_context():
+                rows = events.list_events(read(), events.ALL, "", after, 5)
+            for row in rows:
+                assert row["id"] == after + 1
+                after = row["id"]
+                seen.append((row["token"], row["serial_no"]))
+            if is_last and not rows:
+                return
+
+    writers = [threading.Thread(target=keep_writing, args=(number,)) for number in range(6)]
+    for thread in writers:
+        thread.start()
+    with ThreadPoolExecutor(1) as pool:
+        reading = pool.submit(poll)
+        time.sleep(SECONDS)
+        over.set()
+        for thread in writers:
+            thread.join()
+        reading.result()
+    assert len(seen) > 20
+    assert sorted(seen) == sorted(committed)
