@@ -33,7 +33,6 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.wrappers import Response
 
 from marketplace import create_app, times
-from marketplace.cli import collection_import
 from marketplace.errors import MarketplaceError
 from marketplace.hbar import TINYBARS
 from marketplace.ids import TransactionId
@@ -56,8 +55,9 @@ from marketplace.store import (
 )
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.servers import Session
+from marketplace.watcher import collection_import
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
@@ -224,6 +224,13 @@ class Weather:
 def foo(token: str) -> dict:
     """The record of a collection, for an import."""
     return nft_collections.describe(token, Token("Foo", "NON_FUNGIBLE_UNIQUE", 3), times.now())
+
+
+def rebuild(token: str) -> None:
+    """Import a collection, and check what that has queued."""
+    for _ in collection_import.import_collection(foo(token), collection_import.Tally()):
+        pass
+    drain_queue()
 
 
 def clear_sky() -> Weather:
@@ -651,12 +658,7 @@ class Story:
 
     def rebuild(self, step: Step) -> None:
         with self.world.app.app_context(), suppress(MarketplaceError):
-            token, force = step.choose(NFTS)[0], step.number % 2 == 0
-            list(
-                collection_import.import_collection(
-                    foo(token), collection_import.Tally(), force=force
-                )
-            )
+            rebuild(step.choose(NFTS)[0])
 
     # At the end
 
@@ -680,11 +682,7 @@ class Story:
         if self.dice.random() < 0.25:
             with self.world.rebuilt.app_context():
                 for token in sorted({token for token, _ in NFTS}):
-                    list(
-                        collection_import.import_collection(
-                            foo(token), collection_import.Tally(), force=True
-                        )
-                    )
+                    rebuild(token)
             self.compare_index(self.world.rebuilt, ACCOUNTS)
 
     def compare_events(self) -> None:

@@ -10,7 +10,6 @@ from marketplace.store.rows import (
     SellerNftRow,
     SerialNumberRow,
     SpanRow,
-    StoredRow,
     TokenRow,
     count,
     only,
@@ -155,14 +154,6 @@ def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
 def get_listed_of_owner(db: Connection, owner: str) -> SerialNumberRow | None:
     sql = "SELECT serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
     return db.execute(sql, {"owner": owner}).fetchone()
-
-
-def list_serial_numbers(db: Connection, token: str, low: int, high: int) -> list[StoredRow]:
-    sql = """
-        SELECT serial_no, is_for_sale FROM nft
-        WHERE token = :token AND serial_no BETWEEN :low AND :high
-    """
-    return db.execute(sql, {"token": token, "low": low, "high": high}).fetchall()
 
 
 def get_stored_of_token(db: Connection, token: str) -> SerialNumberRow | None:

@@ -72,12 +72,9 @@ class SerialNumberRow(TypedDict):
     serial_no: int
 
 
-class StoredRow(SerialNumberRow):
-    is_for_sale: int
-
-
-class SellerNftRow(StoredRow):
+class SellerNftRow(SerialNumberRow):
     token: str
+    is_for_sale: int
     ledger_at: str
 
 

@@ -2,8 +2,9 @@
 
 from flask import Flask
 
-from marketplace.watcher import commands
+from marketplace.watcher import collection_import, commands
 
 
 def init_app(app: Flask) -> None:
     commands.init_app(app)
+    collection_import.init_app(app)

@@ -3,12 +3,14 @@
 import threading
 from collections import Counter
 from concurrent.futures import Future, ThreadPoolExecutor, wait
+from contextlib import closing
 
 from flask import Flask
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.market.recheck_queue import enqueue
+from marketplace.services import application
 from marketplace.store import following
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
@@ -82,6 +84,12 @@ class Rechecker:
     def close(self) -> None:
         for pool in self._pools.values():
             pool.shutdown(wait=False, cancel_futures=True)
+
+
+def drain_queue() -> Counter[Done]:
+    """Check all that is due now, outside of the watcher's loop."""
+    with closing(Rechecker(application())) as rechecker:
+        return rechecker.drain()
 
 
 def _store(row: RecheckRow, checked: Checked, now: int) -> None:

@@ -10,13 +10,12 @@ from marketplace import times
 from marketplace.counts import count
 from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
-from marketplace.services import application
 from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import FollowRow
 from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
-from marketplace.watcher.rechecker import Rechecker
+from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.settle import forget_preparations, settle_purchases
 from marketplace.watcher.work import Done, for_each
 
@@ -28,12 +27,7 @@ PAUSE_SECONDS, PAUSE_RATIO = 2, 9
 def sync(stop: threading.Event | None = None) -> Counter[Done]:
     """Reconcile everything with the ledger, once. Returns how often what was done."""
     stop = stop or threading.Event()
-    counts = compare_everything(stop)
-    rechecker = Rechecker(application())
-    try:
-        counts += rechecker.drain()
-    finally:
-        rechecker.close()
+    counts = compare_everything(stop) + drain_queue()
     settle_purchases()
     forget_preparations()
     refreshed = for_each(refresh, next_collections(), stop, COLLECTIONS_SECONDS)

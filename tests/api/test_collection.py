@@ -5,11 +5,11 @@ import time
 import pytest
 
 from marketplace import times
-from marketplace.cli import collection_import
 from marketplace.market import nft_collections as collecting
 from marketplace.services import services
 from marketplace.store import events, nft_collections, nfts
 from marketplace.store.database import read, write
+from marketplace.watcher import collection_import
 from marketplace.watcher import nft_collections as watched
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done

@@ -3,9 +3,9 @@
 import pytest
 
 from marketplace import times
-from marketplace.cli import collection_import
 from marketplace.store import nfts
 from marketplace.store.database import read
+from marketplace.watcher import collection_import
 from tests.conftest import ALICE, TOKEN, assert_error
 
 
@@ -21,7 +21,7 @@ def minted(ledger):
 
 def stored(app):
     with app.app_context():
-        return [row["serial_no"] for row in nfts.list_serial_numbers(read(), TOKEN, 1, 10**6)]
+        return [row["serial_no"] for row in nfts.list_stored_of_token_after(read(), TOKEN, 0, 1000)]
 
 
 def test_it_works(app, client, minted):

@@ -7,6 +7,7 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, completing, settings
 from tests.engines import database_url
+from tests.mirror import MISSING, Mirror
 
 
 @pytest.fixture
@@ -41,10 +42,10 @@ def test_it_works(app, client, lister, lost):
     new = lost()
     result = run(new, TOKEN)
     assert result.exit_code == 0, result.output
-    assert result.output == f"{TOKEN}: added 3, here already 0\n  3 listed\n"
+    assert result.output == f"{TOKEN}: added 3, here already 0\nNFTs listed: 3\n"
     completing(new)()
     assert listed(new) == before
-    assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n  3 listed\n"
+    assert run(new, TOKEN).output == f"{TOKEN}: added 0, here already 3\n"
 
 
 def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
@@ -58,23 +59,32 @@ def test_it_leaves_out_what_is_no_longer_listed(client, lister, ledger, lost):
     assert list(listed(new)) == [3]
 
 
-def test_it_says_what_it_can_not_decide(client, ledger, lost):
+def test_it_lists_nothing_without_a_price(client, ledger, lost):
     ledger.mint((TOKEN, 1), ALICE, times.now())
     ledger.approve((TOKEN, 1), ALICE, "0.0.9001")
     new = lost()
-    result = run(new, TOKEN)
-    assert f"{TOKEN} #1 is not for sale: a later CRYPTOAPPROVEALLOWANCE ended it" in result.output
-    assert f"the memo of {ALICE}@" in result.output
-    assert "names no price" in result.output
+    assert run(new, TOKEN).output == f"{TOKEN}: added 1, here already 0\nNFTs found unchanged: 1\n"
     with new.app_context():
         assert nfts.get_nft(read(), TOKEN, 1)["is_for_sale"] == 0
 
 
-def test_it_overwrites_nothing_newer(app, lister):
-    lister((TOKEN, 1), listing_price=100)
-    before = listed(app)
-    assert run(app, TOKEN).output == f"{TOKEN}: added 0, here already 1\n  1 listed\n"
-    assert listed(app) == before
+def test_it_mends_what_was_missed(app, client, lister, ledger):
+    for serial_no in (1, 2):
+        lister((TOKEN, serial_no), listing_price=100)
+    ledger.hand_over((TOKEN, 1), BOB)
+    assert list(listed(app)) == [1, 2]
+    told = run(app, TOKEN).output
+    assert told == f"{TOKEN}: added 0, here already 2\nNFTs taken off the order book: 1\n"
+    assert list(listed(app)) == [2]
+
+
+def test_it_says_so_where_the_ledger_contradicts_itself(client, lister, lost):
+    lister((TOKEN, 1))
+    new = lost()
+    Mirror(new).answer("/nfts/1/transactions", MISSING)
+    result = run(new, TOKEN)
+    assert result.exit_code == 1
+    assert "NFTs not decided yet: 1\nError: Not everything was brought in" in result.output
 
 
 def test_it_refuses_what_is_no_token_id(app):

@@ -1,0 +1,145 @@
+"""``flask import``, also called ``rebuild``: stores whole collections from the ledger alone."""
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from typing import Any
+
+import click
+from flask import Flask, current_app
+from flask.cli import with_appcontext
+
+from marketplace import times
+from marketplace.cli.command import Command, echo
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
+from marketplace.ids import is_entity_id
+from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.ledger.mirror_schemas import Nft
+from marketplace.market import events, listing_rule, nft_collections, reconciler
+from marketplace.market.events import Event, Kind
+from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.store import nfts
+from marketplace.store.database import read, write
+from marketplace.watcher.rechecker import drain_queue
+from marketplace.watcher.work import summary
+
+Collection = dict[str, Any]
+Listed = Nft | LedgerAnswerInvalid
+
+BATCH = 200  # NFTs held in memory, and written in one transaction
+
+
+@dataclass
+class Tally:
+    """Counts of a collection's NFTs so far."""
+
+    added: int = 0
+    here_already: int = 0
+    unreadable: list[str] = field(default_factory=list)
+
+
+def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
+    """Store a collection's NFTs, batch by batch; yields the size of each. The watcher completes them.
+
+    What the marketplace may spend, and what has changed, is queued to be rechecked. It may be interrupted and
+    run again. Raises the ledger's errors.
+    """
+    token, name = collection["token"], collection["name"]
+    market = current_app.config["ACCOUNT_ID"]
+    for batch in _batches(mirror_node().list_nfts(token)):
+        sound = [nft for nft in batch if isinstance(nft, Nft)]
+        stored = {nft: nfts.get_nft(read(), token, nft.serial_no) for nft in sound}
+        new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]
+        news = [nft for nft in sound if reconciler.is_news(nft, stored[nft])]
+        here_already = sum(row is not None for row in stored.values())
+        # What the marketplace may spend is stored when it is decided.
+        records = [reconciler.new_record(nft, name) for nft in new if nft.spender != market]
+        with write() as db:
+            inserted = [nfts.insert_nft(db, record) for record in records]
+            for nft in news:
+                recheck = Recheck("nft", token, nft.serial_no, nft.modified_at)
+                enqueue(db, recheck, times.now())
+            if new or here_already:
+                nft_collections.store(db, token, collection)
+            added = {
+                (token, row["serial_no"]): [Event(Kind.ADDED, to_account=row["owner"])]
+                for row in inserted
+                if row
+            }
+            events.store(db, added)
+        tally.added += len(new)
+        tally.here_already += here_already
+        tally.unreadable += [
+            error.message for error in batch if isinstance(error, LedgerAnswerInvalid)
+        ]
+        yield len(batch)
+
+
+def _batches(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
+    remaining = iter(listed)
+    while batch := list(islice(remaining, BATCH)):
+        yield batch
+
+
+@click.command("import", cls=Command)
+@click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
+@with_appcontext
+def import_command(tokens: tuple[str, ...]) -> None:
+    """Add whole collections with their listings, by token id; or restore them where the database was lost.
+
+    What is stored is compared with the ledger. It may be interrupted and run again. watch and sync complete
+    the NFTs with metadata and images.
+    """
+    failed = False
+    for token in tokens:
+        tally = Tally()
+        try:
+            collection = require_collection(token)
+            with _progress(collection) as progress:
+                for size in import_collection(collection, tally):
+                    progress.update(size)
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            failed = True
+            echo(f"\n{token}: {error.message}", err=True)
+        except KeyboardInterrupt:
+            _print(token, tally)
+            raise click.ClickException("Interrupted: run it again to go on") from None
+        _print(token, tally)
+    if counts := drain_queue():
+        echo(summary(counts))
+    if failed or not all(done.is_final for done in counts):
+        raise click.ClickException("Not everything was brought in: run it again to go on")
+
+
+def _progress(collection: Collection) -> Any:
+    """How far it is, and how long it will take, on a terminal."""
+    name = " ".join(printable(collection["name"] or "").split())  # on one line
+    return click.progressbar(
+        length=max(collection["total_supply"] or 0, 1),
+        label=f"{collection['token']} {name}",
+        show_pos=True,
+        hidden=not sys.stdout.isatty(),
+    )
+
+
+def require_collection(token: str) -> Collection:
+    """Find a collection that a command names. Raises click.ClickException, or the ledger's own errors."""
+    if not is_entity_id(token):
+        raise click.ClickException(f"{token!r} is not a token id (0.0.1234)")
+    asked_at = times.now()
+    found = mirror_node().find_token(token, Deadline(UNHURRIED_SECONDS))
+    if found is None or not found.is_nft:
+        raise click.ClickException(f"{token} is not an NFT collection on the ledger")
+    return nft_collections.describe(token, found, asked_at)
+
+
+def _print(token: str, tally: Tally) -> None:
+    echo(f"{token}: added {tally.added:,}, here already {tally.here_already:,}")
+    for sentence in tally.unreadable:
+        echo(f"  {sentence}")
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(import_command)
+    app.cli.add_command(import_command, "rebuild")
