@@ -183,26 +183,20 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
 
     def poll():
         after = 0
-        while True:
-            is_last = over.is_set() and not any(thread.is_alive() for thread in writers)
+        while not (over.is_set() and all(writer.done() for writer in writers)) or rows:
             with app.app_context():
                 rows = events.list_events(read(), events.ALL, "", after, 5)
             for row in rows:
                 assert row["id"] == after + 1
                 after = row["id"]
                 seen.append((row["token"], row["serial_no"]))
-            if is_last and not rows:
-                return
 
-    writers = [threading.Thread(target=keep_writing, args=(number,)) for number in range(6)]
-    for thread in writers:
-        thread.start()
-    with ThreadPoolExecutor(1) as pool:
-        reading = pool.submit(poll)
+    with ThreadPoolExecutor(7) as pool:
+        writers = [pool.submit(keep_writing, number) for number in range(6)]
+        reader = pool.submit(poll)
         time.sleep(SECONDS)
         over.set()
-        for thread in writers:
-            thread.join()
-        reading.result()
+        for each in (*writers, reader):
+            each.result()
     assert len(seen) > 20
     assert sorted(seen) == sorted(committed)
