@@ -265,3 +265,15 @@ def test_a_list_comes_with_the_cursor_that_leads_on_from_it(client, tell, lister
     assert again.status_code == 304
     assert again.headers["X-Events-Cursor"] == get(client).json[-1]["id"] != cursor
     assert len(ids(get(client, after=cursor))) == 1
+
+
+@pytest.mark.once("it is about the order of statements")
+@pytest.mark.parametrize("path", LISTS)
+def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
+    statements = []
+    services(app).database.connection.set_trace_callback(statements.append)
+    assert client.get(path).json == []
+    told = [sql for sql in statements if "events_epoch" in sql or "FROM nft" in sql]
+    assert "events_epoch" in told[0]
+    assert len(told) > 1
+    assert not any("events_epoch" in sql for sql in told[1:])
