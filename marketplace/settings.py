@@ -246,6 +246,7 @@ SETTINGS = {
     "REDIS_URL": Setting(_redis, ""),
     "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
+    "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_account_ids, lambda s: ",".join(NODES[s["NETWORK"]])),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "MAX_TRANSACTION_FEE": Setting(_tinybars, "5"),

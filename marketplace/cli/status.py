@@ -11,6 +11,7 @@ from marketplace.cli.command import Command, echo
 from marketplace.errors import MarketplaceError, command
 from marketplace.hbar import to_hbar
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
+from marketplace.market.feed import find_feed
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
 from marketplace.times import to_iso
@@ -24,6 +25,10 @@ def status_command() -> None:
     echo(f"NFT Marketplace Service {__version__}: {config['NETWORK']}")
     old = f", to be upgraded: {command('upgrade')}" if database.is_outdated else ""
     echo(f"Database       {database.name}, schema {database.version}{old}")
+    if not database.is_outdated:
+        feed = find_feed(database.connection)
+        kept = feed.newest - feed.oldest + 1
+        echo(f"Events         {kept:,} kept, the newest is {feed.epoch}-{feed.newest}")
     for line in _describe_ledger():
         echo(line)
     echo("Settings")

@@ -100,6 +100,11 @@ def get_feed(db: Connection) -> FeedRow:
     return row
 
 
+def get_oldest_event(db: Connection) -> EventRow | None:
+    sql = "SELECT * FROM event WHERE id = (SELECT MIN(id) FROM event)"
+    return db.execute(sql).fetchone()
+
+
 def get_newest_id(db: Connection) -> int:
     return count(db, "SELECT COALESCE(MAX(id), 0) AS n FROM event")
 
@@ -116,13 +121,16 @@ def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
 
 
 def delete_events(db: Connection, before: str, limit: int) -> int:
-    # The oldest, so many at most; the newest of all stays, as its id is where the next one begins.
+    # All before the first that is kept, so many at most: what remains has no gap, whatever the clock did.
+    # The newest of all stays, as its id is where the next one begins.
     sql = """
-        DELETE FROM event WHERE id IN (
-            SELECT id FROM event
-            WHERE seen_at < :before AND id < (SELECT MAX(id) FROM event)
-              AND id < (SELECT MIN(id) FROM event) + :limit
-            ORDER BY id
+        DELETE FROM event WHERE id < (
+            SELECT MIN(id) FROM (
+                SELECT id FROM event
+                WHERE seen_at >= :before AND id < (SELECT MIN(id) FROM event) + :limit
+                UNION ALL SELECT MAX(id) FROM event
+                UNION ALL SELECT MIN(id) + :limit FROM event
+            ) AS kept
         )
     """
     return db.execute(sql, {"before": before, "limit": limit}).rowcount

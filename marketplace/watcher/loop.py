@@ -20,7 +20,7 @@ from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
 from marketplace.watcher.rechecker import Rechecker
-from marketplace.watcher.settle import forget_preparations, settle_purchases
+from marketplace.watcher.settle import forget_events, forget_preparations, settle_purchases
 from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done, for_each, summary
 
@@ -29,6 +29,7 @@ FAILED_SECONDS = 5  # after a page that could not be had
 HEARTBEAT_SECONDS = 10  # between two heartbeats in the database, where nothing else is written
 RECHECKING_SECONDS = 0.25
 CHORES_SECONDS = 5
+FORGETTING_SECONDS = 3600  # between two looks at old events
 ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 
@@ -41,7 +42,7 @@ class Watch:
         self._leads = threading.Event()
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
-        self._heartbeat_at = float("-inf")
+        self._heartbeat_at = self._forgot_at = float("-inf")
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": lambda: sweep_step(stop),
@@ -108,6 +109,9 @@ class Watch:
             pass
         settle_purchases()
         forget_preparations()
+        if time.monotonic() > self._forgot_at + FORGETTING_SECONDS:
+            self._forgot_at = time.monotonic()
+            forget_events()
         return CHORES_SECONDS
 
     def close(self) -> None:

@@ -1,4 +1,4 @@
-"""Settles what purchases have cost, and forgets prepared transactions that are over."""
+"""Settles what purchases have cost, and forgets what is over: prepared transactions, and old events."""
 
 from flask import current_app
 
@@ -6,13 +6,15 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market import freshness, purchase_fees
-from marketplace.store import prepared_transactions
+from marketplace.store import events, prepared_transactions
 from marketplace.store.database import read, write
 
 SETTLED_AT_ONCE = 20  # purchases of which no transaction was seen: each costs a request
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
 # Prepared transactions that are deleted in one of the database's, for which other writers wait.
 FORGOTTEN_AT_ONCE = 10_000
+EVENTS_AT_ONCE = 1000  # the same of events
+DAY = 24 * 3600 * times.SECOND
 
 
 def settle_purchases() -> None:
@@ -51,3 +53,13 @@ def forget_preparations() -> None:
     while prepared_transactions.get_expired_preparation(read(), before):
         with write() as db:
             prepared_transactions.delete_expired_preparations(db, before, FORGOTTEN_AT_ONCE)
+
+
+def forget_events() -> None:
+    """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
+    before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * DAY)
+    oldest = events.get_oldest_event(read())
+    deleted = EVENTS_AT_ONCE if oldest and oldest["seen_at"] < before else 0
+    while deleted == EVENTS_AT_ONCE:
+        with write() as db:
+            deleted = events.delete_events(db, before, EVENTS_AT_ONCE)

@@ -2,11 +2,13 @@
 
 import pytest
 
+from marketplace import times
 from marketplace.ids import EVENT_KINDS, Cursor
 from marketplace.market.events import Kind
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import read, write
+from marketplace.watcher import settle
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 DATE = "2026-11-20T12:00:00.123456789Z"
@@ -277,3 +279,36 @@ def test_the_cursor_of_a_list_is_read_before_the_list(app, client, path):
     assert "events_epoch" in told[0]
     assert len(told) > 1
     assert not any("events_epoch" in sql for sql in told[1:])
+
+
+def forget(app):
+    with app.app_context():
+        settle.forget_events()
+
+
+def days_ago(days):
+    return times.to_iso(times.now() - int(days * settle.DAY))
+
+
+def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
+    monkeypatch.setattr(settle, "EVENTS_AT_ONCE", 2)
+    tell(*[{"seen_at": days_ago(days)} for days in (500, 450, 401, 400.01, 399.99, 3)])
+    forget(app)
+    assert ids(get(client)) == [5, 6]
+    assert_error(get(client, after=f"{epoch}-3"), 410, "too old")
+    assert ids(get(client, after=f"{epoch}-4")) == [5, 6]
+
+
+def test_what_is_kept_has_no_gap_after_a_clock_went_back(app, client, tell):
+    tell(*[{"seen_at": days_ago(days)} for days in (500, 300, 450, 3)])
+    forget(app)
+    assert ids(get(client)) == [2, 3, 4]
+
+
+def test_the_newest_event_is_never_forgotten(app, client, tell):
+    forget(app)
+    tell(*[{"seen_at": days_ago(500)} for _ in range(3)])
+    forget(app)
+    assert ids(get(client)) == [3]
+    tell({})
+    assert ids(get(client)) == [3, 4]

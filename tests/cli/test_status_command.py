@@ -1,5 +1,7 @@
 """``flask status``: what the service runs with, and whether it can; and how sentences name a command."""
 
+import re
+
 import pytest
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
@@ -13,6 +15,7 @@ def test_it_works(app):
     told = app.test_cli_runner().invoke(args=["status"]).output
     assert f"NFT Marketplace Service {__version__}: sandbox\n" in told
     assert f"Database       {services(app).database.name}, schema " in told
+    assert re.search("^Events         0 kept, the newest is [0-9a-f]{8}-0$", told, re.MULTILINE)
     assert "Account        0.0.9001, 10,000 HBAR\n" in told
     assert "Mirror node    http://127.0.0.1:8000/sandbox, at 20" in told
     assert "\n  MARKETPLACE_MAX_TRANSACTION_FEE=5\n" in told

@@ -106,7 +106,7 @@ for selection, newest_first in itertools.product(SELECTIONS, (False, True)):
     )
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|tied|cheaper|asked|incomplete|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
+        r"SCAN (?!page|tied|cheaper|asked|incomplete|kept|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
     ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
