@@ -104,21 +104,21 @@ def require_scope(scope: str) -> Decorator:
     def decorator(view: View) -> View:
         @wraps(view)
         def guarded(*args: Any, **kwargs: Any) -> Any:
-            limits = services().rate_limits
+            own, environ = services(), request.environ
             try:
-                allowed = services().authenticate(request, scope)
+                allowed = own.authenticate(request, scope)
                 if not allowed:
                     raise NotAuthenticated("You are not allowed to call this", "invalid_token")
             except (NotAuthenticated, Unauthorized):
-                limits.count_failed()
+                own.rate_limits.count_failed()
                 raise
             if scope != "write":
-                request.environ[MAY_READ] = True
-                if request.environ.get(CACHED_RESPONSE):
+                environ[MAY_READ] = True
+                if environ.get(CACHED_RESPONSE):
                     return Response()  # in its place the cached one is served
                 return view(*args, **kwargs)
-            request.environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
-            limits.count_write()
+            environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
+            own.rate_limits.count_write()
             with one_write():
                 return view(*args, **kwargs)
 

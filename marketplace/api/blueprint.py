@@ -201,9 +201,7 @@ class Blueprint(flask_smorest.Blueprint):
             def encoded(*args: Any, **kwargs: Any) -> Response:
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                response = answer(services().encoders[type(schema)], rows)
-                response.headers.extend(headers)
-                return response
+                return answer(services().encoders[type(schema)], rows, headers)
 
             return others(document(encoded))
 

@@ -87,8 +87,9 @@ def name_routes(app: Flask, mount: str = "") -> None:
 
     @app.before_request
     def note_route() -> None:
-        if request.url_rule is not None:
-            request.environ[ROUTE] = mount + _shown(request.url_rule.rule)
+        rule = request.url_rule
+        if rule is not None:
+            request.environ[ROUTE] = mount + _shown(rule.rule)
 
 
 def name_request(record: logging.LogRecord) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as quote
 from typing import TYPE_CHECKING, Any
 
@@ -92,23 +92,24 @@ def _nullable(write: Encode, template: str = "%s") -> Encode:
 
 
 class EncodedRows(Response):
-    """Rows encoded here. Its headers are complete: werkzeug need not look through them."""
+    """Rows encoded here. Its headers are complete, but for the length, which http_caching.py adds."""
 
-    default_mimetype = "application/json"
+    def __init__(self, parts: Iterable[str], headers: Mapping[str, str]) -> None:
+        super().__init__(parts, headers=headers, content_type="application/json")
 
     def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
         return self.headers
 
 
-def answer_one(encode: Encode, row: Any) -> Response:
-    return EncodedRows(encode(row))
+def answer_one(encode: Encode, row: Any, headers: Mapping[str, str]) -> Response:
+    return EncodedRows([encode(row)], headers)
 
 
-def answer_many(encode: Encode, rows: Iterable[Any]) -> Response:
+def answer_many(encode: Encode, rows: Iterable[Any], headers: Mapping[str, str]) -> Response:
     """Answer with a list of rows; or with an iterator of such lists, which are sent as they are read."""
     if isinstance(rows, list):
-        return EncodedRows(f"[{','.join(map(encode, rows))}]")
-    return EncodedRows(_write(encode, rows))
+        return EncodedRows([f"[{','.join(map(encode, rows))}]"], headers)
+    return EncodedRows(_write(encode, rows), headers)
 
 
 def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
