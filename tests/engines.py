@@ -1,12 +1,14 @@
 """The engine that a test runs on: SQLite, and once more PostgreSQL, unless its mark says why not."""
 
 import shutil
+import time
 from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 
 import psycopg
 from sqlite_utils.utils import sqlite3
 
+from marketplace.store import sqlite
 from tests.postgresql import new_database
 
 ENGINES = ("sqlite", "postgresql")
@@ -114,3 +116,10 @@ def make_version_3(db):
         db.execute(f"DROP INDEX {index}")
     sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"
     db.execute(sql, {"value": b"3"})
+
+
+def move_database(path: Path, target: Path) -> Path:
+    """Move the file of a database that is in use, and wait until its service looks for it again."""
+    moved = path.rename(target)
+    time.sleep(sqlite.LOOK_SECONDS)
+    return moved

@@ -3,6 +3,7 @@
 import fcntl
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
@@ -33,6 +34,8 @@ from marketplace.store.sqlite_files import (
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
+# Reads look for the file so often, and each write does: a look lets another thread go first.
+LOOK_SECONDS = 0.1
 
 
 class Database(Engine):
@@ -68,6 +71,7 @@ class Database(Engine):
                     self._make()
                 self.look()
             self._identity = self._identify()
+            self._look_at = 0.0  # on the monotonic clock
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -132,6 +136,7 @@ class Database(Engine):
 
     def _require_same_file(self) -> None:
         """Refuse a file that was moved or removed: its writes would be lost at the next start."""
+        now = time.monotonic()
         try:
             is_same = self._identify() == self._identity
         except OSError:
@@ -141,6 +146,11 @@ class Database(Engine):
                 "its file has vanished, or was replaced, while the service was running. Put it back, or"
                 " restore a backup, and start the service again"
             )
+        self._look_at = now + LOOK_SECONDS
+
+    def _require_same_file_lately(self) -> None:
+        if time.monotonic() >= self._look_at:
+            self._require_same_file()
 
     @property
     def connection(self) -> sqlite3.Connection:
@@ -151,7 +161,7 @@ class Database(Engine):
         """
         if getattr(self._local, "connection", None) is None:
             self._local.connection = self._connect()
-        self._require_same_file()
+        self._require_same_file_lately()
         connection: sqlite3.Connection = self._local.connection
         return connection
 
@@ -165,7 +175,7 @@ class Database(Engine):
         SQLite counts for a connection the commits of all others; so one that never writes sees them all.
         """
         try:
-            self._require_same_file()
+            self._require_same_file_lately()
             with self._observing:
                 if self._observer is None:
                     # Any thread may ask it, and nobody waits for it.
@@ -192,6 +202,7 @@ class Database(Engine):
         Raises DatabaseBusy or DatabaseUnusable.
         """
         connection = self.connection
+        self._require_same_file()
         with explained():
             try:
                 connection.execute("BEGIN IMMEDIATE")

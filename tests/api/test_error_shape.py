@@ -11,6 +11,7 @@ from marketplace.services import services
 from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
+from tests.engines import move_database
 
 
 @pytest.mark.once("refused before a statement is asked")
@@ -151,7 +152,7 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
 
 @pytest.mark.once("the sandbox's own file")
 def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(client, tmp_path):
-    away = (tmp_path / "sandbox.db").rename(tmp_path / "away.db")
+    away = move_database(tmp_path / "sandbox.db", tmp_path / "away.db")
     r = client.post("/v1/add", json=KEYS)
     assert_error(r, 503, "In the sandbox: The database can not be used: its file has vanished")
     assert r.headers["Retry-After"] == "60"

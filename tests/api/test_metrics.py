@@ -16,6 +16,7 @@ from marketplace.counts.table import METRICS
 from marketplace.services import services
 from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.engines import move_database
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import DATABASE, new_server
 
@@ -154,7 +155,7 @@ def test_every_metric_is_documented():
 
 @pytest.mark.once("its file")
 def test_it_is_unavailable_while_the_database_is_gone(client, scraper, tmp_path):
-    (tmp_path / "marketplace.db").rename(tmp_path / "elsewhere.db")
+    move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
     assert_error(scraper.get("/metrics"), 503, "its file has vanished")
     (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
     assert scrape(scraper)["marketplace_listings",] == 0
@@ -289,7 +290,7 @@ def test_every_error_has_the_id_of_its_request(client, caplog):
 
 @pytest.mark.once("its file")
 def test_the_log_says_which_request_it_is_about(app, client, caplog, tmp_path):
-    (tmp_path / "marketplace.db").rename(tmp_path / "elsewhere.db")
+    move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
     answer = client.get("/v1/orderbook")
     assert answer.status_code == 503
     assert f"(request {answer.headers['X-Request-ID']})" in caplog.text

@@ -7,6 +7,7 @@ from marketplace.api import status
 from marketplace.store import properties
 from marketplace.store.database import write
 from tests.conftest import assert_error, settings
+from tests.engines import move_database
 
 
 @pytest.fixture
@@ -51,7 +52,7 @@ def test_a_full_disk_is_not_ready(client, monkeypatch):
 
 @pytest.mark.once("its file")
 def test_it_is_alive_without_its_database(client, tmp_path):
-    (tmp_path / "marketplace.db").rename(tmp_path / "elsewhere.db")
+    move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
     assert_error(client.get("/status?ready"), 503, "vanished")
     assert_error(client.get("/status"), 503, "vanished")
     answer = client.get("/status?alive")

@@ -22,6 +22,7 @@ from marketplace.sandbox.hapi.services import METHODS, Malformed
 from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.engines import move_database
 from tests.sandbox import hapi
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, RECEIPTS
 from tests.sandbox.test_sandbox_ledger import MARKET, approval, signed, transfer
@@ -192,7 +193,7 @@ def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
 
 
 def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of, caplog):
-    (tmp_path / "sandbox.db").rename(tmp_path / "elsewhere.db")
+    move_database(tmp_path / "sandbox.db", tmp_path / "elsewhere.db")
     content = signed(approval(), ALICE)
     assert submit(content) == "PLATFORM_NOT_ACTIVE"
     assert receipt_of(content)[1] == "PLATFORM_NOT_ACTIVE"

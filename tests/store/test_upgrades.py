@@ -22,7 +22,7 @@ from marketplace.store.sqlite import Database
 from marketplace.store.sqlite_files import find_version
 from marketplace.watcher.sweep import sync
 from tests.conftest import ALICE, TOKEN, assert_error, settings
-from tests.engines import make_version_3
+from tests.engines import make_version_3, move_database
 from tests.serving import ROOT, run_flask
 
 pytestmark = pytest.mark.once("of these versions there is no other")
@@ -272,7 +272,7 @@ def test_a_file_that_vanishes_under_a_running_service_is_said(
     path = tmp_path / "marketplace.db"
     address = "/v1/nft/0.0.7001/7"
     assert client.get(address).status_code == 200
-    path.rename(tmp_path / "moved.db")
+    move_database(path, tmp_path / "moved.db")
     if becomes == "another":
         shutil.copy(tmp_path / "moved.db", path)
     if becomes == "empty":
@@ -291,6 +291,16 @@ def test_a_file_that_vanishes_under_a_running_service_is_said(
     path.unlink(missing_ok=True)
     (tmp_path / "moved.db").rename(path)
     assert client.get(address).status_code == 200
+
+
+def test_a_write_looks_for_the_file_each_time(client, nft, tmp_path):
+    path = tmp_path / "marketplace.db"
+    body = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 8}
+    assert client.get("/v1/nft/0.0.7001/7").status_code == 200  # it was looked for just now
+    moved = path.rename(tmp_path / "moved.db")
+    assert "vanished, or was replaced" in client.post("/v1/add", json=body).json["message"]
+    moved.rename(path)
+    assert client.get("/v1/nft/0.0.7001/8").status_code == 404
 
 
 def test_a_file_that_is_another_by_now_is_not_written_into(app, client, nft, tmp_path):
