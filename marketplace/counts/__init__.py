@@ -75,10 +75,7 @@ class Counts:
     def read(self) -> tuple[Numbers, int]:
         """Add up the counts of all processes, living or dead; also returns how many are living."""
         tally = self._tallies.get(os.getpid())
-        try:
-            total, living = self._folder.read()
-        except OSError:
-            return (tally.read(), 1) if tally else ({}, 0)
+        total, living = self._folder.read()
         if tally and not tally.is_filed:
             add(total, tally.read())
             living += 1

@@ -1,8 +1,8 @@
 """What Prometheus reads: counts of all processes, for who may see them, whatever has become of the rest."""
 
-import fcntl
 import os
 import re
+import struct
 import time
 
 import pytest
@@ -10,7 +10,6 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from marketplace import counts, create_app
 from marketplace.api import metrics
-from marketplace.counts import folder
 from marketplace.counts.folder import Folder
 from marketplace.counts.table import METRICS
 from marketplace.services import services
@@ -227,35 +226,25 @@ def test_where_the_folder_can_not_be_written_the_process_counts_for_itself(tmp_p
 
 
 @pytest.mark.once("its disk")
-def test_whoever_was_stopped_with_the_lock_keeps_nobody_waiting(tmp_path, monkeypatch):
-    monkeypatch.setattr(folder, "TIMEOUT_SECONDS", 0.01)
-    early, late = (create_app(**settings(tmp_path)) for _ in range(2))
-    early.test_client().get("/reference")
-    scrapers = [authorized_client(app, "metrics") for app in (early, late)]
-    with open(tmp_path / "metrics" / "lock") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        late.test_client().get("/reference")  # counts for itself from here on
-        assert [scrape(scraper)[SEEN] for scraper in scrapers] == [1, 2]
-    assert scrape(scrapers[1])[SEEN] == 2
-
-
-@pytest.mark.once("its disk")
-def test_a_kill_while_the_dead_are_added_up_counts_nothing_twice(tmp_path):
-    """The sum is written, and the files of the dead are still there: twice in a row."""
-    whole = Folder(tmp_path)
-    tallies = [whole.begin(), whole.begin()]
-    for tally in tallies:
-        tally.numbers[tally.find(("writes_refused",))] = 1
-    del tally
-    ended = {}
-    for path in sorted(tmp_path.glob("*.counts")):
-        ended[path] = path.read_bytes()
-        tallies.pop(0)
-        whole.read()
-        for spared, content in ended.items():
-            spared.write_bytes(content)
-    total, _ = whole.read()
-    assert total["writes_refused",] == [2]
+def test_a_process_goes_on_in_the_file_of_a_dead_one(tmp_path):
+    first = Folder(tmp_path).begin()
+    for key, number in ((("writes_refused",), 3), (("writes_under_way",), 2)):
+        first.numbers[first.find(key)] = number
+    other = Folder(tmp_path).begin()
+    other.numbers[other.find(("writes_refused",))] = 1
+    assert Folder(tmp_path).read() == ({("writes_refused",): [4], ("writes_under_way",): [2]}, 2)
+    del first
+    assert Folder(tmp_path).read() == ({("writes_refused",): [4]}, 1)
+    second = Folder(tmp_path).begin()
+    second.numbers[second.find(("writes_refused",))] += 1
+    second.numbers[second.find(("purchases", "signed"))] += 1
+    total, living = Folder(tmp_path).read()
+    assert total == {
+        ("writes_refused",): [5],
+        ("writes_under_way",): [0],
+        ("purchases", "signed"): [1],
+    }
+    assert living == len([*tmp_path.iterdir()]) == 2
 
 
 @pytest.mark.once("its disk")
@@ -265,10 +254,11 @@ def test_a_spoilt_file_of_a_dead_process_harms_nobody(app, client, scraper, tmp_
     (files / "1-1.counts").write_bytes(b"")
     (files / "1-2.counts").write_bytes(b"\xff" * 5000)
     (files / "1-3.counts").write_bytes((3000).to_bytes(8, "little") + b"\x08\0\0\0" * 1000)
-    (files / "ended.json").write_text("[1, 2")
+    strange = struct.pack("qii", 8 + 16, 8, 1) + b"[[1], 2]" + bytes(8)
+    (files / "1-4.counts").write_bytes(strange)
     client.get("/v1/orderbook")
     assert scrape(scraper)[REQUESTS, "GET", "/v1/orderbook", "200"] == 1
-    assert len([*files.glob("*.counts")]) == 1
+    assert len([*files.glob("*.counts")]) == 4  # the process goes on in one of them
 
 
 @pytest.mark.once("the counts are no database's")
