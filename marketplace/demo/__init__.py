@@ -25,11 +25,15 @@ SELLER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.7007", range(1, 10_000), 250
 BUYER = "0.0.2007"
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
-# The filters of the order book, in the address of a page.
-FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort")
+# The filters of the order book and of the events, in the address of a page.
+FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind")
 
 # The API reference links to these endpoints, by these names.
-PAGES = (("demo.show_gallery", "For sale"), ("demo.show_listing", "List an NFT"))
+PAGES = (
+    ("demo.show_gallery", "For sale"),
+    ("demo.show_activity", "Activity"),
+    ("demo.show_listing", "List an NFT"),
+)
 
 blp = Blueprint(
     "demo",
@@ -48,6 +52,11 @@ def show_gallery() -> str:
 @blp.get("/demo/collection/<token>")
 def show_collection(token: str) -> str:
     return render_template("demo/collection.html", token=token, asked=asked())
+
+
+@blp.get("/demo/activity")
+def show_activity() -> str:
+    return render_template("demo/activity.html", asked=asked())
 
 
 @blp.get("/demo/nft/<token>/<serial_no>")
@@ -71,7 +80,7 @@ def show_listing() -> str:
 
 
 def asked() -> dict[str, str]:
-    """The filters of the order book that the address asks for."""
+    """The filters that the address asks for."""
     values = {name: request.args.get(name, "").strip() for name in FILTERS}
     return {name: value for name, value in values.items() if value}
 
@@ -92,6 +101,7 @@ def give_addresses() -> dict[str, dict[str, str | int]]:
             "gallery": url_for("demo.show_gallery"),
             "collection": url_for("demo.show_collection", token=ANY_NFT["token"]),
             "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),
+            "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
         }
     }

@@ -20,15 +20,18 @@ export const collectionPage = (token) => meta("collection").replace("TOKEN", enc
 
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
+export const activityPage = (filter = {}) => withQuery(meta("activity"), filter);
+
 export const listingPage = (values = {}) => withQuery(meta("listing"), values);
 
 function fill(path, values = {}) {
   return path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(values[name]));
 }
 
-/** An address with a query: what is undefined or empty is left out. */
+/** An address with a query: what is undefined or empty is left out, a list is said value by value. */
 export function withQuery(path, values) {
-  const given = Object.entries(values).filter(([, value]) => value !== undefined && value !== "");
+  const pairs = Object.entries(values).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
+  const given = pairs.filter(([, value]) => value !== undefined && value !== "");
   const query = new URLSearchParams(given).toString();
   return query ? `${path}?${query}` : path;
 }

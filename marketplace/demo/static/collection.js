@@ -3,6 +3,7 @@
 import { api, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { get } from "./call.js";
+import { timeAgo } from "./date.js";
 import { element, fields, notice, words } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
 import { picture } from "./picture.js";
@@ -51,14 +52,26 @@ function describe(collection) {
   if (collection.royalties) showSale(place("cost"), price, collection, { title });
 }
 
-function figures({ floorPrice, totalSupply, treasury, royalties, fixedFees }) {
+function figures({ floorPrice, totalSupply, treasury, royalties, fixedFees, ...sold }) {
   return [
     ["Floor", floorPrice === null ? "Nothing listed" : hbar(floorPrice)],
     ["Listed", `${listed}`],
+    ...sales(sold),
     ["Supply", totalSupply ?? "Not known yet"],
     ["Treasury", treasury?.accountId ? account(treasury.accountId) : "Not known yet"],
     ["Royalties", royalties === null ? "Not known yet" : royalties.map(royaltyWords).join("; ") || "None"],
     ["Fixed fees of a sale", fixedFees?.map(fixedFeeWords).join("; ") || null],
+  ];
+}
+
+/** What was sold through this marketplace. */
+function sales({ sales, volume, sales24h, volume24h, lastSale }) {
+  if (!sales) return [["Sales", "None yet"]];
+  return [
+    ["Sales", `${sales}`],
+    ["Volume", hbar(volume)],
+    ["Last 24 hours", sales24h ? `${hbar(volume24h)}, ${sales24h} ${sales24h === 1 ? "sale" : "sales"}` : "No sale"],
+    ["Last sale", element("span", {}, hbar(lastSale.price), " ", timeAgo(lastSale.date))],
   ];
 }
 

@@ -3,18 +3,26 @@
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
 const UNITS = [["day", 86_400], ["hour", 3_600], ["minute", 60]];
+const REFRESH_MS = 20_000;
 
 export function time(iso) {
   return moment(iso, full.format(new Date(iso)));
 }
 
-/** "3 days ago", and the date in full on hover. */
+/** "3 days ago", as long as the page is open, and the date in full on hover. */
 export function timeAgo(iso) {
+  return moment(iso, ago(iso), full.format(new Date(iso)));
+}
+
+function ago(iso) {
   const seconds = (new Date(iso) - Date.now()) / 1000;
   const [unit, size] = UNITS.find(([, length]) => Math.abs(seconds) >= length) ?? [];
-  const words = unit ? relative.format(Math.round(seconds / size), unit) : "just now";
-  return moment(iso, words, full.format(new Date(iso)));
+  return unit ? relative.format(Math.round(seconds / size), unit) : "just now";
 }
+
+setInterval(() => {
+  for (const shown of document.querySelectorAll("time[title]")) shown.textContent = ago(shown.dateTime);
+}, REFRESH_MS);
 
 /** A mirror node's 1234567890.123456789 as an ISO date. */
 export const fromConsensus = (timestamp) => new Date(Number(timestamp) * 1000).toISOString();

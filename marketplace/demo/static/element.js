@@ -1,8 +1,18 @@
 // Elements: the only way data gets into a page. Strings become text, never markup.
 
+const SVG = "http://www.w3.org/2000/svg";
+
 /** element("a", { href, class: "x", onclick }, "text", child): null, undefined and false are left out. */
 export function element(name, attributes = {}, ...children) {
-  const made = document.createElement(name);
+  return fill(document.createElement(name), attributes, children);
+}
+
+/** The same for a part of a picture. */
+export function svg(name, attributes = {}, ...children) {
+  return fill(document.createElementNS(SVG, name), attributes, children);
+}
+
+function fill(made, attributes, children) {
   for (const [key, value] of Object.entries(attributes)) {
     if (value === undefined || value === null || value === false) continue;
     if (typeof value === "function") made.addEventListener(key.slice(2), value);

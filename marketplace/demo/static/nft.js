@@ -9,6 +9,7 @@ import { offerMove } from "./elsewhere.js";
 import { element, fields, notice, webLink, words } from "./element.js";
 import { exchange } from "./exchange.js";
 import { showHistory } from "./history.js";
+import { showLedger } from "./ledger.js";
 import { attributes, picture } from "./picture.js";
 import { showSale } from "./sale.js";
 import { lead } from "./step.js";
@@ -18,16 +19,19 @@ const place = (id) => document.getElementById(id);
 const { token, serial } = place("nft").dataset;
 let shown = null; // the record
 let collection = null; // the answer about its collection
+let told = null; // the last answer about its events that had some
+const events = showHistory(place("history"), token, serial, { called: (answer) => (told = answer), arrived: () => show() });
 
 /** Read all of it anew; returns the record, or {} where there is none. */
 async function show() {
-  const [answer, history] = await Promise.all([
+  const [answer, ledger] = await Promise.all([
     get(api("/nft/{token}/{serial}", { token, serial })),
-    showHistory(place("history"), token, serial),
+    showLedger(place("ledger"), token, serial),
+    events.refresh(),
   ]);
   if (answer.ok) collection ??= await get(api("/collection/{token}", { token }));
   place("nft").setAttribute("aria-busy", "false");
-  const others = [history, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
+  const others = [told, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
   place("calls").replaceChildren(exchange(answer), ...others);
   if (!answer.ok) showError(answer);
   else showRecord(answer.data);
@@ -96,7 +100,10 @@ function rows(nft) {
 function showError(answer) {
   const offer = element("a", { class: "button", href: listingPage({ token, serial_no: serial }) }, "Add and list it");
   place("artwork").replaceChildren(element("div", { class: "artwork" }, element("p", { class: "lost" }, "No artwork")));
-  place("state").replaceChildren(notice("bad", answer.message), ...(answer.status === 404 ? [offer] : []));
+  place("state").replaceChildren(notice("bad", answer.message));
+  if (answer.status !== 404) return;
+  place("state").append(offer);
+  place("history").replaceChildren(element("p", {}, "Nothing has happened to it here."));
 }
 
 const offer = { nft: () => shown, fees: () => collection?.data, refresh: show };

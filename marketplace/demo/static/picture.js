@@ -17,6 +17,10 @@ export function picture(nft, { eager = false } = {}) {
   return frame;
 }
 
+/** A small picture beside a name that says what it shows. */
+export const thumbnail = (nft) =>
+  element("img", { src: nft.imageUrl, alt: "", width: 640, height: 640, loading: "lazy", decoding: "async" });
+
 /** [{trait_type, value}]: none where there are none, or where they can't be read. */
 export function attributes(nft) {
   try {

@@ -1,0 +1,82 @@
+// The prices of an NFT over time: a small picture, and the same as a table for those who hear the page.
+
+import { hbar } from "./amount.js";
+import { time, timeAgo } from "./date.js";
+import { element, svg } from "./element.js";
+
+const LEAST_GAP = 0.06; // of the whole: what follows at once is seen, too
+const WORDS = { LISTED: "Listed", PRICE_CHANGED: "Price changed", SOLD: "Sold" };
+const ENDS = new Set(["WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"]); // of a listing
+
+/** [figure], or [] where there is nothing to compare. Events are oldest first. */
+export function priceFigure(events) {
+  const moments = events.filter(({ kind, price }) => price !== null || ENDS.has(kind));
+  const priced = moments.filter(({ price }) => price !== null);
+  if (priced.length < 2) return [];
+  const highest = Math.max(...priced.map(({ price }) => price));
+  const isListed = !ENDS.has(moments.at(-1).kind);
+  const picture = element(
+    "div",
+    { class: "plot", "aria-hidden": "true" },
+    element("p", { class: "highest" }, hbar(highest)),
+    plot(place(moments, highest, isListed), isListed),
+    element("p", { class: "span" }, timeAgo(moments[0].date), isListed ? "now" : timeAgo(moments.at(-1).date)),
+  );
+  return [element("figure", { class: "prices" }, picture, legend(priced), table(priced))];
+}
+
+/** Give each event its place between 0 and 100: a gap is as wide as the time it took, but none too narrow. */
+function place(moments, highest, isListed) {
+  const dates = moments.map(({ date }) => Date.parse(date));
+  if (isListed) dates.push(Date.now());
+  const whole = dates.at(-1) - dates[0] || 1;
+  const gaps = dates.slice(1).map((date, i) => Math.max((date - dates[i]) / whole, LEAST_GAP));
+  const sum = gaps.reduce((one, other) => one + other, 0);
+  let x = 0;
+  return moments.map(({ kind, price }, i) => {
+    if (i) x += (100 * gaps[i - 1]) / sum;
+    return { kind, price, x, y: 100 - (100 * price) / highest };
+  });
+}
+
+function plot(points, isListed) {
+  const sales = points.filter(({ kind, price }) => kind === "SOLD" && price !== null);
+  return svg(
+    "svg",
+    { viewBox: "0 0 100 100", preserveAspectRatio: "none" },
+    svg("path", { class: "asked", d: asked(points) + (isListed ? "H100" : "") }),
+    // A line without length has round ends: a dot that is not stretched.
+    svg("path", { class: "sold", d: sales.map(({ x, y }) => `M${x} ${y}h.01`).join("") }),
+  );
+}
+
+/** The line of what was asked for: steps, with a gap while it was not listed. */
+function asked(points) {
+  let path = "";
+  let isListed = false;
+  for (const { kind, x, y } of points) {
+    if (isListed) path += `H${x}`;
+    const isEnd = ENDS.has(kind);
+    if (!isEnd) path += isListed ? `V${y}` : `M${x} ${y}`;
+    isListed = !isEnd;
+  }
+  return path;
+}
+
+function legend(priced) {
+  const isSold = priced.some(({ kind }) => kind === "SOLD");
+  const signs = [element("span", { class: "asked" }, "Asked for"), isSold && element("span", { class: "sold" }, "Sold")];
+  return element("figcaption", { "aria-hidden": "true" }, signs);
+}
+
+function table(priced) {
+  const head = ["Date", "Event", "Price"].map((name) => element("th", { scope: "col" }, name));
+  const rows = priced.map(({ kind, price, date }) =>
+    element("tr", {}, element("td", {}, time(date)), element("td", {}, WORDS[kind]), element("td", {}, hbar(price))),
+  );
+  return element(
+    "div",
+    { class: "visually-hidden" },
+    element("table", {}, element("caption", {}, "Prices over time"), element("thead", {}, element("tr", {}, head)), element("tbody", {}, rows)),
+  );
+}

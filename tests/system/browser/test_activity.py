@@ -1,0 +1,157 @@
+"""What happened, in words: to the market, a collection, an account, and an NFT with its prices."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.trader import Trader
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+NARROW = (320, 640)
+SELLER, BUYER = "0.0.2021", "0.0.2022"
+
+
+@pytest.fixture(scope="session")
+def sold(market):
+    """An NFT that was listed, listed for less, and sold."""
+    nft = ("0.0.7851", 1)
+    trader = Trader(market)
+    trader.list(nft, SELLER, 1500)
+    trader.list(nft, SELLER, 1200)
+    trader.buy(nft, BUYER)
+    return nft
+
+
+def rows(page):
+    return page.locator(".events > li")
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_it_works(visit, market, sold, size, scheme):
+    visitor = visit(f"/demo/activity?collection={sold[0]}", size=size, scheme=scheme)
+    expect(rows(visitor.page)).to_have_count(3)
+    expect(rows(visitor.page).locator(".what")).to_have_text(
+        [
+            f"Sold by {SELLER} to {BUYER} for 1,200 HBAR",
+            f"Price lowered by {SELLER} from 1,500 HBAR to 1,200 HBAR",
+            f"Listed by {SELLER} for 1,500 HBAR",
+        ]
+    )
+    sale = rows(visitor.page).first
+    expect(sale.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
+    expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/?account={BUYER}")
+    expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
+    visitor.look("activity")
+    address = sale.get_by_role("link", name="Transaction").get_attribute("href")
+    assert Trader(market).call(address)["transactions"][0]["result"] == "SUCCESS"
+
+
+def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, market):
+    trader, account = Trader(market), "0.0.2023"
+    visitor = visit(f"/demo/activity?account={account}")
+    page = visitor.page
+    expect(page.get_by_role("heading", name="Nothing has happened yet")).to_be_visible()
+    visitor.look("activity-empty")
+    trader.list(("0.0.7852", 1), account, 10)
+    expect(rows(page)).to_have_count(1)
+    expect(page.get_by_role("heading", name="Nothing has happened yet")).to_have_count(0)
+    expect(page.locator("#events [role=status]")).to_have_text("1 new event")
+
+    live = page.get_by_role("switch", name="Live")
+    visitor.tab_to("#live")
+    page.keyboard.press("Space")
+    expect(live).not_to_be_checked()
+    trader.list(("0.0.7852", 2), account, 20)
+    page.wait_for_timeout(4000)
+    expect(rows(page)).to_have_count(1)
+    page.keyboard.press("Space")
+    expect(rows(page)).to_have_count(2)
+    expect(rows(page).first.locator(".what")).to_have_text(f"Listed by {account} for 20 HBAR")
+
+
+def test_older_ones_follow(visit):
+    page = visit("/demo/activity").page
+    expect(rows(page)).to_have_count(30)
+    page.get_by_role("button", name="Show older").press("Enter")
+    expect(rows(page).nth(30)).to_be_visible()
+    links = rows(page).locator(".of a").evaluate_all("all => all.map(one => one.href)")
+    assert page.evaluate("document.activeElement.href") == links[30]
+
+
+def test_a_feed_that_begins_anew_is_read_anew(visit, market):
+    account = "0.0.2024"
+    visitor = visit(f"/demo/activity?account={account}", refusals=[410])
+    page = visitor.page
+    expect(page.locator("#events .empty")).to_be_visible()
+    page.route("**/v1/events?*after=*", lambda route: route.continue_(url=of_another_feed(route)))
+    with page.expect_response(lambda response: response.status == 410):
+        Trader(market).list(("0.0.7853", 1), account, 10)
+    page.unroute_all()
+    expect(rows(page)).to_have_count(1)
+
+
+def of_another_feed(route):
+    return re.sub(r"after=[0-9a-f]{8}", "after=00000000", route.request.url)
+
+
+def test_a_collection_and_an_account_lead_there(visit, sold):
+    page = visit(f"/demo/collection/{sold[0]}").page
+    page.get_by_role("link", name="What happened").click()
+    page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
+    page.get_by_role("link", name="Sales").click()
+    expect(rows(page)).to_have_count(1)
+    page.get_by_role("link", name=BUYER).click()
+    page.wait_for_url(f"**/?account={BUYER}")
+    page.get_by_role("link", name="What happened").click()
+    page.wait_for_url(f"**/demo/activity?account={BUYER}")
+    expect(rows(page).first).to_be_visible()
+    page.get_by_role("link", name="What is for sale").click()
+    page.wait_for_url(f"**/?account={BUYER}")
+
+
+def test_it_handles_nonsense(visit):
+    visitor = visit("/demo/activity?collection=Tides", refusals=[422])
+    expect(visitor.page.get_by_role("alert")).to_contain_text("tokenId must be three integers")
+    expect(visitor.page.get_by_label("Collection")).to_have_accessible_description(
+        re.compile("^It must be three integers")
+    )
+    visitor.look("activity-error")
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(NARROW, "dark"), (DESKTOP, "light")], ids=["narrow-dark", "desktop-light"]
+)
+def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold, size, scheme):
+    visitor = visit(f"/demo/nft/{sold[0]}/{sold[1]}", size=size, scheme=scheme)
+    page = visitor.page
+    expect(page.locator(".prices svg")).to_be_visible()
+    table = page.get_by_role("table", name="Prices over time")
+    expect(table.get_by_role("row")).to_have_text(
+        [
+            re.compile(end)
+            for end in ("Price$", "Listed1,500 HBAR$", "changed1,200 HBAR$", "Sold1,200 HBAR$")
+        ]
+    )
+    line = page.locator(".plot .asked").get_attribute("d")
+    assert re.fullmatch(r"M0 0H[\d.]+V20H100", line)
+    visitor.look("history")
+    visitor.page.goto(f"{visitor.url}/demo/activity")
+    expect(rows(page)).to_have_count(30)
+    visitor.look("activity-market")
+
+
+def test_what_happens_to_an_nft_shows_on_its_page(visit, market):
+    trader, nft = Trader(market), ("0.0.7854", 1)
+    trader.list(nft, SELLER, 10)
+    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}").page
+    expect(page.locator("#state .price")).to_have_text("10 HBAR")
+    trader.buy(nft, BUYER)
+    expect(rows(page).first.locator(".what")).to_contain_text(f"Sold by {SELLER} to {BUYER}")
+    expect(page.locator("#state .price")).to_have_text("Not for sale")
