@@ -31,6 +31,7 @@ from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
+from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich, images
 from tests.engines import ENGINES, copy_template, database_url, databases, running_on
@@ -304,22 +305,17 @@ def nft_id(nft):
 
 
 @pytest.fixture
-def lister(client, ledger, complete):
+def lister(client, complete):
     """List an NFT the whole way; returns the transaction id."""
 
-    def list_nft(nft, listing_price=250, account_id=ALICE, add=True):
-        token, serial_no = nft
-        keys = {"accountId": account_id, "tokenId": token, "serialNo": serial_no}
+    def lister(nft, listing_price=250, account_id=ALICE, add=True):
+        keys = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]}
         if add:
             assert client.post("/v1/add", json=keys).status_code == 200
             complete()
-        prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
-        transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], account_id)
-        reported = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
-        assert reported.json == {"result": "OK"}
-        return transaction_id
+        return list_nft(client, listing_price, **keys)
 
-    return list_nft
+    return lister
 
 
 @pytest.fixture
@@ -331,6 +327,32 @@ def buy(client):
         return client.post("/v1/buy/extwallet", json=keys | fields)
 
     return buy
+
+
+def list_nft(client, listing_price=5, **keys):
+    """Add an NFT, list it and report it; returns the transaction's id."""
+    keys, ledger = KEYS | keys, Ledger(client.application)
+    assert client.post("/v1/add", json=keys).status_code == 200
+    prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": listing_price})
+    transaction_id = ledger.sign_and_submit(prepared.json["byteArray"], keys["accountId"])
+    assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+    return transaction_id
+
+
+def list_purchases(app):
+    """The purchases that were prepared, the oldest first."""
+    sql = """
+        SELECT * FROM prepared_transaction WHERE kind = 'purchase'
+        ORDER BY prepared_at, transaction_id
+    """
+    with app.app_context():
+        return [dict(row) for row in read().execute(sql).fetchall()]
+
+
+def opened(response):
+    """The one transaction that was handed out: its body, its id, and who has signed it."""
+    [transaction] = envelopes.read_list(base64.b64decode(response.json["byteArray"]))
+    return envelopes.open_transaction(transaction)
 
 
 @contextmanager

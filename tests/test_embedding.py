@@ -8,7 +8,7 @@ from werkzeug.test import Client
 
 from marketplace import create_app
 from marketplace.errors import StartRefused
-from tests.conftest import ALICE, TOKEN, completing, settings
+from tests.conftest import KEYS, TOKEN, completing, settings
 
 
 @pytest.fixture
@@ -29,15 +29,13 @@ def host(market):
     return Client(DispatcherMiddleware(shop, {"/market": market}))
 
 
-def add(host, *serials):
-    for serial_no in serials:
-        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
-        assert host.post("/market/v1/add", json=keys).json == {"result": "OK"}
+def add(host):
+    assert host.post("/market/v1/add", json=KEYS).json == {"result": "OK"}
 
 
 def test_it_works_beside_its_host(host):
     assert host.get("/").text == "the shop"
-    add(host, 7)
+    add(host)
     assert host.get(f"/market/v1/nft/{TOKEN}/7").json["token"] == TOKEN
     assert host.get("/v1/orderbook").text == "the shop"
 
@@ -53,7 +51,7 @@ def test_a_hosts_own_command_may_catch_a_refused_start(tmp_path):
 
 
 def test_its_links_keep_the_prefix(host, market):
-    add(host, 7)
+    add(host)
     completing(market)()
     doc = host.get(f"/market/v1/nft/{TOKEN}/7").json
     assert doc["imageUrl"].startswith("https://shop.example/market/media/")
@@ -63,22 +61,6 @@ def test_its_links_keep_the_prefix(host, market):
     ]
     assert 'href="/market/demo/list"' in host.get("/market/").text
     assert 'data-document="/market/openapi.json"' in host.get("/market/reference").text
-
-
-def test_the_next_page_keeps_the_prefix(host):
-    for serial_no in (1, 2):
-        add(host, serial_no)
-        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
-        prepared = host.post("/market/v1/list/extwallet", json=keys | {"listingPrice": 5}).json
-        signed = host.post(
-            "/market/sandbox/sign",
-            json={"accountId": ALICE, "transaction": prepared["byteArray"]},
-        ).json
-        host.post("/market/sandbox/transactions", json=signed)
-        assert host.post("/market/v1/comingsoon", json=keys).json == {"result": "OK"}
-
-    r = host.get("/market/v1/orderbook?limit=1")
-    assert r.headers["Link"].startswith("</market/v1/orderbook?limit=1&page=")
 
 
 def test_the_api_has_a_prefix_of_its_own(tmp_path):

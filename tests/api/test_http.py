@@ -13,6 +13,7 @@ from tests.conftest import (
     assert_error,
     authorized_client,
     completing,
+    list_nft,
     settings,
 )
 
@@ -38,13 +39,8 @@ def client(request, tmp_path_factory):
 @pytest.fixture(scope="module")
 def listed(client):
     for serial_no in (7, 8):
-        keys = KEYS | {"serialNo": serial_no}
-        client.post("/v1/add", json=keys)
-        completing(client.application)()
-        prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 5}).json
-        to_sign = {"accountId": ALICE, "transaction": prepared["byteArray"]}
-        client.post("/sandbox/transactions", json=client.post("/sandbox/sign", json=to_sign).json)
-        assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
+        list_nft(client, serialNo=serial_no)
+    completing(client.application)()
 
 
 @pytest.mark.parametrize("url", READS)

@@ -1,28 +1,21 @@
-import base64
-
 import pytest
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import create_app
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import (
+    ALICE,
+    BOB,
+    CHARLIE,
+    KEYS,
+    TOKEN,
+    assert_error,
+    authorized_client,
+    opened,
+    settings,
+)
 
 
 def prepare(client, wallet="extwallet", **fields):
-    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250} | fields
-    return client.post(f"/v1/list/{wallet}", json=body)
-
-
-def bodies(r):
-    """Read the bytes back as the ledger would."""
-    transactions = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
-    signed = [
-        SignedTransaction.FromString(transaction.signedTransactionBytes)
-        for transaction in transactions.transaction_list
-    ]
-    assert all(not item.sigMap.sigPair for item in signed)
-    return [TransactionBody.FromString(item.bodyBytes) for item in signed]
+    return client.post(f"/v1/list/{wallet}", json=KEYS | {"listingPrice": 250} | fields)
 
 
 def test_it_works(client, nft):
@@ -33,7 +26,8 @@ def test_it_works(client, nft):
         "byteArray": r.json["byteArray"],
         "metadata": {"accountToSign": ALICE, "returnTransaction": False},
     }
-    [body] = bodies(r)
+    body = opened(r).body
+    assert opened(r).pairs == []
     [approval] = body.cryptoApproveAllowance.nftAllowances
     assert approval.tokenId.tokenNum == 7001
     assert approval.owner.accountNum == 1001
@@ -61,9 +55,9 @@ def test_it_follows_the_settings(tmp_path):
         **settings(tmp_path),
     )
     client = authorized_client(app, "read", "write")
-    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
+    client.post("/v1/add", json=KEYS)
 
-    [first] = bodies(prepare(client, "hashpack"))
+    first = opened(prepare(client, "hashpack")).body
     assert first.cryptoApproveAllowance.nftAllowances[0].spender.accountNum == 4321
     assert first.memo.endswith("for 250 HBAR on Kunsthalle")
     assert first.nodeAccountID.accountNum == 4
@@ -73,8 +67,7 @@ def test_it_follows_the_settings(tmp_path):
 
 
 def test_it_prepares_a_new_transaction_each_time(client, nft):
-    first, second = bodies(prepare(client))[0], bodies(prepare(client))[0]
-    assert first.transactionID != second.transactionID
+    assert opened(prepare(client)).id != opened(prepare(client)).id
 
 
 @pytest.mark.once("refused before a statement is asked")
@@ -119,5 +112,5 @@ def test_it_rejects_a_bad_price(client, nft, price):
 
 
 def test_it_takes_the_whole_supply(client, nft):
-    [body] = bodies(prepare(client, listingPrice=50_000_000_000))
+    body = opened(prepare(client, listingPrice=50_000_000_000)).body
     assert "for 50000000000 HBAR" in body.memo

@@ -1,11 +1,7 @@
-import base64
 import re
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
@@ -16,24 +12,20 @@ from tests.conftest import (
     ALICE,
     BOB,
     CHARLIE,
+    KEYS,
     TOKEN,
     Ledger,
     assert_error,
     authorized_client,
+    list_nft,
+    list_purchases,
+    opened,
     settings,
 )
 from tests.mirror import MISSING
 
 MARKET = "0.0.9001"
 HBAR = 100_000_000
-
-
-def opened(r):
-    """The body that was handed out, and the signatures that it has already."""
-    transactions = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
-    [transaction] = transactions.transaction_list
-    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
-    return TransactionBody.FromString(signed.bodyBytes), list(signed.sigMap.sigPair)
 
 
 def amounts(body):
@@ -56,12 +48,6 @@ def change_account(app, account_id, balance=None, associations=None):
             accounts.set_automatic_associations(db, account_id, associations, times.now())
 
 
-def rows(app):
-    with app.app_context():
-        sql = "SELECT * FROM prepared_transaction WHERE kind = 'purchase'"
-        return [dict(row) for row in read().execute(sql).fetchall()]
-
-
 def test_it_works(app, nft, lister, buy):
     lister(nft)
     before = times.now()
@@ -72,7 +58,7 @@ def test_it_works(app, nft, lister, buy):
         "byteArray": r.json["byteArray"],
         "metadata": {"accountToSign": BOB, "returnTransaction": False},
     }
-    body, [pair] = opened(r)
+    body, [pair] = opened(r).body, opened(r).pairs
     assert amounts(body) == {ALICE: 250 * HBAR, BOB: -250 * HBAR}
     [moved] = body.cryptoTransfer.tokenTransfers
     assert moved.token.tokenNum == 7001
@@ -94,7 +80,7 @@ def test_it_works(app, nft, lister, buy):
         f"Buying NFT with {TOKEN} and Serial Number 7 for 250 HBAR on NFT Marketplace"
     )
     assert pair.pubKeyPrefix == wallet.private_key(MARKET).public_key().to_bytes_raw()
-    [row] = rows(app)
+    [row] = list_purchases(app)
     assert (row["account_id"], row["seller"], row["price"]) == (BOB, ALICE, 250)
     assert (row["fee_tinybars"], row["is_settled"]) == (HBAR, 0)  # 0.5, and an association
     assert re.fullmatch("test .*", row["caller"])
@@ -107,7 +93,7 @@ def test_the_buyer_pays_and_the_seller_is_paid(app, client, nft, ledger, lister,
     assert balance(app, BOB) == before[BOB] - 250 * HBAR
     assert balance(app, ALICE) == before[ALICE] + 250 * HBAR
     assert 0 < before[MARKET] - balance(app, MARKET) < HBAR
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    keys = KEYS | {"accountId": BOB}
     r = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
     assert r.json == {"result": "OK"}
     shown = client.get(f"/v1/nft/{TOKEN}/7").json
@@ -121,23 +107,19 @@ def test_the_buyer_pays_and_the_seller_is_paid(app, client, nft, ledger, lister,
 )
 def test_the_marketplace_has_its_part(tmp_path, basis_points, price, part):
     app = create_app(SALE_FEE_BASIS_POINTS=basis_points, **settings(tmp_path))
-    client, ledger = authorized_client(app, "read", "write"), Ledger(app)
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/add", json=keys).status_code == 200
-    listed = client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
-    ledger.sign_and_submit(listed.json["byteArray"])
-    client.post("/v1/comingsoon", json=keys)
-    r = client.post("/v1/buy/extwallet", json=keys | {"accountId": BOB})
-    body, _ = opened(r)
+    client = authorized_client(app, "read", "write")
+    list_nft(client, price)
+    r = client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
+    body = opened(r).body
     assert amounts(body) == {ALICE: price * HBAR - part, BOB: -price * HBAR, MARKET: part}
-    ledger.sign_and_submit(r.json["byteArray"], BOB)
+    Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
 
 
 def test_it_handles_a_price_at_the_edge_of_63_bits(app, nft, lister, buy):
     lister(nft, 50_000_000_000)
     assert_error(buy(), 409, "50,000,000,000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
     change_account(app, BOB, balance=50_000_000_000 * HBAR)
-    body, _ = opened(buy())
+    body = opened(buy()).body
     assert amounts(body)[BOB] == -50_000_000_000 * HBAR
 
 
@@ -147,7 +129,7 @@ def test_it_rejects_what_is_not_stored(buy):
 
 @pytest.mark.once("it is about the ledger's answer")
 def test_it_rejects_another_wallet(client, nft):
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    keys = KEYS | {"accountId": BOB}
     assert_error(client.post("/v1/buy/other", json=keys), 404, "other", "extwallet")
 
 
@@ -180,12 +162,11 @@ def test_it_rejects_the_marketplace_itself(nft, lister, buy):
 
 def test_it_rejects_another_price_than_was_expected(client, nft, ledger, lister, buy):
     lister(nft)
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    again = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 300})
+    again = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 300})
     ledger.sign_and_submit(again.json["byteArray"])
     body = assert_error(buy(expectedPrice=250), 409, "costs 300 HBAR now, not 250")
     assert body["errors"] == {"json": {"expectedPrice": ["is 300 by now"]}}
-    transfer, _ = opened(buy(expectedPrice=300))
+    transfer = opened(buy(expectedPrice=300)).body
     assert amounts(transfer)[BOB] == -300 * HBAR
 
 
@@ -294,7 +275,7 @@ def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, pa
     lister(nft)
     alter(f"{part}$", change)
     assert_error(buy(), 502, "invalid answer")
-    assert rows(app) == []
+    assert list_purchases(app) == []
 
 
 @pytest.mark.once("it is about the ledger's answer")
@@ -328,7 +309,7 @@ def test_it_rejects_a_mirror_node_that_is_behind(app, nft, lister, buy, alter):
     r = buy()
     assert_error(r, 503, "is 17 s behind")
     assert r.headers["Retry-After"]
-    assert rows(app) == []
+    assert list_purchases(app) == []
 
 
 def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, alter):
@@ -339,7 +320,7 @@ def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, alt
         document["blocks"][0]["timestamp"]["to"] = times.to_consensus(then)
 
     alter("/blocks", set_back)
-    body, _ = opened(buy())
+    body = opened(buy()).body
     start = body.transactionID.transactionValidStart
     assert start.seconds * times.SECOND + start.nanos == then
 
@@ -350,7 +331,7 @@ def test_it_decides_nothing_where_replicas_disagree(app, nft, lister, buy, alter
     r = buy()
     assert_error(r, 503, "contradicts itself")
     assert r.headers["Retry-After"]
-    assert rows(app) == []
+    assert list_purchases(app) == []
 
 
 def test_a_second_buyer_pays_nothing(app, nft, ledger, lister, buy):
@@ -393,7 +374,7 @@ def test_each_signature_is_logged(nft, lister, buy, caplog):
 def test_without_a_signer_nothing_is_bought(tmp_path):
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
     client = authorized_client(create_app(**settings(tmp_path), **real), "write")
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    keys = KEYS | {"accountId": BOB}
     r = client.post("/v1/buy/extwallet", json=keys)
     assert_error(r, 501, "MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)")
 
@@ -401,6 +382,6 @@ def test_without_a_signer_nothing_is_bought(tmp_path):
 @pytest.mark.once("no statement is asked")
 def test_a_budget_of_nothing_turns_buying_off(tmp_path):
     app = create_app(SALE_FEE_BUDGET="0", **settings(tmp_path))
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": 7}
+    keys = KEYS | {"accountId": BOB}
     r = authorized_client(app, "write").post("/v1/buy/extwallet", json=keys)
     assert_error(r, 501, "MARKETPLACE_SALE_FEE_BUDGET is 0")

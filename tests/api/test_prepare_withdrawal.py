@@ -1,14 +1,9 @@
-import base64
-
 import pytest
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 from werkzeug.wrappers import Response
 
 from marketplace import times
 from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, opened
 
 
 def prepare(client, wallet="extwallet", **fields):
@@ -17,14 +12,6 @@ def prepare(client, wallet="extwallet", **fields):
 
 def report(client, **fields):
     return client.post("/v1/comingsoon", json=KEYS | fields)
-
-
-def transaction_id(r):
-    content = TransactionList.FromString(base64.b64decode(r.json["byteArray"]))
-    signed = SignedTransaction.FromString(content.transaction_list[0].signedTransactionBytes)
-    found = TransactionBody.FromString(signed.bodyBytes).transactionID
-    start = found.transactionValidStart
-    return f"0.0.{found.accountID.accountNum}@{start.seconds}.{start.nanos:09}"
 
 
 def shown(client):
@@ -40,12 +27,8 @@ def test_it_works(client, nft, lister):
         "byteArray": r.json["byteArray"],
         "metadata": {"accountToSign": ALICE, "returnTransaction": False},
     }
-    [transaction] = TransactionList.FromString(
-        base64.b64decode(r.json["byteArray"])
-    ).transaction_list
-    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
-    assert not signed.sigMap.sigPair
-    body = TransactionBody.FromString(signed.bodyBytes)
+    body = opened(r).body
+    assert opened(r).pairs == []
     [removed] = body.cryptoDeleteAllowance.nftAllowances
     assert (removed.token_id.tokenNum, removed.owner.accountNum) == (7001, 1001)
     assert list(removed.serial_numbers) == [7]
@@ -98,7 +81,7 @@ def test_what_was_sold_instead_was_not_withdrawn(client, nft, ledger, lister, bu
 
 def test_one_that_may_still_come_is_pending_though_it_was_sold(client, nft, ledger, lister):
     lister(nft)
-    named = {"transactionId": transaction_id(prepare(client))}
+    named = {"transactionId": str(opened(prepare(client)).id)}
     ledger.hand_over(nft, BOB)
     assert report(client, **named).status_code == 202
 

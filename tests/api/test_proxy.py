@@ -3,7 +3,7 @@
 import pytest
 
 from marketplace import create_app
-from tests.conftest import ALICE, TOKEN, settings
+from tests.conftest import list_nft, settings
 
 pytestmark = pytest.mark.once("HTTP's own means")
 
@@ -28,21 +28,10 @@ def serve(folder, trusted):
     return app.test_client(), seen
 
 
-def list_two(client):
-    for serial_no in (1, 2):
-        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
-        client.post("/v1/add", json=keys)
-        prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 5}).json
-        transaction = {"accountId": ALICE, "transaction": prepared["byteArray"]}
-        client.post(
-            "/sandbox/transactions", json=client.post("/sandbox/sign", json=transaction).json
-        )
-        assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
-
-
 def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
     client, seen = serve(tmp_path, 1)
-    list_two(client)
+    for serial_no in (1, 2):
+        list_nft(client, serialNo=serial_no)
     r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
     assert r.headers["Link"].startswith("</market/v1/orderbook?limit=1&page=")
     assert seen == {
@@ -62,7 +51,8 @@ def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
 
 def test_nobody_is_believed_by_default(tmp_path):
     client, seen = serve(tmp_path, 0)
-    list_two(client)
+    for serial_no in (1, 2):
+        list_nft(client, serialNo=serial_no)
     r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
     assert r.headers["Link"].startswith("</v1/orderbook?limit=1&page=")
     assert seen == {"url": "http://localhost/v1/orderbook?limit=1", "client": "127.0.0.1"}

@@ -10,7 +10,7 @@ from marketplace.market import purchase_fees
 from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
-from tests.conftest import ALICE, BOB, TOKEN, Ledger, authorized_client, settings
+from tests.conftest import BOB, TOKEN, Ledger, authorized_client, list_nft, list_purchases, settings
 
 MARKET = "0.0.9001"
 HBAR = 100_000_000
@@ -39,16 +39,8 @@ class Market:
 
     def list_one(self, price=5):
         self.serial_no += 1
-        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": self.serial_no}
-        assert self.client.post("/v1/add", json=keys).status_code == 200
-        self.list_again(self.serial_no, price)
+        list_nft(self.client, price, serialNo=self.serial_no)
         return self.serial_no
-
-    def list_again(self, serial_no, price=5):
-        keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no}
-        r = self.client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
-        self.ledger.sign_and_submit(r.json["byteArray"])
-        assert self.client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
 
     def buy(self, serial_no, account_id=BOB, client=None):
         keys = {"accountId": account_id, "tokenId": TOKEN, "serialNo": serial_no}
@@ -70,12 +62,7 @@ class Market:
             return accounts.balance(read(), account_id)
 
     def rows(self):
-        with self.app.app_context():
-            sql = """
-                SELECT * FROM prepared_transaction WHERE kind = 'purchase'
-                ORDER BY prepared_at, transaction_id
-            """
-            return [dict(row) for row in read().execute(sql).fetchall()]
+        return list_purchases(self.app)
 
     def age(self, seconds):
         """Let all purchases be so much older."""

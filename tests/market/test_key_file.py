@@ -25,7 +25,7 @@ from marketplace.sandbox.ledger import accounts
 from marketplace.services import services
 from marketplace.settings import load
 from marketplace.store.database import write
-from tests.conftest import BOB, TOKEN, Ledger, authorized_client, settings
+from tests.conftest import BOB, KEYS, Ledger, authorized_client, list_nft, settings
 from tests.network import serve
 from tests.serving import run_flask
 
@@ -258,13 +258,10 @@ def test_purchases_are_signed_by_it(tmp_path, put, name):
     path = put(content)
     learn(create_app(**settings(tmp_path)), key)
     app = start(tmp_path, path)
-    client, ledger = authorized_client(app, "read", "write"), Ledger(app)
-    keys = {"accountId": "0.0.1001", "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/add", json=keys).status_code == 200
-    listed = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 5}).json
-    ledger.sign_and_submit(listed["byteArray"])
-    r = client.post("/v1/buy/extwallet", json=keys | {"accountId": BOB})
-    ledger.sign_and_submit(r.json["byteArray"], BOB)
+    client = authorized_client(app, "read", "write")
+    list_nft(client)
+    r = client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
+    Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
 
 
 @pytest.mark.parametrize("name", ["ED25519, raw", "ECDSA, PEM"])

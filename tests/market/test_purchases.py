@@ -8,7 +8,7 @@ import pytest
 from marketplace import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
 from marketplace.sandbox.ledger import envelopes
-from tests.conftest import BOB, CHARLIE, TOKEN, assert_error, authorized_client
+from tests.conftest import BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
 from tests.market.selling import MOST, Market
 from tests.mirror import Mirror
 
@@ -53,7 +53,7 @@ def test_another_ask_is_another_transaction(market, other):
     serial_no = market.list_one()
     first = market.buy(serial_no)
     if other == "price":
-        market.list_again(serial_no, price=6)
+        list_nft(market.client, 6, serialNo=serial_no)
     client = authorized_client(market.app, "write") if other == "caller" else None
     r = market.buy(serial_no, CHARLIE if other == "buyer" else BOB, client)
     assert r.status_code == 200
@@ -81,7 +81,7 @@ def test_one_that_failed_is_not_handed_out_again(market):
 def test_one_whose_price_is_another_by_now_is_not_handed_out(market):
     serial_no = market.list_one()
     market.buy(serial_no)
-    market.list_again(serial_no, price=6)
+    list_nft(market.client, 6, serialNo=serial_no)
     keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no, "expectedPrice": 5}
     assert_error(market.client.post("/v1/buy/extwallet", json=keys), 409, "costs 6 HBAR now")
 
