@@ -26,7 +26,8 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
 from marketplace import create_app, times
-from marketplace.market import add_nft, reconciler
+from marketplace.ledger import mirror as mirror_node
+from marketplace.market import add_nft, listings, reconciler
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.services import services
@@ -123,9 +124,9 @@ def patience(monkeypatch):
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
     monkeypatch.setattr(enrich, "QUICK_SECONDS", 60)
     monkeypatch.setattr(enrich, "LONG_SECONDS", 60)
-    monkeypatch.setattr(
-        token_usage, "PAUSE_SECONDS", 3600
-    )  # nothing is written behind a test's back
+    monkeypatch.setattr(mirror_node, "FIRST_PAUSE_SECONDS", 0.01)
+    # Nothing is written behind a test's back.
+    monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 3600)
 
 
 @pytest.fixture
@@ -203,6 +204,16 @@ def nft(app, complete):
         add_nft.add(ALICE, TOKEN, 7)
     complete()
     return TOKEN, 7
+
+
+@pytest.fixture
+def long_ago(app, ledger):
+    """A listing of ten minutes ago, when it can't be valid any more: its bytes and the moment."""
+    then = times.now() - 600 * times.SECOND
+    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
+    with app.app_context():
+        add_nft.add(ALICE, TOKEN, 7)
+        return listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then).transaction, then
 
 
 @pytest.fixture

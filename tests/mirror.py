@@ -6,6 +6,7 @@ import re
 
 from werkzeug.wrappers import Response
 
+from marketplace import times
 from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 
@@ -86,6 +87,11 @@ class Mirror:
             return altered
 
         self._alterations = [*self._alterations, (path, altering)]
+
+    def set_present(self, moment):
+        """Have come to a moment, and no further."""
+        timestamp = {"to": times.to_consensus(moment)}
+        self.alter("/blocks", lambda document: document["blocks"][0]["timestamp"].update(timestamp))
 
     def replica(self):
         """A mirror node whose ledger stays as it is now."""

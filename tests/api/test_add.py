@@ -1,11 +1,10 @@
 import threading
 
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 
 
 def add(client, **fields):
-    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7} | fields
-    return client.post("/v1/add", json=body)
+    return client.post("/v1/add", json=KEYS | fields)
 
 
 def stored(client, serial_no=7):
@@ -39,9 +38,8 @@ def test_it_makes_one_record_of_two_adds_at_once(app, client):
     answers = []
 
     def add_once():
-        body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
         headers = {"Authorization": authorization}
-        answers.append(app.test_client().post("/v1/add", json=body, headers=headers).json)
+        answers.append(app.test_client().post("/v1/add", json=KEYS, headers=headers).json)
 
     threads = [threading.Thread(target=add_once) for _ in range(4)]
     for thread in threads:
@@ -60,7 +58,7 @@ def test_it_takes_the_largest_identifiers(client):
 
 
 def test_it_ignores_unknown_keys(client):
-    assert add(client, colour="blue").status_code == 200
+    assert add(client, colour="blue", **{"a\0\ud800": "\0"}).status_code == 200
 
 
 def test_it_stores_nothing_of_a_refused_request(client):

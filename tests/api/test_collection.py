@@ -41,11 +41,6 @@ def add(client, token=TOKEN, serial_no=7):
     assert r.status_code == 200, r.text
 
 
-@pytest.fixture(autouse=True)
-def no_pause(monkeypatch):
-    monkeypatch.setattr("marketplace.ledger.mirror.FIRST_PAUSE_SECONDS", 0)
-
-
 def hurry(app, token=TOKEN):
     """Let it be time to read a collection again."""
     with app.app_context(), write() as db:
@@ -139,12 +134,6 @@ def test_one_without_royalties_and_with_nothing_listed(client, nft):
 
 def test_nothing_of_it_stored(client):
     assert_error(get(client), 404, f"No NFT of {TOKEN} is stored", "POST /v1/add one first")
-
-
-@pytest.mark.once("it is about the ledger's answer")
-@pytest.mark.parametrize("token", ["x", "5", "0.0.9223372036854775808", "0.0.07", "0.0.5001%0A"])
-def test_it_rejects_a_bad_id(client, token):
-    assert_error(get(client, token), 422, "tokenId must be three integers joined by dots")
 
 
 def test_listed_and_floor_follow_the_order_book(client, ledger, lister):

@@ -1,5 +1,3 @@
-import pytest
-
 from marketplace import create_app
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, authorized_client, settings
 
@@ -45,8 +43,3 @@ def test_its_maximum_is_a_setting(tmp_path):
     client = authorized_client(create_app(USER_LIMIT_MAX=50, **settings(tmp_path)), "read")
     assert get(client, limit=50).status_code == 200
     assert_error(get(client, limit=51), 422, "from 1 to 50")
-
-
-@pytest.mark.parametrize("account_id", ["0.0", "alice", "0.0.1001 ", "0.0.01", "0.0.-1"])
-def test_it_rejects_a_bad_account_id(client, account_id):
-    assert_error(get(client, account_id), 422, "accountId must be three integers joined by dots")

@@ -4,7 +4,6 @@ import pytest
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.market import add_nft, listings
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
 
@@ -25,17 +24,6 @@ def shown(client):
     return client.get(f"/v1/nft/{TOKEN}/7").json
 
 
-@pytest.fixture
-def long_ago(app, ledger):
-    """A listing of ten minutes ago, when it can't be valid any more: its bytes and the moment."""
-    then = times.now() - 600 * times.SECOND
-    ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
-    with app.app_context():
-        add_nft.add(ALICE, TOKEN, 7)
-        prepared = listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then)
-    return base64.b64encode(prepared.transaction), then
-
-
 def test_it_works(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client))
 
@@ -54,11 +42,6 @@ def test_it_lists_at_consensus_time(client, nft, ledger, lister):
     assert shown(client)["lastListedDate"] == consensus_at[:23] + "Z"
 
 
-def test_it_needs_no_transaction_id(client, nft, ledger):
-    ledger.sign_and_submit(prepare(client))
-    assert report(client).json == {"result": "OK"}
-
-
 def test_it_reads_both_forms_of_a_transaction_id(client, nft, ledger):
     transaction_id = ledger.sign_and_submit(prepare(client))
     account_id, start = transaction_id.split("@")
@@ -66,14 +49,6 @@ def test_it_reads_both_forms_of_a_transaction_id(client, nft, ledger):
 
     assert report(client, f"{account_id}-{seconds}-{nanos}").json == {"result": "OK"}
     assert report(client, f"{account_id}@{seconds}.{int(nanos)}").json == {"result": "OK"}
-
-
-def test_it_may_be_repeated(client, nft, lister):
-    transaction_id = lister(nft, add=False)
-    before = shown(client)
-    assert report(client, transaction_id).json == {"result": "OK"}
-    assert report(client).json == {"result": "OK"}
-    assert shown(client) == before
 
 
 def test_it_answers_pending_before_the_ledger_knows(client, nft, ledger):
@@ -96,8 +71,8 @@ def test_it_refuses_what_was_never_submitted_once_it_expired(client, long_ago):
 
 
 def test_it_still_finds_a_late_one_that_was_submitted_in_time(client, long_ago, ledger):
-    byte_array, then = long_ago
-    receipt = ledger.submit(ledger.sign(byte_array), then)
+    content, then = long_ago
+    receipt = ledger.submit(ledger.sign_bytes(content), then)
     assert receipt.result == "SUCCESS"
     assert report(client, receipt.transaction_id).json == {"result": "OK"}
 
@@ -182,16 +157,11 @@ def test_an_unreported_listing_never_outlives_the_one_that_replaced_it(client, n
     assert shown(client)["listingPrice"] == 900
 
 
-def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger):
+@pytest.mark.parametrize("is_confirmed", [True, False])
+def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger, is_confirmed):
     transaction_id = ledger.sign_and_submit(prepare(client))
-    ledger.approve(nft, ALICE, "0.0.9001")
-
-    assert_error(report(client, transaction_id), 409, "a later CRYPTOAPPROVEALLOWANCE ended it")
-    assert shown(client)["isForSale"] is False
-
-
-def test_so_it_does_one_that_was_confirmed_before(client, nft, ledger, lister):
-    transaction_id = lister(nft, add=False)
+    if is_confirmed:
+        assert report(client).status_code == 200
     ledger.approve(nft, ALICE, "0.0.9001")
 
     assert_error(report(client, transaction_id), 409, "a later CRYPTOAPPROVEALLOWANCE ended it")
@@ -203,14 +173,6 @@ def test_an_altered_new_listing_ends_the_old_one(client, nft, ledger, lister):
     ledger.submit_altered(prepare(client, 90), memo="Listing for 5 HBAR")
     assert_error(report(client), 409, "its memo is another")
     assert shown(client)["isForSale"] is False
-
-
-def test_without_an_id_it_finds_the_one_that_was_signed(client, nft, ledger):
-    ledger.sign_and_submit(prepare(client, 100))
-    prepare(client, 200)
-
-    assert report(client).json == {"result": "OK"}
-    assert shown(client)["listingPrice"] == 100
 
 
 def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
@@ -263,16 +225,20 @@ def test_the_last_of_two_listings_wins_in_either_order_of_reports(client, nft, l
     assert shown(client)["listingPrice"] == 200
 
 
-def test_a_new_price_needs_no_unlisting(client, nft, lister):
-    lister(nft, listing_price=100, add=False)
-    lister(nft, listing_price=80, add=False)
-    assert shown(client)["listingPrice"] == 80
-    assert len(client.get("/v1/orderbook").json) == 1
-
-
 @pytest.mark.parametrize(
     "transaction_id",
-    ["", "0.0.1001", "0.0.1001@5", "0.0.1001@5.1\n", "0.0.1001@-5.1", "0.0.x@1.2", 5, "٠.0.1@1.2"],
+    [
+        "",
+        "0.0.1001",
+        "0.0.1001@5",
+        "0.0.1001@5.1\n",
+        "0.0.1001@-5.1",
+        "0.0.x@1.2",
+        5,
+        "٠.0.1@1.2",
+        "0.0.1@5.1\0",
+        "\ud800",
+    ],
 )
 def test_it_rejects_a_bad_transaction_id(client, nft, transaction_id):
     assert_error(report(client, transaction_id), 422, "transactionId must be a transaction id")

@@ -15,12 +15,12 @@ from flask import request
 from sqlite_utils.utils import sqlite3
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
-from marketplace import create_app, times
+from marketplace import create_app
 from marketplace.api import authentication, response_cache
 from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import write
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
 from tests.engines import connect
 from tests.serving import ROOT
 
@@ -52,7 +52,7 @@ with open_database(sys.argv[1]).write() as db:
 @pytest.mark.parametrize("elsewhere", [0, 3], ids=["same row", "other rows, too"])
 def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, nft, elsewhere):
     """Another process commits all the while; readers in several threads check each answer's version."""
-    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 8})
+    client.post("/v1/add", json=KEYS | {"serialNo": 8})
     command = [sys.executable, "-c", WRITER, app.config["DATABASE_URL"], str(elsewhere)]
     committed, stop, stale, answers = [0], threading.Event(), [], [0]
     header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
@@ -105,7 +105,7 @@ def commit(app, sql):
 
 def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
-    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 8})
+    client.post("/v1/add", json=KEYS | {"serialNo": 8})
     first = client.get(url)
     answered.clear()
     for number in range(3):
@@ -257,7 +257,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
         authenticate=lambda *asked: authentication.authenticate(*asked), **settings(tmp_path)
     )
     for serial_no in (7, 8):
-        client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": serial_no})
+        client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
     readers = [authorized_client(app, "read").environ_base["HTTP_AUTHORIZATION"] for _ in range(3)]
     hashes = [access_tokens.hash_token(token.removeprefix("Bearer ")) for token in readers]
     applications = (app, uncached, hosted)
@@ -322,25 +322,13 @@ def test_a_write_of_this_process_ends_it(client, nft, lister):
     assert client.get(url).json["isForSale"] is True
 
 
-def test_a_revoked_token_gets_no_kept_answer(app, nft):
-    one, other = authorized_client(app, "read"), authorized_client(app, "read")
-    for client in (one, other, one, other):
-        assert client.get("/v1/orderbook").status_code == 200
-    with app.app_context(), write() as db:
-        [first, *_] = access_tokens.list_access_tokens(db)
-        access_tokens.mark_access_token_revoked(db, first["name"], times.to_iso(times.now()))
-    assert_error(one.get("/v1/orderbook"), 401, "was revoked")
-    assert other.get("/v1/orderbook").status_code == 200
-
-
 def test_an_expired_token_gets_no_kept_answer(app):
     with app.app_context():
-        token = access_tokens.create("short", ("read",), seconds=3)
-    client = app.test_client()
+        token = access_tokens.create("short", ("read",), seconds=1)
+    expired_at, client = time.time() + 1, app.test_client()
     header = {"Authorization": f"Bearer {token}"}
-    assert client.get("/v1/orderbook", headers=header).status_code == 200
-    assert client.get("/v1/orderbook", headers=header).status_code == 200
-    time.sleep(3.05)
+    while client.get("/v1/orderbook", headers=header).status_code == 200:
+        assert time.time() < expired_at + 0.5
     assert_error(client.get("/v1/orderbook", headers=header), 401, "expired")
 
 
@@ -351,16 +339,6 @@ def test_who_has_no_token_gets_no_kept_answer(app, client):
     assert_error(writer.get("/v1/orderbook"), 403)
     bad = {"Authorization": "Bearer nonsense"}
     assert_error(app.test_client().get("/v1/orderbook", headers=bad), 401)
-
-
-def test_another_prefix_gets_its_own_links(client, lister):
-    for serial_no in (1, 2):
-        lister((TOKEN, serial_no))
-    plain = client.get("/v1/orderbook?limit=1")
-    below = client.get("/v1/orderbook?limit=1", environ_overrides={"SCRIPT_NAME": "/market"})
-    assert plain.headers["Link"].startswith("</v1/")
-    assert below.headers["Link"].startswith("</market/v1/")
-    assert client.get("/v1/orderbook?limit=1").headers["Link"] == plain.headers["Link"]
 
 
 def test_another_host_or_order_of_the_query_gets_the_same_truth(client, lister):
@@ -402,12 +380,6 @@ def test_so_it_is_where_it_adds_to_our_own(tmp_path):
 
     client = authorized_client(create_app(authenticate=authenticate, **settings(tmp_path)), "read")
     assert [client.get("/v1/orderbook").status_code for _ in range(3)] == [200, 200, 401]
-
-
-def test_errors_are_not_kept(client, ledger):
-    assert_error(client.get(f"/v1/nft/{TOKEN}/7"), 404)
-    client.post("/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7})
-    assert client.get(f"/v1/nft/{TOKEN}/7").status_code == 200
 
 
 def test_what_is_kept_is_bounded(app, client, nft):
@@ -546,6 +518,4 @@ def test_a_long_list_that_is_left_half_read_does_no_harm(client, many):
     next(r.iter_encoded())
     r.close()
     assert client.get("/v1/orderbook?limit=1").status_code == 200
-    assert client.post(
-        "/v1/add", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 99}
-    ).json == {"result": "OK"}
+    assert client.post("/v1/add", json=KEYS | {"serialNo": 99}).json == {"result": "OK"}

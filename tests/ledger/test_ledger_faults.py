@@ -12,7 +12,6 @@ import time
 import pytest
 
 from marketplace import create_app
-from marketplace.ledger import mirror
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
@@ -66,10 +65,9 @@ def connect(tmp_path):
 
 @pytest.fixture
 def hurried(monkeypatch):
-    """Let the budgets be short, and the pauses between two attempts."""
+    """Let the budget be short, where a fault lasts until it is used up."""
 
     def hurry(fault):
-        monkeypatch.setattr(mirror, "FIRST_PAUSE_SECONDS", 0.01)
         if fault in ENDLESS:
             monkeypatch.setattr(reconciler, "LEDGER_SECONDS", HURRY_SECONDS)
 
@@ -97,34 +95,20 @@ LEDGER_FAULTS = {
     "a storm of 429": (answering(b"", "429 Too Many Requests"), 503, "status 429"),
     "429 for an hour": (answering(b"slow", "429 Slow", Retry_After="3600"), 503, "status 429"),
     "500s": (answering(b"oops", "500 Oops"), 503, "status 500"),
-    "503 with a body": (answering(b'{"_status": {"messages": []}}', "503 Busy"), 503, "status 503"),
     "400": (answering(b'{"_status": {"messages": []}}', "400 Bad Request"), 502, "status 400"),
     "HTML": (answering(b"<html>Welcome</html>"), 502, "not JSON"),
-    "another server's 404": (
-        answering(b"<html>Nothing</html>", "404 Not Found"),
-        502,
-        "status 404",
-    ),
-    "a redirect to no address": (
+    "another server's 404": (answering(b"<html>", "404 Not Found"), 502, "status 404"),
+    "half of the JSON": (answering(page(NFT)[:40]), 502, "not JSON"),
+    "deep JSON": (answering(b"[" * 50_000), 502, "not JSON"),
+    "an array": (answering(b"[]"), 502, "invalid answer"),
+    "wrong types": (answering(page(NFT | {"serial_number": "7"})), 502, "serial_number"),
+    "a wrong date": (answering(page(NFT | {"modified_timestamp": "now"})), 502, "modified"),
+    "another NFT": (answering(page(NFT | {"serial_number": 8})), 502, "another NFT"),
+    "a redirect": (
         answering(b"", "302 Found", Location="http://["),
         502,
         'redirects to "http://["',
     ),
-    "half of the JSON": (answering(page(NFT)[:40]), 502, "not JSON"),
-    "deep JSON": (answering(b"[" * 50_000), 502, "not JSON"),
-    "an empty body": (answering(b""), 502, "not JSON"),
-    "an array": (answering(b"[]"), 502, "invalid answer"),
-    "null": (answering(b"null"), 502, "invalid answer"),
-    "wrong types": (answering(page(NFT | {"serial_number": "7"})), 502, "serial_number"),
-    "a wrong owner": (answering(page(NFT | {"account_id": 5})), 502, "account_id"),
-    "a wrong date": (answering(page(NFT | {"modified_timestamp": "now"})), 502, "modified"),
-    "another NFT": (answering(page(NFT | {"serial_number": 8})), 502, "another NFT"),
-    "a redirect to a private address": (
-        answering(b"", "302 Found", Location="http://127.0.0.1:9/x"),
-        502,
-        "redirects to",
-    ),
-    "a redirect to itself": (answering(b"", "301 Moved", Location="/again"), 502, '"/again"'),
     "not HTTP at all": (lambda connection: connection.sendall(b"220 smtp ready\r\n"), 503, ""),
 }
 
@@ -160,11 +144,11 @@ def test_retry_after_is_honoured(connect):
         asked.append(time.monotonic())
         reply = page(NFT) if len(asked) > 1 else b""
         status = "200 OK" if len(asked) > 1 else "429 Slow"
-        connection.sendall(network.response(reply, status, Retry_After="2"))
+        connection.sendall(network.response(reply, status, Retry_After="1"))
 
     with serve_raw(answer) as url:
         assert add(connect(url)).status_code == 200
-    assert asked[1] - asked[0] >= 2
+    assert asked[1] - asked[0] >= 1
 
 
 def test_requests_keep_the_pace(connect):
@@ -175,12 +159,12 @@ def test_requests_keep_the_pace(connect):
         connection.sendall(network.response(NOT_FOUND, "404 Not Found"))
 
     with serve_raw(answer) as url:
-        client = connect(url, MIRROR_NODE_RATE=10)
+        client = connect(url, MIRROR_NODE_RATE=20)
         started = time.monotonic()
         for _ in range(6):
             assert_error(add(client), 404, "is not an NFT on the ledger")
     assert len(asked) == 12
-    assert asked[-1] - started >= 11 / 10 - 0.05
+    assert asked[-1] - started >= 11 / 20 - 0.05
 
 
 @pytest.mark.parametrize("nft", [NFT | {"deleted": True}, NFT | {"account_id": None}])

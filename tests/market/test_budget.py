@@ -80,12 +80,6 @@ def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(mark
     assert Shopper(market, token(market)).ask(serial_nos[0]).status_code == 200
 
 
-def test_many_may_be_open_for_one_nft(market):
-    market = market(SALE_FEE_BUDGET="40")
-    serial_no = market.list_one()
-    assert Shopper(market, token(market)).take_all([serial_no]) == 10
-
-
 def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
     market = market(SALE_FEE_BUDGET="8")
     serial_nos = [market.list_one()]

@@ -40,8 +40,7 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
     market = market()
     market.buy(market.list_one())
     market.age(80)
-    then = times.to_consensus(times.now() - 30 * times.SECOND)
-    Mirror(market.app).alter("/blocks", lambda document: set_present(document, then))
+    Mirror(market.app).set_present(times.now() - 30 * times.SECOND)
     market.sync()
     assert market.fees() == (0, MOST)
 
@@ -124,14 +123,9 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     charged, _ = market.fees()
     ahead = settle.KEPT_SECONDS + 600
     market.age(ahead)
-    then = times.to_consensus(times.now() - ahead * times.SECOND)
-    Mirror(market.app).alter("/blocks", lambda document: set_present(document, then))
+    Mirror(market.app).set_present(times.now() - ahead * times.SECOND)
     market.sync()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
-
-
-def set_present(document, then):
-    document["blocks"][0]["timestamp"]["to"] = then
 
 
 def test_a_stranger_who_prepares_listings_hides_no_fee(market):

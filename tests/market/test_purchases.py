@@ -110,14 +110,9 @@ def test_nodes_take_turns(market):
 # What may be wrong with our side
 
 
-def set_present(document, then):
-    document["blocks"][0]["timestamp"]["to"] = times.to_consensus(then)
-
-
 def test_a_clock_that_is_behind_signs_nothing(market, caplog):
     serial_no = market.list_one()
-    ahead = times.now() + 70 * times.SECOND
-    Mirror(market.app).alter("/blocks", lambda document: set_present(document, ahead))
+    Mirror(market.app).set_present(times.now() + 70 * times.SECOND)
     r = market.buy(serial_no)
     assert_error(r, 503, "the service's clock is wrong")
     assert r.headers["Retry-After"]
