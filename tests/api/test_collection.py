@@ -7,13 +7,13 @@ import pytest
 from marketplace import times
 from marketplace.market import nft_collections as collecting
 from marketplace.services import services
-from marketplace.store import events, nft_collections, nfts
+from marketplace.store import events, nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import collection_import
 from marketplace.watcher import nft_collections as watched
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 from tests.mirror import MISSING
 
 TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
@@ -36,8 +36,7 @@ def collection(client, token=TOKEN):
 
 
 def add(client, token=TOKEN, serial_no=7):
-    keys = {"accountId": ALICE, "tokenId": token, "serialNo": serial_no}
-    r = client.post("/v1/add", json=keys)
+    r = client.post("/v1/add", json=KEYS | {"tokenId": token, "serialNo": serial_no})
     assert r.status_code == 200, r.text
 
 
@@ -45,6 +44,17 @@ def hurry(app, token=TOKEN):
     """Let it be time to read a collection again."""
     with app.app_context(), write() as db:
         db.execute("UPDATE collection SET retry_at = '2026' WHERE token = :token", {"token": token})
+
+
+def follow(app):
+    """A round of the watcher; returns what it did."""
+    with app.app_context():
+        return sync()
+
+
+def read_again(app, token=TOKEN):
+    hurry(app, token)
+    return follow(app)
 
 
 def stored(app, token=TOKEN):
@@ -136,7 +146,7 @@ def test_nothing_of_it_stored(client):
     assert_error(get(client), 404, f"No NFT of {TOKEN} is stored", "POST /v1/add one first")
 
 
-def test_listed_and_floor_follow_the_order_book(client, ledger, lister):
+def test_listed_and_floor_follow_the_order_book(app, client, ledger, lister):
     lister((TOKEN, 7), listing_price=50)
     lister((TOKEN, 8), listing_price=40)
     lister(("0.0.7002", 9), listing_price=1)
@@ -144,8 +154,7 @@ def test_listed_and_floor_follow_the_order_book(client, ledger, lister):
     lister((TOKEN, 8), listing_price=60)
     assert collection(client)["floorPrice"] == 50
     ledger.hand_over((TOKEN, 7), BOB)
-    with client.application.app_context():
-        sync()
+    follow(app)
     shown = collection(client)
     assert (shown["listed"], shown["floorPrice"]) == (1, 60)
 
@@ -177,8 +186,7 @@ def test_a_mirror_node_that_fails_does_not_stop_an_add(app, client, mirror):
     add(client)
     assert collection(client) == {"token": TOKEN} | UNKNOWN | NOTHING
     mirror.heal()
-    with app.app_context():
-        assert sync()[Done.COLLECTIONS] == 1
+    assert follow(app)[Done.COLLECTIONS] == 1
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
@@ -196,10 +204,8 @@ def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirr
     add(client)
     pauses = []
     for attempt in range(1, 25):
-        hurry(app)
         now = times.now()
-        with app.app_context():
-            assert sync()[Done.COLLECTIONS_LATE] == 1
+        assert read_again(app)[Done.COLLECTIONS_LATE] == 1
         row = stored(app)
         assert row["attempts"] == attempt
         pauses.append(round((times.from_iso(row["retry_at"]) - now / times.SECOND) / 60))
@@ -210,8 +216,7 @@ def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirr
 def test_a_round_is_done_all_the_same(app, client, mirror):
     mirror.fail(TOKENS)
     add(client)
-    with app.app_context():
-        sync()
+    follow(app)
     assert client.get("/status").json["lastSync"]
 
 
@@ -259,28 +264,19 @@ def fees(*royalties, **changes):
             [SHOWN | {"numerator": MAX, "denominator": MAX}],
         ),
         ({"custom_fees": None}, []),
-        ({"custom_fees": {}}, []),
         ({"custom_fees": {"royalty_fees": None}}, []),
         # One that makes no sense: who is shown the others alone, is told too little.
         (fees(amount={"numerator": 5, "denominator": 0}), None),
         (fees(amount={"numerator": -5, "denominator": 100}), None),
-        (fees(amount={"numerator": MAX + 1, "denominator": 100}), None),
         (fees(amount={"numerator": 10**400, "denominator": 100}), None),
-        (fees(amount={"numerator": 5.5, "denominator": 100}), None),
         (fees(amount={"numerator": True, "denominator": 100}), None),
-        (fees(amount={}), None),
         (fees(amount=None), None),
-        (fees(fallback_fee={}), None),
         (fees(fallback_fee={"amount": MAX + 1, "denominating_token_id": None}), None),
         (fees(fallback_fee={"amount": 1, "denominating_token_id": "x"}), None),
-        (fees(fallback_fee=5), None),
-        (fees(collector_account_id=None), None),
         (fees(collector_account_id=["0.0.1"]), None),
         (fees(None), None),
         (fees(*[ROYALTY] * 200), None),
-        ({"custom_fees": []}, []),
         ({"custom_fees": "x"}, None),
-        ({"custom_fees": {"royalty_fees": 5}}, None),
         ({"custom_fees": {"royalty_fees": {"x": 5}}}, None),
     ],
 )
@@ -314,23 +310,16 @@ SHOWN_FIXED = {"accountId": "0.0.2001", "amount": 500, "token": None}
         ),
         (None, []),
         ([FIXED | {"amount": MAX + 1}], None),
-        ([FIXED | {"amount": -1}], None),
         ([FIXED | {"amount": 0.5}], None),
-        ([FIXED | {"collector_account_id": None}], None),
         ([FIXED | {"collector_account_id": "x"}], None),
         ([FIXED | {"denominating_token_id": "0.0"}], None),
         ([FIXED, 5], None),
         ([FIXED] * 101, None),
-        ("FIXED", None),
     ],
 )
 def test_fixed_fees(client, mirror, listed, shown):
-    mirror.alter(
-        TOKENS,
-        lambda document: document.update(
-            {"custom_fees": {"royalty_fees": [ROYALTY], "fixed_fees": listed}}
-        ),
-    )
+    custom_fees = {"royalty_fees": [ROYALTY], "fixed_fees": listed}
+    mirror.alter(TOKENS, lambda document: document.update(custom_fees=custom_fees))
     add(client)
     assert collection(client)["fixedFees"] == shown
     assert collection(client)["royalties"] == [SHOWN]
@@ -342,16 +331,12 @@ def test_fixed_fees(client, mirror, listed, shown):
     [
         (str(MAX), MAX),
         ("0", 0),
-        (30, 30),
         (str(MAX + 1), None),
         ("-1", None),
         ("1e3", None),
-        ("9" * 5000, None),
         ("٣", None),
         ("", None),
         (None, None),
-        (1.5, None),
-        ([], None),
     ],
 )
 def test_total_supply(client, mirror, written, shown):
@@ -382,8 +367,6 @@ def test_names_of_strangers_are_cleaned(client, mirror, name, shown):
     ("symbol", "treasury"),
     [
         (None, None),
-        (5, 5),
-        (["x"], []),
         ({"x": 1}, "0.0"),
         ("x", "0.0.9223372036854775808"),
     ],
@@ -412,13 +395,10 @@ def test_it_is_read_again_when_its_time_has_come(app, client, nft, mirror):
     mirror.alter(
         TOKENS, lambda document: document.update({"name": "Renamed", "total_supply": "77"} | fees())
     )
-    with app.app_context():
-        sync()
+    follow(app)
     assert mirror.count(TOKENS) == 0
-    hurry(app)
-    with app.app_context():
-        assert sync()[Done.COLLECTIONS] == 1
-        assert Done.COLLECTIONS not in sync()
+    assert read_again(app)[Done.COLLECTIONS] == 1
+    assert Done.COLLECTIONS not in follow(app)
     assert mirror.count(TOKENS) == 1
     shown = collection(client)
     assert (shown["name"], shown["totalSupply"], shown["royalties"]) == ("Renamed", 77, [SHOWN])
@@ -429,10 +409,8 @@ def test_one_that_has_something_listed_is_read_more_often(app, client, lister):
     lister((TOKEN, 7))
     pauses = []
     for token in (TOKEN, "0.0.7002"):
-        hurry(app, token)
         now = times.now() // times.SECOND
-        with app.app_context():
-            sync()
+        read_again(app, token)
         pauses.append(int(times.from_iso(stored(app, token)["retry_at"])) - now)
     assert 3600 <= pauses[0] < 3700
     assert 86_400 <= pauses[1] < 86_500
@@ -443,23 +421,17 @@ def test_one_that_grows_here_is_read_again_within_a_minute(app, client, mirror):
     assert times.from_iso(stored(app)["retry_at"]) > times.now() / times.SECOND + 3000
     add(client, serial_no=2)
     assert times.from_iso(stored(app)["retry_at"]) <= times.now() / times.SECOND + 61
-    hurry(app)
-    with app.app_context():
-        sync()
+    read_again(app)
     assert collection(client)["totalSupply"] == 2
     assert mirror.count(TOKENS) == 2
 
 
 def test_one_of_which_something_is_listed_now_is_read_again_within_a_minute(app, nft, lister):
-    hurry(app)
-    with app.app_context():
-        sync()
+    read_again(app)
     assert seconds_until_read(app) > 86_000
     lister(nft)
     assert seconds_until_read(app) <= 60
-    hurry(app)
-    with app.app_context():
-        sync()
+    read_again(app)
     lister(nft, listing_price=99)
     assert 3500 < seconds_until_read(app) <= 3600
 
@@ -472,9 +444,7 @@ def test_what_comes_while_the_ledger_is_asked_is_not_forgotten(
         mirror.alter(TOKENS, lambda _: add(client, serial_no=8))
     else:
         mirror.alter(TOKENS, lambda _: lister(nft))
-    hurry(app)
-    with app.app_context():
-        assert sync()[Done.COLLECTIONS] == 1
+    assert read_again(app)[Done.COLLECTIONS] == 1
     assert seconds_until_read(app) <= (60 if what == "stored" else 3600)
 
 
@@ -495,9 +465,7 @@ def test_one_that_nobody_came_back_about_is_read_again_soon(app, nft, mirror):
 def test_what_is_known_outlives_a_mirror_node_that_fails(app, client, nft, mirror):
     before = collection(client)
     mirror.answer(TOKENS, MISSING)
-    hurry(app)
-    with app.app_context():
-        assert sync()[Done.COLLECTIONS_LATE] == 1
+    assert read_again(app)[Done.COLLECTIONS_LATE] == 1
     assert collection(client) == before
 
 
@@ -542,9 +510,7 @@ def test_the_watcher_stores_it_with_what_it_finds_listed(app, client, ledger, li
     ledger.mint((token, 1), ALICE, 1_700_000_000 * times.SECOND)
     memo = f"Listing NFT with {token} and Serial Number 1 for 12 HBAR on Elsewhere"
     ledger.approve((token, 1), ALICE, "0.0.9001", memo)
-    with app.app_context():
-        sync()
-        assert nfts.get_nft(read(), token, 1)["is_for_sale"]
+    follow(app)
     shown = collection(client, token)
     assert (shown["name"], shown["listed"], shown["floorPrice"]) == (f"Sandbox {token}", 1, 12)
 

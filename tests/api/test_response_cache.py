@@ -341,6 +341,14 @@ def test_who_has_no_token_gets_no_kept_answer(app, client):
     assert_error(app.test_client().get("/v1/orderbook", headers=bad), 401)
 
 
+def test_another_prefix_gets_its_own_links(client, lister):
+    for serial_no in (1, 2):
+        lister((TOKEN, serial_no))
+    for prefix in ("", "/market", ""):
+        r = client.get("/v1/orderbook?limit=1", environ_overrides={"SCRIPT_NAME": prefix})
+        assert r.headers["Link"].startswith(f"<{prefix}/v1/")
+
+
 def test_another_host_or_order_of_the_query_gets_the_same_truth(client, lister):
     lister((TOKEN, 1))
     first = client.get("/v1/orderbook?limit=5&offset=0").json
