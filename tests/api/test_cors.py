@@ -29,25 +29,15 @@ def serve(folder, origins, **more):
 EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
 SANDBOX = [
     ("POST", "/sandbox/sign", {"json": {}}, 422),
-    ("POST", "/sandbox/transactions", {"json": {"transaction": "AAAA"}}, 422),
-    ("POST", "/sandbox/decode", {"data": "{"}, 415),
     ("POST", "/sandbox/decode", {"data": "{", "content_type": "application/json"}, 400),
     ("POST", "/sandbox/transactions", {"data": b" " * 70_000, **JSON}, 413),
     ("POST", "/sandbox/transfers", {"json": {**NFT, "accountId": "0.0.2002"}}, 200),
-    ("POST", "/sandbox/updates", {"json": NFT}, 200),
-    ("POST", "/sandbox/oddities", {"json": {**NFT, "oddity": "METADATA_NULL"}}, 200),
-    ("POST", "/sandbox/oddities/lag", {"json": {"seconds": 0}}, 200),
-    ("POST", "/sandbox/deletions", {"json": {"tokenId": "0.0.7009"}}, 200),
     ("DELETE", "/sandbox/transactions", {}, 405),
     ("GET", "/sandbox", {}, 404),
-    ("GET", "/sandbox/nowhere", {}, 404),
-    ("GET", "/sandbox/api/v1/nowhere", {}, 404),
     ("GET", "/sandbox/api/v1/tokens/nonsense", {}, 400),
-    ("GET", "/sandbox/api/v1/transactions/0.0.1001-1-1", {}, 404),
     ("GET", "/sandbox/api/v1/accounts/0.0.1001", {}, 200),
     ("HEAD", "/sandbox/api/v1/blocks", {}, 200),
     ("GET", "/sandbox/ipfs/bafkqacbqfyyc4nzqga3q/7.json", {}, 200),
-    ("GET", "/sandbox/ipfs/nonsense/7.png", {}, 404),
     ("GET", "/sandbox/openapi.json", {}, 200),
 ]
 
@@ -79,16 +69,11 @@ def test_a_preflight_asks_for_no_token(app):
         assert "Origin" in r.headers["Vary"]
 
 
-def test_a_page_may_read_answers_and_refusals(app):
-    client = authorized_client(app, "read")
-    r = client.get("/v1/orderbook", headers={"Origin": DAPP})
+@pytest.mark.parametrize("origin", [DAPP, LOCAL])
+def test_a_page_may_read_answers(app, origin):
+    r = authorized_client(app, "read").get("/v1/orderbook", headers={"Origin": origin})
     assert r.json == []
-    assert granted(r)["Allow-Origin"] == DAPP
-    r = client.post("/v1/add", json={}, headers={"Origin": DAPP})
-    assert_error(r, 403)
-    assert granted(r)["Allow-Origin"] == DAPP
-    assert "WWW-Authenticate" in granted(r)["Expose-Headers"]
-    assert "Allow-Credentials" not in granted(r)
+    assert granted(r) == {"Allow-Origin": origin, "Expose-Headers": EXPOSED}
 
 
 @pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nowhere", "/v1/nft/0.0.1", "/v1//orderbook"])
@@ -180,11 +165,8 @@ def test_only_the_api_its_document_and_the_status_are_opened(app):
     "origin",
     [
         "https://dapp.example.evil.example",
-        "https://dappxexample",
         "http://dapp.example",
         "https://dapp.example:8443",
-        "https://evil.example",
-        "http://:",
         "null",
     ],
 )
@@ -192,11 +174,6 @@ def test_another_origin_is_let_in_nowhere(app, origin):
     client = app.test_client()
     assert not granted(client.get("/status", headers={"Origin": origin}))
     assert not granted(client.options("/v1/add", headers={"Origin": origin, **PREFLIGHT}))
-
-
-def test_an_ipv6_origin_is_an_address_and_no_pattern(app):
-    r = app.test_client().get("/status", headers={"Origin": LOCAL})
-    assert granted(r)["Allow-Origin"] == LOCAL
 
 
 def test_a_call_from_no_page_gets_no_such_header(app):

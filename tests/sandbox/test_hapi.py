@@ -124,15 +124,6 @@ def test_a_mint_tells_its_serial_numbers_and_the_supply_of_its_moment(submit, re
     assert [receipt.newTotalSupply for receipt in told] == [2, 3]
 
 
-def test_a_repetition_is_refused_and_its_receipt_stays(nft, submit, receipt_of):
-    content = signed(approval(), ALICE)
-    assert submit(content) == "OK"
-    assert submit(content) == "DUPLICATE_TRANSACTION"
-    told, _ = receipt_of(content, includeDuplicates=True)
-    assert status(told.receipt) == "SUCCESS"
-    assert list(told.duplicateTransactionReceipts) == []
-
-
 def test_a_repetition_at_another_node_is_a_duplicate(nft, submit, receipt_of):
     start = times.now() - times.SECOND
     contents = [
@@ -375,8 +366,3 @@ def test_the_address_book(app, call, ask):
     assert NodeAddress.FromString(call(path, AddressBookQuery().SerializeToString())) == node
     told, code = ask("fileGetContents", header=COST, fileID=hapi.file_id(1001))
     assert code == "INVALID_FILE_ID"
-
-
-def test_the_version_is_the_sandboxs(ask):
-    told, code = ask("networkGetVersionInfo", payment=hapi.payment(ALICE, 1_000_000))
-    assert (code, told.hederaServicesVersion.pre) == ("OK", "sandbox")
