@@ -30,7 +30,9 @@ def test_a_method_that_is_not_allowed(idle_client):
 
 
 @pytest.mark.once("refused before a statement is asked")
-@pytest.mark.parametrize("body", ["", "{", "nonsense", "{'a': 1}", '{"a": NaN}', "[" * 20_000])
+@pytest.mark.parametrize(
+    "body", ["", "{", "{'a': 1}", '{"a": NaN}', "[" * 20_000, b'{"a": "\xff"}']
+)
 def test_a_body_that_is_not_json(idle_client, body):
     r = idle_client.post("/v1/add", data=body, content_type="application/json")
     assert_error(r, 400, "The body is not JSON")
@@ -43,12 +45,6 @@ def test_a_number_longer_than_python_reads(idle_client):
     body = json.dumps(KEYS).replace("7", "9" * 5000)
     r = idle_client.post("/v1/add", data=body, content_type="application/json")
     assert_error(r, 422, 'serialNo must be a whole number from 1 to 9223372036854775807, not "999')
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_a_body_that_is_not_utf8(idle_client):
-    r = idle_client.post("/v1/add", data=b'{"a": "\xff"}', content_type="application/json")
-    assert_error(r, 400, "The body is not JSON")
 
 
 @pytest.mark.once("refused before a statement is asked")

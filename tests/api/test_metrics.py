@@ -278,15 +278,6 @@ def test_every_error_has_the_id_of_its_request(client, caplog):
     assert "X-Request-ID" not in client.get("/v1/orderbook").headers
 
 
-@pytest.mark.once("its file")
-def test_the_log_says_which_request_it_is_about(app, client, caplog, tmp_path):
-    move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
-    answer = client.get("/v1/orderbook")
-    assert answer.status_code == 503
-    assert f"(request {answer.headers['X-Request-ID']})" in caplog.text
-    (tmp_path / "elsewhere.db").rename(tmp_path / "marketplace.db")
-
-
 @pytest.mark.once("the counts are no database's")
 @pytest.mark.parametrize(
     ("sent", "proxies", "believed"),

@@ -71,8 +71,10 @@ def test_it_prepares_a_new_transaction_each_time(client, nft):
 
 
 @pytest.mark.once("refused before a statement is asked")
-def test_it_handles_an_unknown_wallet(client, nft):
-    assert_error(prepare(client, "myspace"), 404, '"myspace" is not a wallet', "extwallet")
+@pytest.mark.parametrize("what", ["list", "delist", "buy"])
+def test_it_handles_an_unknown_wallet(idle_client, what):
+    r = idle_client.post(f"/v1/{what}/myspace", json=KEYS | {"listingPrice": 250})
+    assert_error(r, 404, '"myspace" is not a wallet', "extwallet")
 
 
 def test_it_handles_an_nft_that_is_not_stored(client):

@@ -127,12 +127,6 @@ def test_it_rejects_what_is_not_stored(buy):
     assert_error(buy(), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
 
 
-@pytest.mark.once("it is about the ledger's answer")
-def test_it_rejects_another_wallet(client, nft):
-    keys = KEYS | {"accountId": BOB}
-    assert_error(client.post("/v1/buy/other", json=keys), 404, "other", "extwallet")
-
-
 def test_it_rejects_what_is_not_for_sale(nft, buy):
     assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
 

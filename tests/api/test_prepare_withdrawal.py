@@ -131,18 +131,7 @@ def test_it_rejects_what_is_not_stored(client):
     assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
 
 
-@pytest.mark.once("refused before a statement is asked")
-def test_it_rejects_another_wallet(client, nft):
-    assert_error(prepare(client, "other"), 404, "other", "extwallet")
-
-
 def test_it_rejects_what_is_not_listed(client, nft):
-    assert_error(prepare(client), 409, f"{TOKEN} #7 is not for sale here")
-
-
-def test_it_rejects_what_was_withdrawn_already(client, nft, ledger, lister):
-    lister(nft)
-    ledger.withdraw(nft, ALICE)
     assert_error(prepare(client), 409, f"{TOKEN} #7 is not for sale here")
 
 

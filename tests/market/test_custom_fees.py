@@ -9,7 +9,7 @@ from collections import Counter
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import times
 from marketplace.ledger.tokens import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.sandbox.catalogue import Royalty as SandboxRoyalty
@@ -19,7 +19,8 @@ from marketplace.sandbox.ledger.custom_fees import Schedule
 from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
-from tests.conftest import ALICE, BOB, TOKEN, Ledger, assert_error, authorized_client, settings
+from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
+from tests.market import selling
 from tests.mirror import Mirror
 from tests.sandbox.bodies import HBAR, transfer
 
@@ -35,18 +36,13 @@ def market(tmp_path):
     return Market(tmp_path)
 
 
-class Market:
+class Market(selling.Market):
     """One NFT after the other, listed and bought."""
 
     def __init__(self, folder):
-        self.app = create_app(
-            **settings(folder),
-            MIRROR_NODE_RATE="10000",
-            SALE_FEE_BASIS_POINTS=str(BASIS_POINTS),
-            SALE_FEE_BUDGET="10000",
-            IPFS_GATEWAYS="https://127.0.0.1",  # refused at once: images cost more than all else here
-        )
-        self.ledger = Ledger(self.app)
+        fees = {"SALE_FEE_BASIS_POINTS": str(BASIS_POINTS), "SALE_FEE_BUDGET": "10000"}
+        # Refused at once: images cost more than all else here.
+        super().__init__(folder, IPFS_GATEWAYS="https://127.0.0.1", **fees)
         self._sandbox = services(self.app).sandbox.app
 
     def charge(self, token, *fees, is_refused=False):
@@ -75,23 +71,15 @@ class Market:
             rows = queries.list_accounts(read())
             return sum(row["balance"] - accounts.FIRST_BALANCE for row in rows)
 
-    def balance(self, account_id):
-        with self._sandbox.app_context():
-            return accounts.balance(read(), account_id)
-
     def list(self, nft, price, seller=ALICE):
-        client, keys = self._client(), dict(zip(("tokenId", "serialNo"), nft, strict=True))
-        keys |= {"accountId": seller}
-        assert client.post("/v1/add", json=keys).status_code == 200
-        r = client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
-        self.ledger.sign_and_submit(r.json["byteArray"], seller)
+        list_nft(self.client, price, accountId=seller, tokenId=nft[0], serialNo=nft[1])
 
     def buy(self, nft, buyer=BOB):
-        keys = dict(zip(("tokenId", "serialNo"), nft, strict=True))
-        return self._client().post("/v1/buy/extwallet", json=keys | {"accountId": buyer})
+        keys = {"accountId": buyer, "tokenId": nft[0], "serialNo": nft[1]}
+        return self.client.post("/v1/buy/extwallet", json=keys)
 
     def submit(self, r, buyer=BOB):
-        return self.ledger.submit(self.ledger.sign(r.json["byteArray"], buyer)).result
+        return super().submit(r, buyer).result
 
     def force(self, nft, price, seller=ALICE, buyer=BOB):
         """The same purchase, though the service does not sign it."""
@@ -102,9 +90,6 @@ class Market:
         for signer in (MARKET, buyer):
             content = self.ledger.sign_bytes(content, signer)
         return self.ledger.submit(content).result
-
-    def _client(self):
-        return authorized_client(self.app, "read", "write")
 
 
 class Chance:
@@ -230,20 +215,13 @@ def test_the_seller_pays_fixed_fees(market, listed):
     assert market.submit(market.buy(nft)) == "SUCCESS"
     assert market.balance(ALICE) == before + 10 * HBAR * 9750 // 10_000 - 2 * HBAR
     assert market.balance(COLLECTOR) == 10_002 * HBAR
-    [row] = (
-        services(market.app)
-        .sandbox.app.test_client()
-        .get(f"/api/v1/accounts/{COLLECTOR}/tokens")
-        .json["tokens"]
-    )
+    [row] = market.client.get(f"/sandbox/api/v1/accounts/{COLLECTOR}/tokens").json["tokens"]
     assert row["balance"] == 30
 
 
 def assert_refused(market, r, *words):
     assert_error(r, 409, *words)
-    with market.app.app_context():
-        sql = "SELECT COUNT(*) FROM prepared_transaction WHERE kind = 'purchase'"
-        assert read().execute(sql).fetchone()[0] == 0
+    assert market.rows() == []
 
 
 def test_without_fees_nothing_more_is_asked(market, listed):

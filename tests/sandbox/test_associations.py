@@ -3,7 +3,7 @@
 import pytest
 
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, TOKEN, assert_error
 from tests.sandbox.bodies import HBAR, NFT, association, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -53,29 +53,12 @@ def test_a_transfer_associates_the_receiver_and_its_payer_pays(submit, minted, t
     assert balance(BOB) == FIRST
 
 
-def test_the_second_nft_of_a_token_costs_no_association(submit, minted, ledger, row):
-    ledger.mint((TOKEN, 8), ALICE, lives.MINTED_AT)
-    submit(give(), PAYER, ALICE)
-    shown = row(submit(give((TOKEN, 8)), PAYER, ALICE))
-    assert shown["charged_tx_fee"] == HBAR // 100 + HBAR // 1000
-
-
 def test_what_it_costs_is_beyond_the_most_that_the_payer_set(submit, minted, row):
     body = give()
     body.transactionFee = HBAR // 100 + HBAR // 1000
     shown = row(submit(body, PAYER, ALICE))
     assert shown["result"] == "SUCCESS"
     assert shown["charged_tx_fee"] == int(shown["max_fee"]) + HBAR // 2
-
-
-def test_a_payer_without_the_fee_of_an_association_pays_the_rest(submit, minted, tokens, balance):
-    rest = FIRST - HBAR // 10
-    submit(transfer(PAYER, {PAYER: -rest, CHARLIE: rest}), PAYER)
-    before = balance(PAYER)
-    refused = submit(give(), PAYER, ALICE)
-    assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_PAYER_BALANCE", True)
-    assert tokens(BOB) == {}
-    assert balance(PAYER) == before - HBAR // 100 - HBAR // 1000
 
 
 def test_automatic_association_can_be_off(submit, minted, limit, get, row, tokens):

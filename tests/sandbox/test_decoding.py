@@ -13,7 +13,6 @@ from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from hiero_sdk_python.tokens.token_id import TokenId
-from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
 
 from marketplace.ids import TransactionId
 from marketplace.market.transactions import build_listing
@@ -120,11 +119,6 @@ def test_it_shows_a_withdrawal(decode):
     doc = decode(signed(withdrawal)).json
     assert doc["type"] == "CRYPTODELETEALLOWANCE"
     assert doc["deletedApprovals"] == [{"tokenId": TOKEN, "serialNumbers": [7], "owner": ALICE}]
-
-
-def test_it_handles_another_kind(decode):
-    doc = decode(signed(TokenMintTransaction(token_id=nft_id().token_id, metadata=[b"x"]))).json
-    assert (doc["type"], doc["hbarTransfers"], doc["nftTransfers"]) == ("TOKENMINT", [], [])
 
 
 def wrapped(*bodies):
