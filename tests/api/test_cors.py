@@ -97,12 +97,6 @@ def test_a_page_reads_that_a_method_is_not_allowed(app):
         assert granted(r)["Allow-Origin"] == DAPP
 
 
-def test_a_page_may_send_what_a_hosts_authentication_or_tracing_asks_for(app):
-    asked = PREFLIGHT | {"Access-Control-Request-Headers": "traceparent, x-api-key"}
-    r = app.test_client().options("/v1/add", headers={"Origin": DAPP, **asked})
-    assert granted(r)["Allow-Headers"] == "traceparent, x-api-key"
-
-
 def test_a_page_of_the_internet_may_call_a_service_of_the_users_own_network(app):
     """Chrome's private network access: the preflight asks for it by name."""
     asked = PREFLIGHT | {"Access-Control-Request-Private-Network": "true"}

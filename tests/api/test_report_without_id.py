@@ -1,31 +1,21 @@
 """A report without a transaction id is about the newest one that its caller prepared, and about no other.
 
-First what was seen to fail, then random stories, compared with a small model.
+What was seen to fail; stress/lives.py has random stories.
 """
-
-import base64
-import random
-from dataclasses import dataclass
 
 import pytest
 
-from marketplace import create_app, times
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import consensus
+from marketplace import times
 from marketplace.store.database import write
 from tests.conftest import (
     ALICE,
     BOB,
-    CHARLIE,
     TOKEN,
-    Ledger,
     assert_error,
     authorized_client,
-    settings,
 )
 
 KEYS = {"tokenId": TOKEN, "serialNo": 7}
-STORIES, STEPS = 12, 14
 
 
 @pytest.fixture
@@ -190,136 +180,3 @@ def test_a_withdrawal_that_was_lost_is_not_ok_for_the_listing_before_it(
     expire(app)
     for _ in range(2):
         assert_error(report(), 409, "did not withdraw the NFT", "TRANSACTION_EXPIRED")
-
-
-# Random stories
-
-
-@dataclass
-class Prepared:
-    kind: str
-    caller: int
-    account_id: str
-    price: int | None
-    at: int
-    content: bytes
-    result: str | None = None  # on the ledger
-    is_expired: bool = False
-
-
-class Story:
-    """What happens to one NFT, and what a report is to be answered: the model."""
-
-    def __init__(self, callers, ledger, app, seed):
-        self.callers, self.ledger, self.app = callers, ledger, app
-        self.dice = random.Random(seed)
-        self.nft = {"tokenId": TOKEN, "serialNo": 1 + seed}
-        self.owner, self.listing = ALICE, None  # its price, and when it was listed
-        self.prepared, self.clock = [], 0
-        callers[0].post("/v1/add", json=self.nft | {"accountId": ALICE})
-
-    def play(self):
-        steps = {
-            self.list: 3,
-            self.delist: 3,
-            self.buy: 3,
-            self.sign: 6,
-            self.give: 1,
-            self.expire: 1,
-        }
-        for step in self.dice.choices(list(steps), steps.values(), k=STEPS):
-            self.clock += 1
-            step()
-            for account_id in self.dice.sample((ALICE, BOB), self.dice.randint(0, 2)):
-                self.report(account_id)
-
-    def list(self):
-        price = self.dice.randint(1, 3)
-        self.prepare("list", self.dice.choice((ALICE, BOB)), price, listingPrice=price)
-
-    def delist(self):
-        self.prepare("delist", self.dice.choice((ALICE, BOB)), None)
-
-    def buy(self):
-        self.prepare("buy", self.dice.choice((ALICE, BOB)), None)
-
-    def prepare(self, kind, account_id, price, **fields):
-        body = self.nft | {"accountId": account_id} | fields
-        caller = self.dice.randrange(len(self.callers))
-        answer = self.callers[caller].post(f"/v1/{kind}/extwallet", json=body)
-        if answer.status_code != 200:
-            return
-        content = base64.b64decode(answer.json["byteArray"])
-        if all(row.content != content for row in self.prepared):  # a purchase is handed out again
-            row = Prepared(kind, caller, account_id, price, self.clock, content)
-            self.prepared.insert(0, row)
-
-    def sign(self):
-        waiting = [row for row in self.prepared if not row.result and not row.is_expired]
-        if not waiting:
-            return
-        row = self.dice.choice(waiting)
-        with self.ledger.sandbox.app_context():
-            receipt = consensus.submit(wallet.sign(row.account_id, row.content), times.now())
-        row.result = receipt.result
-        if receipt.result != "SUCCESS":
-            return
-        if row.kind == "buy":
-            self.owner = row.account_id
-        self.listing = (row.price, self.clock) if row.kind == "list" else None
-
-    def give(self):
-        self.owner, self.listing = self.dice.choice((ALICE, BOB)), None
-        self.ledger.hand_over((TOKEN, self.nft["serialNo"]), CHARLIE)
-        self.ledger.hand_over((TOKEN, self.nft["serialNo"]), self.owner)
-
-    def expire(self):
-        expire(self.app)
-        for row in self.prepared:
-            row.is_expired = True
-
-    def report(self, account_id):
-        caller = self.dice.randrange(len(self.callers))
-        expected = self.expect(account_id, caller)
-        body = self.nft | {"accountId": account_id}
-        answer = self.callers[caller].post("/v1/comingsoon", json=body)
-        told = [(row.kind, row.caller, row.price, row.result) for row in self.prepared]
-        assert answer.status_code == expected, (answer.json, self.owner, self.listing, told)
-
-    def expect(self, account_id, caller):
-        """By the newest that the caller prepared, unless the newest of all is a listing that stands."""
-        stands = self.listing is not None and self.owner == account_id
-        rows = [row for row in self.prepared if row.account_id == account_id]
-        if not rows:
-            return 200 if stands else 404
-        newest = next((row for row in rows if row.caller == caller), rows[0])
-        if rows[0].kind == "list" and self.is_fulfilled(rows[0]):
-            return 200
-        if self.is_fulfilled(newest) or (newest.kind == "list" and stands):
-            return 200
-        if newest.result:
-            is_ended = stands if newest.kind == "delist" else newest.kind == "list"
-            return 409 if newest.result != "SUCCESS" or is_ended else 200
-        if newest.kind != "buy" and self.owner != account_id:
-            return 409
-        return 409 if newest.is_expired else 202
-
-    def is_fulfilled(self, row):
-        """Tell whether the NFT is as an owner wanted it, whatever made it so."""
-        if row.kind == "buy" or self.owner != row.account_id:
-            return False
-        if row.kind == "delist":
-            return self.listing is None
-        return (
-            self.listing is not None and self.listing[0] == row.price and row.at <= self.listing[1]
-        )
-
-
-@pytest.mark.once("the tests above ask both engines")
-def test_random_reports_are_answered_as_the_model_says(tmp_path):
-    app = create_app(**settings(tmp_path), MIRROR_NODE_RATE=10_000, SALE_FEE_BUDGET="10000")
-    client, ledger = authorized_client(app, "write"), Ledger(app)
-    elsewhere = from_address(app, client, "192.0.2.7")
-    callers = client, elsewhere, authorized_client(app, "write")
-    for seed in range(STORIES):
-        Story(callers, ledger, app, seed).play()

@@ -132,19 +132,24 @@ def test_a_commit_while_it_is_made_ends_it(app, client, nft):
     assert client.get(url).json["name"] == "second"
 
 
-@pytest.mark.once("its trace")
-def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
-    client.get(url)
+def commit_before_the_next_look(app, sql):
+    """Write by hand just before an NFT's row is read again."""
     connection = services(app).database.connection
 
     def commit_first(statement):
         if "FROM nft" in statement:
             connection.set_trace_callback(None)
-            commit(app, "UPDATE nft SET name = 'changed'")
+            commit(app, sql)
 
     authorized_client(app, "read")  # a commit elsewhere
     connection.set_trace_callback(commit_first)
+
+
+@pytest.mark.once("its trace")
+def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get(url)
+    commit_before_the_next_look(app, "UPDATE nft SET name = 'changed'")
     for _ in range(2):
         assert client.get(url).json["name"] == "changed"
 
@@ -172,15 +177,7 @@ def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
 def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
-    connection = services(app).database.connection
-
-    def revoke_first(statement):
-        if "FROM nft" in statement:
-            connection.set_trace_callback(None)
-            commit(app, "UPDATE access_token SET revoked_at = 'now'")
-
-    authorized_client(app, "read")  # a commit elsewhere
-    connection.set_trace_callback(revoke_first)
+    commit_before_the_next_look(app, "UPDATE access_token SET revoked_at = 'now'")
     assert client.get(url).status_code == 200
     assert_error(client.get(url), 401, "was revoked")
 
@@ -271,17 +268,6 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
             assert others == [first] * 2, said
             statuses[answers[0].status_code] += 1
     assert {200, 401, 403, 404} <= statuses.keys(), statuses
-
-
-@pytest.mark.once("its trace")
-def test_an_answer_is_kept_while_nothing_changes(app, client, nft):
-    url, statements = f"/v1/nft/{TOKEN}/7", []
-    services(app).database.connection.set_trace_callback(statements.append)
-    first = client.get(url)
-    assert any("FROM nft" in statement for statement in statements)
-    statements.clear()
-    assert client.get(url).data == first.data
-    assert statements == []
 
 
 # From 3.12 on, Python warns of the threads that run beside a test.

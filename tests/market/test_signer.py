@@ -122,14 +122,6 @@ def test_another_key_than_the_accounts_is_refused(market, caplog):
     assert list_purchases(app) == []
 
 
-def test_a_key_list_is_refused(market, caplog):
-    app, client, _ = market(signing_with(DEMO))
-    key = {"_type": "ProtobufEncoded", "key": "32"}
-    Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key=key))
-    assert_error(buy(client), 503, "did not sign")
-    assert "is a list of keys, or a contract (ProtobufEncoded)" in caplog.text
-
-
 def test_a_key_that_changed_is_looked_up_anew(market):
     keys = [OTHER]
     app, client, _ = market(lambda body: signing_with(keys[0])(body))

@@ -81,12 +81,6 @@ def test_a_purchase_adds_up_at_every_edge():
             assert sum(amounts.values()) == 0
 
 
-def test_it_leaves_approve_for_all_alone():
-    [body_bytes] = bodies(build())
-    [approval] = TransactionBody.FromString(body_bytes).cryptoApproveAllowance.nftAllowances
-    assert not approval.HasField("approved_for_all")
-
-
 @pytest.mark.parametrize("name", ["Market", "M" * 200, "é" * 90, "🦭" * 40])
 def test_a_memo_fits_and_keeps_the_price(name):
     memo = listing_memo("0.0.49139498", 123456, 50_000_000_000, name)
@@ -116,12 +110,6 @@ def test_a_withdrawals_memo_is_known_by_any_name():
     assert not is_withdrawal_memo(
         b"Delisting NFT with 0.0.5005 and Serial Number 77", "0.0.5005", 7
     )
-
-
-def test_a_memo_without_room_for_a_name_has_none():
-    memo = listing_memo("0.0.12345678901234567", 10**18, 50_000_000_000, "Market")
-    assert memo.endswith("HBAR")
-    assert len(memo) <= 100
 
 
 def test_a_memo_of_the_longest_identifiers_keeps_the_price():

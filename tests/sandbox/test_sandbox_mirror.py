@@ -43,11 +43,6 @@ def test_who_asks_first_owns_it(get):
     assert get("/api/v1/tokens/0.0.31337/nfts/42").json["account_id"] == ALICE
 
 
-def test_a_token_has_a_name(get):
-    assert get("/api/v1/tokens/0.0.5001").json["name"] == "Tides"
-    assert get("/api/v1/tokens/0.0.31337").json["type"] == "NON_FUNGIBLE_UNIQUE"
-
-
 @pytest.mark.parametrize(
     ("path", "answer"),
     [
@@ -76,20 +71,6 @@ def test_a_transaction_id_of_the_wallets_form_is_refused(get):
     status, sentence = message(get("/api/v1/transactions/0.0.1@1.000000001"))
     assert status == 400
     assert sentence.startswith("Invalid Transaction id. Please use")
-
-
-def test_a_transaction_is_shown_as_the_mirror_node_does(get, nft, lister):
-    payer, start = lister(nft, add=False).split("@")
-    seconds, nanos = start.split(".")
-    [row] = get(f"/api/v1/transactions/{payer}-{seconds}-{int(nanos)}").json["transactions"]
-    assert row["name"] == "CRYPTOAPPROVEALLOWANCE"
-    assert row["result"] == "SUCCESS"
-    assert row["nonce"] == 0
-    assert row["scheduled"] is False
-    assert row["max_fee"] == "500000000"
-    assert row["valid_duration_seconds"] == "180"
-    assert base64.b64decode(row["memo_base64"]).startswith(b"Listing NFT with 0.0.7001")
-    assert row["transaction_id"] == f"{payer}-{seconds}-{nanos}"
 
 
 def test_a_transaction_is_found_by_its_consensus_timestamp(get, nft, lister):
