@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
-from werkzeug.http import parse_accept_header, parse_etags, quote_etag
+from werkzeug.http import parse_accept_header, parse_etags
 
 from marketplace.wsgi_environ import ROUTE
 
@@ -57,8 +57,9 @@ class WholeResponse:
         environ[ROUTE] = self._route
         tag, own, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
         # A list of its own each time: middleware in front may add to it.
-        headers = [*own, ("ETag", quote_etag(tag))]
-        if parse_etags(environ.get("HTTP_IF_NONE_MATCH")).contains_weak(tag):
+        headers = [*own, ("ETag", f'"{tag}"')]
+        known = environ.get("HTTP_IF_NONE_MATCH")
+        if known and parse_etags(known).contains_weak(tag):
             start_response("304 NOT MODIFIED", headers)
             return []
         start_response("200 OK", [*headers, ("Content-Length", str(len(body)))])
