@@ -4,9 +4,7 @@ The page is Scalar's. Of the package that brings it only the script is taken: th
 colours are ours, and what it would ask of its makers' servers is turned off and forbidden.
 """
 
-import gzip
 from collections.abc import Callable
-from functools import cache
 from importlib.metadata import version
 from importlib.resources import files
 
@@ -28,7 +26,6 @@ PACKAGE = "flask-openapi-scalar"
 SCRIPT = files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"
 SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # another one with another version: kept for good
 MAX_AGE_SECONDS = 365 * 86_400
-GZIP_LEVEL = 6
 # Scalar writes style attributes, and style elements of what it is made of: no nonce covers those. Its
 # scripts do without eval, once reference.js has told its parser so.
 POLICY = (
@@ -65,22 +62,11 @@ def show_reference_asset(name: str) -> BaseResponse:
     """Serve the page's script"""
     if name != SCRIPT_NAME:
         abort(404)
-    response = Response(mimetype="text/javascript")
+    response = Response(SCRIPT.read_bytes(), mimetype="text/javascript")
     response.cache_control.max_age = MAX_AGE_SECONDS
-    response.cache_control.public = True
-    response.cache_control.immutable = True
-    response.vary.add("Accept-Encoding")
-    is_small = bool(request.accept_encodings["gzip"])
-    response.set_etag(f"{name}-gzip" if is_small else name)
-    if is_small:
-        response.content_encoding = "gzip"
-    response.data = _compressed() if is_small else SCRIPT.read_bytes()
+    response.cache_control.public = response.cache_control.immutable = True
+    response.set_etag(name)
     return response.make_conditional(request)
-
-
-@cache
-def _compressed() -> bytes:
-    return gzip.compress(SCRIPT.read_bytes(), GZIP_LEVEL, mtime=0)
 
 
 def init_app(
