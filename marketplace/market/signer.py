@@ -90,7 +90,6 @@ class Signer:
         self._load = load
         self._signs: tuple[Sign, ...] = ()
         self._places = threading.BoundedSemaphore(SIGNATURES_AT_ONCE)
-        self._begun: dict[object, float] = {}  # when each that is under way began
         self._key: bytes | None = None
         self._key_until = 0.0
 
@@ -167,7 +166,7 @@ class Signer:
     def _call(self, sign: Sign, body: bytes, until: float) -> Any:
         """Call the signer. Raises SignerFailed where it raises, or takes too long."""
         timeout = max(0.0, until - time.monotonic())
-        if self._are_all_hanging() or not self._places.acquire(timeout=timeout):
+        if not self._places.acquire(timeout=timeout):
             raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
         answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
         thread = threading.Thread(target=self._work, args=(sign, body, answers), daemon=True)
@@ -184,20 +183,12 @@ class Signer:
             raise SignerFailed(f"it raised {type(raised).__name__}: {raised}") from raised
         return returned
 
-    def _are_all_hanging(self) -> bool:
-        late = time.monotonic() - SIGNER_SECONDS
-        begun = list(self._begun.values())
-        return len(begun) >= SIGNATURES_AT_ONCE and all(moment < late for moment in begun)
-
     def _work(self, sign: Sign, body: bytes, answers: queue.SimpleQueue[Answer]) -> None:
-        place = object()
-        self._begun[place] = time.monotonic()
         try:
             answers.put((sign(body), None))
         except BaseException as error:  # whatever a host's own code raises
             answers.put((None, error))
         finally:
-            del self._begun[place]
             self._places.release()
 
 

@@ -195,7 +195,7 @@ def test_no_place_is_lost_while_no_thread_can_be_had(market, monkeypatch, caplog
     assert buy(client).status_code == 200
 
 
-def test_where_all_hang_it_is_said_at_once(app, monkeypatch):
+def test_where_all_hang_no_other_thread_is_begun(app, monkeypatch):
     monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.2)
     over, calls = threading.Event(), []
 
@@ -209,17 +209,12 @@ def test_where_all_hang_it_is_said_at_once(app, monkeypatch):
         for _ in range(signing.SIGNATURES_AT_ONCE):
             with pytest.raises(signing.SignerFailed):
                 signer.sign(b"body")
-        monkeypatch.setattr(signing, "SIGNER_SECONDS", 60)
-        for begun in signer._begun:
-            signer._begun[begun] -= 100  # they have hung for long
-        began = time.monotonic()
         with pytest.raises(signing.SignerFailed) as refused:
             signer.sign(b"body")
-        assert time.monotonic() - began < 20
         assert "none ends" in refused.value.reason
+        assert len(calls) == signing.SIGNATURES_AT_ONCE
         over.set()
-        while signer._begun:
-            time.sleep(0.01)
+        monkeypatch.setattr(signing, "SIGNER_SECONDS", 60)
         assert verifies(*signer.sign(b"body"), b"body")
     assert len(calls) == signing.SIGNATURES_AT_ONCE + 1
 
