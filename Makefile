@@ -26,7 +26,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run port sample test test-system test-all test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run port sample test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
 run: port sample
 	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) exec python run.py
@@ -53,6 +53,10 @@ test-postgresql: .venv/installed-dev
 	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql tests tests/system
 
 test-all: test test-system
+
+# The tests that failed last, one after the other: what fails here, too, is no matter of a busy machine.
+test-again: .venv/installed-dev
+	@$(PYTEST) --last-failed --last-failed-no-failures none tests tests/system
 
 # The service among all that may happen to it, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
 soak: .venv/installed-dev
