@@ -190,7 +190,7 @@ class ConsensusTimestamp(fields.String):
     """A date of the database as mirror nodes write it: 1763640000.123456789."""
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None else times.to_consensus(times.to_nanoseconds(value))
+        return None if value is None else times.iso_to_consensus(value)
 
 
 class Address(fields.String):

@@ -34,7 +34,7 @@ def _date(value: Any) -> str:
 
 
 def _consensus_timestamp(value: Any) -> str:
-    return "null" if value is None else f'"{times.to_consensus(times.to_nanoseconds(value))}"'
+    return "null" if value is None else f'"{times.iso_to_consensus(value)}"'
 
 
 # How each kind of field is written: a test compares it with what marshmallow writes.
