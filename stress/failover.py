@@ -24,6 +24,7 @@ from urllib.error import HTTPError
 import psycopg
 
 from stress.cluster import Cluster, cluster
+from tests.postgresql import until
 from tests.serving import PATIENCE_SECONDS, Service, run_flask, serve
 
 ALICE, TOKEN = "0.0.1001", "0.0.7001"
@@ -159,11 +160,13 @@ class Stage:
         """Let clients ask for so long before a fault, and as long after it."""
         with Crowd(self) as crowd:
             time.sleep(seconds)
+            until(crowd.is_served, "clients are not served")
             began = time.monotonic()
             with contextlib.contextmanager(fault)(self.servers):
                 self.servers.wait(1)
                 over = time.monotonic()
                 time.sleep(max(seconds, RETRY_SECONDS + 1))
+                until(crowd.is_served, "clients are not served again")
             self.servers.wait()
         return crowd.outcome(began, over)
 
@@ -241,6 +244,13 @@ class Crowd:
         ended = time.monotonic()
         self.requests.append(Request(service, is_write, began, ended, failure))
         return answer
+
+    def is_served(self):
+        """Whether both services answered reads and writes in the last second, and refused none."""
+        since = time.monotonic() - 1
+        recent = [request for request in list(self.requests) if request.began > since]
+        served = {(request.service.port, request.is_write) for request in recent}
+        return len(served) == 4 and not any(request.failure for request in recent)
 
     def raise_the_price(self):
         """Commit after commit on a connection of its own, as another machine would."""

@@ -87,6 +87,7 @@ def database_settings(folder):
 
 def connect(url):
     """A connection past the service, for SQL by hand: each statement is committed."""
+    url = str(url)  # or the path of a file
     if url.startswith("postgresql://"):
         return closing(psycopg.connect(url, autocommit=True))
     return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))

@@ -108,7 +108,10 @@ def serve_paths():
         with contextlib.suppress(OSError), connection:
             request = b""
             while b"\r\n\r\n" not in request:
-                request += connection.recv(65536)
+                more = connection.recv(65536)
+                if not more:
+                    return  # or it would go on for ever, and leave little to all others
+                request += more
             received.append(request)
             PATHS[request.split()[1].decode()](connection)
 

@@ -4,7 +4,6 @@ import os
 import subprocess
 import sys
 import tempfile
-import time
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
@@ -16,6 +15,7 @@ from marketplace import create_app
 from marketplace.services import services
 from tests.engines import database_settings, database_url
 from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.postgresql import until
 
 ROOT = Path(__file__).parent.parent
 BIN = Path(sys.executable).parent
@@ -42,6 +42,13 @@ def run_flask(folder, *arguments, **settings):
     for app in apps:
         services(app).database.close()
     return ended
+
+
+def begin_flask(own, *arguments, **options):
+    """A command in a process of its own, with these settings; its output is in pipes."""
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    command = ["flask", "--app", "wsgi", *arguments]
+    return subprocess.Popen(command, cwd=ROOT, env=environment(**own), **pipes | options)
 
 
 class Service:
@@ -75,6 +82,17 @@ class Service:
                 return response.status == 200
         except OSError:
             return False
+
+    def workers(self):
+        """The ids of gunicorn's workers."""
+        pid = self.process.pid
+        return [
+            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+        ]
+
+    def wait_for_other_workers(self, before):
+        """Wait until none of these workers is left, and there are others."""
+        until(lambda: self.workers() and not {*before} & {*self.workers()}, "no other workers")
 
     def stop(self):
         self.process.terminate()
@@ -123,11 +141,11 @@ def _beside(folder, *command, **settings):
 
 
 def _port_of(node, file):
-    started = time.monotonic()
-    while not file.exists() or not file.read_text():
+    def is_told():
         assert node.poll() is None, "the node ended"
-        assert time.monotonic() - started < PATIENCE_SECONDS, "the node did not begin"
-        time.sleep(0.05)
+        return file.exists() and file.read_text()
+
+    until(is_told, "the node did not begin")
     return int(file.read_text().rpartition(":")[2])
 
 
@@ -157,12 +175,13 @@ def _run(service, configuration, arguments, output):
         stderr=subprocess.STDOUT,
     )
     try:
-        started = time.monotonic()
         local = Service(folder, port, {"MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}"})
-        while not local.answers():
+
+        def is_up():
             assert service.process.poll() is None, service.printed()
-            assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
-            time.sleep(0.05)
+            return local.answers()
+
+        until(is_up, "the service did not start")
         yield service
     finally:
         if service.output is None:

@@ -6,7 +6,7 @@ from marketplace import times
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.watcher import collection_import
-from tests.conftest import ALICE, TOKEN, assert_error
+from tests.conftest import ALICE, TOKEN
 
 
 def run(app, *words):
@@ -98,8 +98,3 @@ def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
 
     assert run(app, TOKEN).exit_code == 0
     assert stored(app) == list(range(1, 121))
-
-
-def test_a_listing_of_an_unknown_token_is_still_refused(client):
-    r = client.get(f"/v1/nft/{TOKEN}/1")
-    assert_error(r, 404)

@@ -85,9 +85,3 @@ def test_it_says_so_where_the_ledger_contradicts_itself(client, lister, lost):
     result = run(new, TOKEN)
     assert result.exit_code == 1
     assert "NFTs not decided yet: 1\nError: Not everything was brought in" in result.output
-
-
-def test_it_refuses_what_is_no_token_id(app):
-    result = run(app, "tides")
-    assert result.exit_code == 1
-    assert "'tides' is not a token id" in result.output

@@ -1,6 +1,5 @@
 """What was answered with success survives; several processes share one file safely."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -82,20 +81,6 @@ def test_a_child_writes_where_others_read_though_its_parent_had_the_database_ope
     command = [sys.executable, "-c", FORKING, tmp_path / "market.db"]
     seen = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     assert seen == "child other parent\n"
-
-
-# From 3.12 on, Python warns of the threads that run beside a test.
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
-def test_no_connection_is_open_at_a_fork(app):
-    database = services(app).database
-    inherited = database.connection
-    pid = os.fork()
-    if pid == 0:
-        os._exit(0 if database.connection is not inherited else 1)
-    assert os.waitpid(pid, 0)[1] == 0
-    with pytest.raises(sqlite3.ProgrammingError):
-        inherited.execute("SELECT 1")
-    assert database.connection.execute("SELECT 1").fetchone()[0] == 1
 
 
 def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):

@@ -100,17 +100,3 @@ def test_a_locked_database_loses_nothing(app):
     blocker.close()
     assert services(app).token_usage.write()
     assert last_used(app) is not None
-
-
-@pytest.mark.once("it is the memory that is counted")
-def test_ten_thousand_tokens_are_written_at_once(app):
-    with app.app_context():
-        for number in range(20):
-            access_tokens.create(f"token {number}", ("read",), 3600)
-        rows = access_tokens.list_access_tokens(read())
-    for row in rows:
-        services(app).token_usage.note(row["hash"], time.time())
-    for number in range(10_000):
-        services(app).token_usage.note(f"{number}", time.time())
-    assert services(app).token_usage.write()
-    assert not services(app).token_usage._unwritten

@@ -1,6 +1,7 @@
 """A backup is taken while the service writes, misses nothing that was answered, and can be restored."""
 
 import os
+import re
 import signal
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def test_it_works(operator):
     printed = operator.flask("backup", "copy.db").stdout
     assert printed.startswith("Backed up instance/marketplace.db to copy.db: ")
     copy = operator.folder / "copy.db"
-    assert f"{copy.stat().st_size:,} bytes in 0." in printed
+    assert re.search(rf"{copy.stat().st_size:,} bytes in \d+\.\d", printed)
     assert copy.stat().st_mode & 0o777 == 0o600
     assert held(copy) == ["kept"]
     assert files(operator.folder) == ["copy.db", "instance"]

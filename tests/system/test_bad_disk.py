@@ -2,7 +2,6 @@
 
 import resource
 import signal
-import subprocess
 from contextlib import closing
 
 import pytest
@@ -13,7 +12,7 @@ from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
 from tests.engines import make_version_3
-from tests.serving import BIN, ROOT, environment, run_flask
+from tests.serving import begin_flask, run_flask
 
 pytestmark = pytest.mark.once("its file")
 
@@ -64,15 +63,7 @@ def start(own, arguments, max_file_bytes=None):
         if max_file_bytes:
             resource.setrlimit(resource.RLIMIT_FSIZE, (max_file_bytes, max_file_bytes))
 
-    return subprocess.Popen(
-        [f"{BIN}/flask", "--app", "wsgi", *arguments],
-        cwd=ROOT,
-        env=environment(**own),
-        preexec_fn=limit,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    return begin_flask(own, *arguments, preexec_fn=limit)
 
 
 def end(process):

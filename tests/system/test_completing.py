@@ -17,7 +17,7 @@ from marketplace.watcher.enrichment_processes import EnrichmentProcesses
 from marketplace.watcher.strangers import decoding, enrich
 from marketplace.watcher.strangers.enrich import Outcome
 from tests.conftest import settings
-from tests.network import drip_headers, serve_raw
+from tests.network import PATIENCE_SECONDS, drip_headers, serve_raw
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -77,7 +77,7 @@ def test_none_outlives_a_watcher_that_is_killed(watcher):
     process, pids = watcher
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until = time.monotonic() + 30
+    until = time.monotonic() + PATIENCE_SECONDS
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < until
         time.sleep(0.05)
@@ -108,5 +108,5 @@ def test_closing_ends_what_is_under_way_and_begins_no_more(app):
         under_way = thread.submit(pool.enrich, pointer, is_quick=False)
         time.sleep(0.5)
         pool.close()
-        assert under_way.result(5).outcome is Outcome.BUSY
+        assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
         assert pool.enrich(pointer, is_quick=True).outcome is Outcome.BUSY

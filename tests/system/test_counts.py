@@ -2,13 +2,11 @@
 
 import os
 import signal
-import subprocess
-import time
 
 import pytest
 
 from tests.api.test_metrics import REQUESTS, read
-from tests.network import PATIENCE_SECONDS
+from tests.postgresql import until
 from tests.serving import serve
 
 pytestmark = pytest.mark.once("the counts are no database's")
@@ -30,20 +28,12 @@ def test_processes_that_end_keep_their_counts_and_leave_no_files(tmp_path):
             service.get("/reference").close()
         assert asked() == 10
         for _ in range(3):
-            for worker in workers(service):
+            killed = service.workers()
+            for worker in killed:
                 os.kill(worker, signal.SIGKILL)
-            started = time.monotonic()
-            while not service.answers():
-                assert time.monotonic() - started < PATIENCE_SECONDS
-                time.sleep(0.1)
+            service.wait_for_other_workers(killed)
+            until(service.answers, "nobody answers")
             service.get("/reference").close()
             service.flask("sync")
         assert asked() == 13
         assert len([*folder.glob("*.counts")]) <= 8
-
-
-def workers(service):
-    listed = subprocess.run(
-        ["ps", "-o", "pid=", "--ppid", str(service.process.pid)], capture_output=True, text=True
-    )
-    return map(int, listed.stdout.split())

@@ -6,7 +6,6 @@ import re
 import signal
 import socket
 import time
-from pathlib import Path
 from urllib.error import HTTPError
 
 import pytest
@@ -15,7 +14,7 @@ from marketplace import create_app
 from marketplace.api.reference import SCRIPT_NAME
 from marketplace.cli import startup
 from marketplace.settings import load
-from tests.serving import CONFIGURATION, serve
+from tests.serving import CONFIGURATION, PATIENCE_SECONDS, serve
 
 PATIENCE = 1
 THREADS = 2
@@ -118,10 +117,11 @@ def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
         token = (tmp_path / "instance/sandbox-token").read_text()
         body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
         head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
-        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n\r\n"
+        head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
+        head += "Expect: 100-continue\r\n\r\n"
         with socket.create_connection(("127.0.0.1", service.port), timeout=2 * SOON) as client:
             client.sendall(head.encode() + body[:10])
-            time.sleep(2)  # until it runs, also on a busy machine
+            assert client.recv(100) == b"HTTP/1.1 100 Continue\r\n\r\n"  # it runs
             service.process.terminate()
             time.sleep(0.5)
             client.sendall(body[10:])
@@ -136,13 +136,12 @@ def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
 def test_ctrl_c_is_the_first_processes(tmp_path):
     """A terminal sends it to the workers, too; one that gets SIGQUIT besides may wait for itself."""
     with serve(tmp_path, "--workers", "1", ACCESS_LOG="off") as service:
-        pid = service.process.pid
-        [worker] = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        os.kill(int(worker), signal.SIGINT)
+        [worker] = service.workers()
+        os.kill(worker, signal.SIGINT)
         time.sleep(0.5)
-        assert Path(f"/proc/{pid}/task/{pid}/children").read_text().split() == [worker]
+        assert service.workers() == [worker]
         service.process.send_signal(signal.SIGINT)
-        service.process.wait(SOON)
+        service.process.wait(PATIENCE_SECONDS)
     assert "SIGKILL" not in service.output
     assert "/status" not in service.output  # the log is off
 
@@ -170,8 +169,9 @@ def test_the_access_log_names_token_and_request_and_keeps_secrets(tmp_path):
             service.get("/v1/nft/0.0.1/1", **headers)
         refused.value.close()
         service.get("/reference").close()
+        before = service.workers()
         service.process.send_signal(signal.SIGHUP)
-        time.sleep(2)  # until it has read its configuration again
+        service.wait_for_other_workers(before)  # it has read its configuration again
         service.get("/sandbox/openapi.json?secret=1&x%0Ay").close()
     lines = json_lines(service)
     assert " ".join(lines[0]) == "time client method path status bytes ms agent request token"
@@ -249,21 +249,17 @@ REAL = {"NETWORK": "mainnet", "ACCOUNT_ID": "0.0.4321", "PUBLIC_URL": "https://n
     ("settings", "address", "warned"),
     [
         ({}, ("127.0.0.1", 8000), []),
-        ({}, ("::1", 8000, 0, 0), []),
         ({}, "/run/market.sock", []),
         ({}, ("127.0.0.1", 8001), ["Set MARKETPLACE_PUBLIC_URL to http://127.0.0.1:8001"]),
         ({"PUBLIC_URL": "http://localhost:8080"}, ("127.0.0.1", 8001), []),
         ({}, ("0.0.0.0", 8000), ["the sandbox listens on 0.0.0.0:8000"]),
         ({}, ("::", 8000, 0, 0), ["the sandbox listens on [::]:8000"]),
-        ({"CORS_ORIGINS": "*"}, ("127.0.0.1", 8000), []),
         (
             REAL | {"CORS_ORIGINS": "*"},
             "/run/market.sock",
             ["TRUSTED_PROXIES", "CORS_ORIGINS is *"],
         ),
         (REAL, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
-        (REAL, "/run/market.sock", ["MARKETPLACE_TRUSTED_PROXIES is 0"]),
-        (REAL | {"WRITE_LIMIT": "off"}, ("127.0.0.1", 8000), []),
         (REAL | {"TRUSTED_PROXIES": "1"}, ("127.0.0.1", 8000), []),
         (REAL | {"TRUSTED_PROXIES": "1"}, ("0.0.0.0", 8000), ["MARKETPLACE_TRUSTED_PROXIES is 1"]),
         (REAL | {"PUBLIC_URL": "http://nft.example"}, ("127.0.0.1", 8000), ["unencrypted"]),

@@ -17,7 +17,7 @@ from marketplace.store import nfts
 from marketplace.store.database import write
 from tests.conftest import ALICE, TOKEN, settings
 from tests.network import serve
-from tests.serving import BIN, CONFIGURATION, ROOT, environment
+from tests.serving import BIN, CONFIGURATION, begin_flask, environment
 
 pytestmark = pytest.mark.once("a terminal sees no engine")
 
@@ -58,21 +58,17 @@ def assert_plain(output):
 
 def run(own, *arguments):
     """A command, its standard error apart, as a pipe shows it."""
-    environ = environment(**own)
-    command = [f"{BIN}/flask", "--app", "wsgi", *arguments]
-    ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
-    assert_plain(ended.stdout)
-    assert_plain(ended.stderr)
-    assert "Traceback" not in ended.stderr
-    return ended
+    process = begin_flask(own, *arguments)
+    stdout, stderr = process.communicate()
+    assert_plain(stdout)
+    assert_plain(stderr)
+    assert "Traceback" not in stderr
+    return process.returncode, stdout, stderr
 
 
 def run_on_a_terminal(own, *arguments):
     ours, theirs = pty.openpty()
-    command = [f"{BIN}/flask", "--app", "wsgi", *arguments]
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment(**own), stdout=theirs, stderr=theirs
-    )
+    process = begin_flask(own, *arguments, stdout=theirs, stderr=theirs)
     os.close(theirs)
     output = b""
     with suppress(OSError):  # what a terminal says at its end
@@ -90,11 +86,6 @@ def test_an_import_on_a_terminal(own):
         assert sequence not in output
 
 
-def test_an_import_into_a_pipe(own):
-    ended = run(own, "import", TOKEN)
-    assert "account_id" in ended.stdout
-
-
 def test_a_sync(own):
     app = create_app(**own)
     with app.app_context(), write() as db:
@@ -103,10 +94,10 @@ def test_a_sync(own):
         record |= {"owner": ALICE, "ledger_at": "1970-01-01T00:00:00.000000000Z"}
         nfts.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
     services(app).database.close()
-    ended = run(own, "sync")
-    assert "An NFT was not checked: " in ended.stderr
-    assert "not checked: 1" in ended.stdout
-    assert ended.returncode == 1
+    code, stdout, stderr = run(own, "sync")
+    assert "An NFT was not checked: " in stderr
+    assert "not checked: 1" in stdout
+    assert code == 1
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])
@@ -134,22 +125,11 @@ def test_a_line_of_the_log(app, is_sandbox):
     "arguments",
     [
         ("token", "revoke", EVIL),
-        ("token", "create", EVIL),
         ("token", "create", "x", "--scope", EVIL),
-        ("token", "create", "x", "--expires-in", EVIL),
-        ("token", "create", "x", EVIL),
-        ("token", "create", f"--{EVIL}"),
-        ("token", "list", f"-{EVIL}"),
         ("token", EVIL),
-        ("token", f"--{EVIL}"),
-        ("watch", EVIL),
-        ("restore", EVIL),
         ("backup", f"/nowhere/{EVIL}"),
         ("import", EVIL),
         ("move", EVIL),
-        ("move", f"postgresql://{EVIL}"),
-        ("move", f"--{EVIL}"),
-        ("sync", EVIL),
     ],
     ids=" ".join,
 )

@@ -1,14 +1,13 @@
-"""What becomes of an SQLite file whose upgrade is killed, and of one that vanishes below a service."""
+"""What becomes of an SQLite file whose upgrade has no room, and of one that vanishes below a service."""
 
+import os
 import resource
-import subprocess
-import time
-from pathlib import Path
+import signal
 
 import pytest
 
 from marketplace.store.database import SCHEMA
-from tests.serving import PATIENCE_SECONDS, ROOT, environment, serve
+from tests.serving import begin_flask, serve
 from tests.store.test_upgrades import TESTNET, connect, flask, outdated, version
 
 pytestmark = pytest.mark.once("its file")
@@ -38,42 +37,21 @@ def count(path):
         return db.execute("SELECT COUNT(*) FROM nft").fetchone()[0]
 
 
-def upgrade_apart(path, **options):
-    environ = environment(DATABASE_URL=f"sqlite:///{path}", **TESTNET)
-    command = ["flask", "--app", "wsgi", "upgrade"]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    return subprocess.Popen(command, cwd=ROOT, env=environ, **pipes, **options)
-
-
-def test_a_kill_leaves_it_as_it_was_before_the_step(large):
-    upgrade = upgrade_apart(large)
-    told = b""
-    while b"Index the order book by price" not in told:
-        told += upgrade.stdout.read1()
-        assert upgrade.poll() is None, told
-    time.sleep(0.02)
-    upgrade.kill()
-    upgrade.communicate()
-    assert version(large) == 5  # the steps before it are done
-    assert count(large) == 100_010
-    assert "Keep what it holds" in flask(large, "upgrade")
-    assert version(large) == SCHEMA.version
-    assert count(large) == 100_010
-
-
 def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     size = large.stat().st_size + 2 * 4096  # enough for all steps but the last
 
     def limit():
         resource.setrlimit(resource.RLIMIT_FSIZE, (size, size))
 
-    upgrade = upgrade_apart(large, preexec_fn=limit)
-    error = upgrade.communicate()[1].decode()
+    own = {"DATABASE_URL": f"sqlite:///{large}"} | TESTNET
+    upgrade = begin_flask(own, "upgrade", preexec_fn=limit)
+    error = upgrade.communicate()[1]
     assert upgrade.returncode == 1
     assert "Traceback" not in error
     assert f"{large} is as it was before this step: see to it, and run this again" in error
-    assert version(large) == 5, error
-    flask(large, "upgrade")
+    assert version(large) == 5, error  # the steps before it are done
+    assert "Keep what it holds" in flask(large, "upgrade")
+    assert version(large) == SCHEMA.version
     assert count(large) == 100_010
 
 
@@ -97,16 +75,9 @@ def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
         for file in path.parent.glob("marketplace.db*"):
             if file.is_file():
                 file.unlink()
-        [worker] = children(service.process.pid)
-        subprocess.run(["kill", "-9", worker], check=True)
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while children(service.process.pid) in ([], [worker]):
-            assert time.monotonic() < deadline
-            time.sleep(0.05)
+        [worker] = service.workers()
+        os.kill(worker, signal.SIGKILL)
+        service.wait_for_other_workers([worker])
         with pytest.raises(OSError, match="503"):
             service.get("/status")
         assert not path.exists()
-
-
-def children(pid):
-    return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()

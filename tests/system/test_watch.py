@@ -2,35 +2,32 @@
 
 import signal
 import subprocess
-import sys
-import time
+import threading
 
 import pytest
 
 from tests.cli.test_sync import prepare
 from tests.conftest import ALICE, BOB, settings
-from tests.network import PATIENCE_SECONDS, serve_raw, silence
-from tests.serving import ROOT, environment
+from tests.network import PATIENCE_SECONDS, drip_headers, serve_raw
+from tests.postgresql import until
+from tests.serving import begin_flask
 
 
 @pytest.fixture
-def environ(tmp_path):
-    return environment(**settings(tmp_path))
+def own(tmp_path):
+    return settings(tmp_path)
 
 
-def watcher(environ, *options, output=subprocess.PIPE):
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch", *options]
-    return subprocess.Popen(
-        command, cwd=ROOT, env=environ, stdout=output, stderr=subprocess.STDOUT, text=True
-    )
+def watcher(own, output=subprocess.PIPE):
+    return begin_flask(own, "watch", stdout=output, stderr=subprocess.STDOUT)
 
 
-def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
+def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, own):
     ledger.sign_and_submit(prepare(client))
-    first = watcher(environ)
+    first = watcher(own)
     assert first.stdout.readline() == "Following sandbox\n"
     assert "NFTs listed: 1" in first.stdout.readline()
-    second = watcher(environ)
+    second = watcher(own)
     assert "Another watcher is at work" in second.stdout.readline()
 
     ledger.hand_over(nft, BOB)
@@ -46,20 +43,26 @@ def test_watch_works_alone_and_stops_cleanly(client, nft, ledger, environ):
 
 
 @pytest.mark.once("no statement is asked")
-def test_it_ends_at_once_while_the_mirror_node_is_silent(tmp_path):
-    with serve_raw(silence) as url:
+def test_it_ends_at_once_while_the_mirror_node_drips(own):
+    asked = threading.Event()
+
+    def drip(connection):
+        asked.set()
+        drip_headers(connection)
+
+    with serve_raw(drip) as url:
         testnet = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "MIRROR_NODE_URL": url}
-        process = watcher(environment(**settings(tmp_path), **testnet))
-        assert process.stdout.readline() == "Following testnet\n"
-        time.sleep(1)  # it asks
+        process = watcher(own | testnet)
+        assert asked.wait(PATIENCE_SECONDS)
         process.send_signal(signal.SIGTERM)
-        process.communicate(timeout=2)
-        assert process.returncode == 0
+        output = process.communicate(timeout=PATIENCE_SECONDS)[0]
+    assert process.returncode == 0
+    assert "The ledger was not followed" not in output  # as once it has waited for the answer
 
 
-def test_a_log_without_room_ends_no_watcher(client, nft, ledger, environ):
+def test_a_log_without_room_ends_no_watcher(client, nft, ledger, own):
     with open("/dev/full", "w") as full:
-        process = watcher(environ, output=full)
+        process = watcher(own, output=full)
     for _ in range(2):
         ledger.sign_and_submit(prepare(client))
         wait_until(process, lambda: client.get("/v1/orderbook").json)
@@ -71,7 +74,8 @@ def test_a_log_without_room_ends_no_watcher(client, nft, ledger, environ):
 
 
 def wait_until(process, happens):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not happens():
-        assert process.poll() is None and time.monotonic() < until
-        time.sleep(0.1)
+    def is_so():
+        assert process.poll() is None
+        return happens()
+
+    until(is_so, "it does not happen")

@@ -78,13 +78,6 @@ def test_grey_of_many_bits_keeps_its_shades(format, mode, levels):
         assert abs(shade - expected) <= 4, shades
 
 
-def test_16_bits_in_either_order_are_the_same():
-    image = wide("I;16", 0, 0x8000, 0xFFFF)
-    assert greys(optimise(encoded(image, "TIFF"))) == greys(
-        optimise(encoded(image, "TIFF", big_endian=True))
-    )
-
-
 def test_one_shade_of_many_bits_is_shown():
     assert opened(optimise(encoded(wide("F", 7.5), "TIFF"))).size == (16, 16)
 

@@ -169,12 +169,6 @@ def test_a_refusal_is_the_sentence_of_the_api(offer, buyer, status, words):
     expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
 
 
-def test_who_has_too_little_is_told_before_anything_is_signed(offer):
-    page = offer(price=50_000, refusals=[409]).page
-    press(steps(page), "Buy for 50,000 HBAR")
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("INSUFFICIENT")
-
-
 def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
     visitor = offer(refusals=[409])
     page = visitor.page

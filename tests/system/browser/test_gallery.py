@@ -30,9 +30,9 @@ def test_it_works(visit, size, scheme):
     first = cards(visitor.page).first
     expect(first.get_by_role("heading")).not_to_be_empty()
     expect(first.locator(".price")).to_have_text(re.compile(r"^[\d,]+ HBAR$"))
-    expect(first.locator(".by a")).to_have_text(re.compile(r"^0\.0\.100[1-6]$"))
+    expect(first.locator(".by a")).to_have_text(re.compile(r"^0\.0\.\d+$"))
     expect(first.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
-    expect(first.get_by_role("img")).to_have_attribute("alt", re.compile(r"^Artwork of .+ #\d+: "))
+    expect(first.get_by_role("img")).to_have_attribute("alt", re.compile(r"^Artwork of .+ #\d+"))
     assert first.get_by_role("img").evaluate(
         "image => image.decode().then(() => image.naturalWidth)"
     )
@@ -111,6 +111,9 @@ def test_the_price_range_is_in_the_address(visit):
 
 def test_the_chips_are_the_collections_that_are_listed(visit, market):
     trader = Trader(market)
+    orbit = trader.call("/v1/nftslisted/0.0.5002")[0]  # listed again, it is among the newest
+    nft = orbit["token"], orbit["serialNo"]
+    trader.list(nft, orbit["owner"]["accountId"], orbit["listingPrice"])
     tokens = dict.fromkeys(nft["token"] for nft in trader.call("/v1/orderbook"))
     collections = [trader.call(f"/v1/collection/{token}") for token in tokens]
     page = visit("/").page

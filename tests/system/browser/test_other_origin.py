@@ -47,24 +47,6 @@ def run(browsers, browser, market):
 
 
 @in_both
-def test_it_lists_an_nft(run):
-    answers = run("""
-        const nft = { accountId: "0.0.2002", tokenId: "0.0.7107", serialNo: 1 };
-        const added = await call("POST", "/v1/add", nft, bearer);
-        const listing = { ...nft, listingPrice: 250 };
-        const prepared = await call("POST", "/v1/list/extwallet", listing, bearer);
-        const unsigned = { accountId: nft.accountId, transaction: prepared.body.byteArray };
-        const signed = await call("POST", "/sandbox/sign", unsigned);
-        const submitted = await call("POST", "/sandbox/transactions", signed.body);
-        const { transactionId } = submitted.body;
-        const reported = await call("POST", "/v1/comingsoon", { ...nft, transactionId }, bearer);
-        const found = await call("GET", "/v1/nft/0.0.7107/1", null, bearer);
-        return [added.body, submitted.body.result, reported.body, found.body.isForSale];
-    """)
-    assert answers == [{"result": "OK"}, "SUCCESS", {"result": "OK"}, True]
-
-
-@in_both
 def test_it_reads_what_is_wrong_and_where_more_follows(run):
     answers = run("""
         const large = { transaction: "A".repeat(70000) };
