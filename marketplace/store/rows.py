@@ -162,6 +162,19 @@ class SalesRow(TypedDict):
     first_at: str | None
 
 
+class WebhookRow(TypedDict):
+    id: int
+    url: str
+    kinds: str
+    is_private: int
+    salt: str
+    secret_hash: str
+    delivered_to: int
+    failure: str | None
+    failed_since: str | None
+    due_at: str | None
+
+
 class PreparedTransactionRow(TypedDict):
     transaction_id: str
     kind: Literal["listing", "withdrawal", "purchase"]

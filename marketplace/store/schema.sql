@@ -126,6 +126,21 @@ CREATE INDEX event_by_kind ON event (kind, id);
 -- Serves events.get_sales_since.
 CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
 
+-- One address that events are delivered to, and how far. Its secret is not here: it is made of the salt, by a key in the
+-- file webhook.key.
+CREATE TABLE webhook (
+    id INTEGER PRIMARY KEY,
+    url TEXT NOT NULL,
+    kinds TEXT NOT NULL, -- of the events that are delivered, separated by spaces; empty: all
+    is_private INTEGER NOT NULL CHECK (is_private IN (0, 1)), -- whether it may be an address of a private network
+    salt TEXT NOT NULL, -- random, hexadecimal
+    secret_hash TEXT NOT NULL, -- SHA-256 of the secret, hexadecimal
+    delivered_to INTEGER NOT NULL, -- the id of the event up to which there is nothing left to deliver
+    failure TEXT, -- of the last attempt; null where that delivered something, or there was none
+    failed_since TEXT, -- the first failure since then
+    due_at TEXT -- after a failure, when to try again; null: it is given up
+) STRICT;
+
 -- One transaction handed out to be signed. It says where to look, and what to answer to a report, and decides nothing
 -- of an NFT; of a purchase, for which the marketplace pays, it also says what that costs.
 CREATE TABLE prepared_transaction (

@@ -17,6 +17,7 @@ from marketplace.store import (
     orderbook,
     prepared_transactions,
     properties,
+    webhooks,
 )
 from marketplace.store.database import read, write
 from marketplace.store.orderbook import Sort
@@ -49,6 +50,10 @@ EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
 }  # fmt: skip
+WEBHOOK = {
+    "id": 1, "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x", "secret_hash": "x",
+    "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
+}  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "stale_ok_at": None, "due_at": DATE,
     "due_again_at": DATE,
@@ -64,15 +69,17 @@ ARGUMENTS = {
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
+    "webhook": WEBHOOK, "webhook_id": 1, "event_id": 501, "failure": "x", "failed_since": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
     "list_access_tokens", "list_jobs", "list_sellers", "list_preparers", "list_collections",
-    "get_follow", "count_rechecks",
+    "get_follow", "count_rechecks", "list_webhooks",
 }  # fmt: skip
 MODULES = (
-    access_tokens, events, following, nft_collections, nfts, orderbook, prepared_transactions, properties
+    access_tokens, events, following, nft_collections, nfts, orderbook, prepared_transactions, properties,
+    webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement

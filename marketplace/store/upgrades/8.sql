@@ -20,6 +20,20 @@ CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS N
 CREATE INDEX event_by_kind ON event (kind, id);
 CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
 
+-- Make room for webhooks
+CREATE TABLE webhook (
+    id INTEGER PRIMARY KEY,
+    url TEXT NOT NULL,
+    kinds TEXT NOT NULL,
+    is_private INTEGER NOT NULL CHECK (is_private IN (0, 1)),
+    salt TEXT NOT NULL,
+    secret_hash TEXT NOT NULL,
+    delivered_to INTEGER NOT NULL,
+    failure TEXT,
+    failed_since TEXT,
+    due_at TEXT
+) STRICT;
+
 -- Add up what is sold of each collection from now on
 ALTER TABLE collection ADD COLUMN sales INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE collection ADD COLUMN volume INTEGER NOT NULL DEFAULT 0;
