@@ -21,9 +21,10 @@ from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.services import services
-from marketplace.store import following, nfts, prepared_transactions, properties
+from marketplace.store import following, nfts, prepared_transactions, properties, webhooks
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
+from marketplace.store.rows import Connection
 
 PREFIX = "marketplace_"
 FAMILIES = {
@@ -44,6 +45,8 @@ HELP = {
     "last_sync_age_seconds": "How old that is up to which the ledger was followed",
     "watcher_up": "1 where a watcher was at work in the last minute, on whatever machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
+    "webhooks_given_up": "Webhooks that are given up: nothing is delivered to them",
+    "webhook_delay_seconds": "Age of the oldest event that is to be delivered to another webhook",
     "processes": "Processes of this machine that count: workers and the watcher",
     "media_bytes": "What all optimised images take",
     "media_max_bytes": "What all optimised images may take",
@@ -78,7 +81,16 @@ def _find_facts() -> dict[str, float]:
             facts["balance_tinybars"] = balance
         if measured := properties.get_property(db, "media_bytes"):
             facts["media_bytes"] = int(bytes(measured["value"]))
-        return facts
+        return facts | _find_webhook_facts(db, now)
+
+
+def _find_webhook_facts(db: Connection, now: int) -> dict[str, float]:
+    rows = webhooks.list_webhooks(db)
+    live = [row for row in rows if not webhooks.is_given_up(row)]
+    waiting = filter(None, (webhooks.get_undelivered_event(db, row) for row in live))
+    delays = [now / times.SECOND - times.from_iso(event["seen_at"]) for event in waiting]
+    given_up = len(rows) - len(live)
+    return {"webhooks_given_up": given_up, "webhook_delay_seconds": max([0, *delays])}
 
 
 @blp.get("/metrics")

@@ -51,5 +51,10 @@ METRICS = {
     "images": Metric(
         "counter", "Tries for an NFT's metadata and image, by what became of them", ("outcome",)
     ),
+    "webhook_deliveries": Metric(
+        "counter",
+        "Messages to webhooks: delivered, refused by another status, or silent without an answer",
+        ("outcome",),
+    ),
     "log_lines_lost": Metric("counter", "Lines of the access log that could not be written"),
 }

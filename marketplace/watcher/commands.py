@@ -16,6 +16,7 @@ from marketplace.services import application
 from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
+from marketplace.watcher.webhooks import commands as webhooks
 from marketplace.watcher.work import summary
 
 # After the signal to end. It is less than run.py gives before it kills.
@@ -68,3 +69,4 @@ def _end(stop: threading.Event) -> None:
 def init_app(app: Flask) -> None:
     app.cli.add_command(sync_command)
     app.cli.add_command(watch_command)
+    app.cli.add_command(webhooks.cli)

@@ -38,6 +38,8 @@ class Watch:
     """The jobs that run side by side while this watcher leads: none of them waits for another."""
 
     def __init__(self, app: Flask, stop: threading.Event) -> None:
+        from marketplace.watcher.webhooks.deliveries import Deliveries  # not in the web process
+
         self._app, self._stop = app, stop
         self._leads = threading.Event()
         self._rechecker = Rechecker(app)
@@ -48,6 +50,7 @@ class Watch:
             "The sweep": lambda: sweep_step(stop),
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
+            "Delivering events": Deliveries(app).run,
         }
         self._threads = [
             *(threading.Thread(target=self._repeat, args=job, daemon=True) for job in jobs.items()),

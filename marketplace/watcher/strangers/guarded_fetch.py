@@ -70,14 +70,31 @@ class Fetcher:
         A stranger chooses where a redirect leads.
         """
         for _ in range(MAX_REDIRECTS + 1):
-            if not address.is_ours:
-                _require_web_port(address.url)
-            session = self._ours if address.is_ours else self._strangers
-            answer = fetch(session, address.url, max_bytes, deadline)
+            answer = fetch(self._find_session(address), address.url, max_bytes, deadline)
             if answer.status not in REDIRECTS or "Location" not in answer.headers:
                 return answer
             address = _follow(address, answer.headers["Location"])
         raise Unfetchable("it redirects too often")
+
+    def post(
+        self, address: Address, body: bytes, headers: Mapping[str, str], seconds: float
+    ) -> int:
+        """Post something, follow no redirect, and return the answer's status. The rest is not read.
+
+        Raises FetchError, OSError or ValueError. A server that sends its headers byte by byte outlasts the
+        seconds.
+        """
+        session, url = self._find_session(address), address.url
+        with session.post(
+            url, body, headers=headers, timeout=seconds, stream=True, allow_redirects=False
+        ) as response:
+            return response.status_code
+
+    def _find_session(self, address: Address) -> Session:
+        """Raises FetchError."""
+        if not address.is_ours:
+            _require_web_port(address.url)
+        return self._ours if address.is_ours else self._strangers
 
 
 def _follow(address: Address, location: str) -> Address:

@@ -1,0 +1,1 @@
+"""Webhooks: each event is posted to the addresses that the operator added."""

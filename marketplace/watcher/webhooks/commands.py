@@ -1,0 +1,124 @@
+"""``flask webhook``: add, list, test, resume and remove the addresses that events are delivered to."""
+
+import re
+import secrets
+from concurrent.futures import wait
+
+import click
+
+from marketplace import times
+from marketplace.cli.command import Group, echo
+from marketplace.errors import command, shown
+from marketplace.ids import EVENT_KINDS
+from marketplace.services import database
+from marketplace.store import webhooks
+from marketplace.store.database import read, write
+from marketplace.store.rows import WebhookRow
+from marketplace.watcher.webhooks import signing
+
+MAX_WEBHOOKS = 32  # each may take a thread, and a connection
+URL = r"://[^\s/?#@\\]+([/?][^\s#\\]{0,1000})?"
+ALLOW_PRIVATE = "URL is one of your own network: of any host and port, and http or https."
+
+cli = Group("webhook", help="Deliver events to other services: docs/webhooks.md.")
+
+
+@cli.command("add")
+@click.argument("url")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice(EVENT_KINDS), help="Only these.")
+@click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
+def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
+    """Deliver to URL what happens from now on, and print the secret that signs it, this once."""
+    scheme = "https?" if allow_private else "https"
+    if not url.isprintable() or not re.fullmatch(scheme + URL, url):
+        raise click.ClickException(
+            f"{shown(url)} is not an https address (https://shop.example/hooks). For http in your own"
+            " network: --allow-private"
+        )
+    if not webhooks.list_webhooks(read()):
+        signing.make_key()
+    salt = secrets.token_hex(16)
+    secret = signing.make_secret(salt)
+    webhook = {
+        "url": url,
+        "kinds": " ".join(dict.fromkeys(kinds)),
+        "is_private": int(allow_private),
+    }
+    webhook |= {"salt": salt, "secret_hash": signing.hash_secret(secret)}
+    with write() as db:
+        if len(webhooks.list_webhooks(db)) >= MAX_WEBHOOKS:
+            raise click.ClickException(f"There are {MAX_WEBHOOKS} webhooks: remove one first")
+        database().order_events(db)
+        id = webhooks.insert_webhook(db, webhook)["id"]
+    echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
+    echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
+    echo(signing.written(secret))
+
+
+@cli.command("list")
+def list_command() -> None:
+    """List webhooks, and how their deliveries go."""
+    rows = webhooks.list_webhooks(read())
+    if not rows:
+        echo(f"There is no webhook yet: {command('webhook add URL')}")
+    for row in rows:
+        echo(f"{row['id']}  {row['url']}  [{row['kinds'] or 'all kinds'}]  {_describe_state(row)}")
+
+
+def _describe_state(webhook: WebhookRow) -> str:
+    try:
+        signing.find_secret(webhook)
+    except signing.KeyUnusable as error:
+        return f"stopped: {error.message}"
+    failure = f"{webhook['failure']}, since {webhook['failed_since']}"
+    if webhooks.is_given_up(webhook):
+        resume = command(f"webhook resume {webhook['id']}")
+        return f"given up: {failure}. To go on: {resume}"
+    if webhook["failure"]:
+        return f"fails: {failure}; next try {webhook['due_at']}"
+    event = webhooks.get_undelivered_event(read(), webhook)
+    return f"waits since {event['seen_at']}" if event else "all delivered"
+
+
+@cli.command("test")
+@click.argument("id", type=int)
+def test_command(id: int) -> None:
+    """Post a message of the type webhook.test, and say whether it was taken."""
+    from marketplace.watcher.strangers.guarded_fetch import Fetcher  # not in the web process
+    from marketplace.watcher.webhooks import messages
+
+    webhook = _find(id)
+    secret, message_id = signing.find_secret(webhook), f"test-{secrets.token_hex(8)}"
+    body = messages.write("webhook.test", times.to_iso(times.now()), "{}")
+    status = messages.post(Fetcher({}), webhook, secret, message_id, body)
+    wait([status], messages.ABANDONED_SECONDS)
+    if failure := messages.find_failure(status):
+        raise click.ClickException(f"{webhook['url']} did not take the message: {failure}")
+    echo(f"{webhook['url']} took the message")
+
+
+@cli.command("resume")
+@click.argument("id", type=int)
+def resume_command(id: int) -> None:
+    """Try again at once, beginning with the first event that was not delivered."""
+    with write() as db:
+        webhook = _find(id)
+        webhooks.mark_webhook_delivered(db, webhook, webhook["delivered_to"])
+    echo(f"Resumed webhook {id}")
+
+
+@cli.command("remove")
+@click.argument("id", type=int)
+def remove_command(id: int) -> None:
+    """Remove a webhook: nothing more is delivered to it."""
+    with write() as db:
+        webhooks.delete_webhook(db, _find(id)["id"])
+    echo(f"Removed webhook {id}")
+
+
+def _find(id: int) -> WebhookRow:
+    webhook = webhooks.get_webhook(read(), id)
+    if webhook is None:
+        shows = command("webhook list")
+        raise click.ClickException(f"There is no webhook {id}: {shows} shows all")
+    return webhook

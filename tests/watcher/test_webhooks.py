@@ -1,0 +1,479 @@
+"""Events reach each webhook in order, at least once, signed, and at its own pace."""
+
+import base64
+import json
+import random
+import re
+import time
+from contextlib import contextmanager
+from itertools import pairwise
+
+import pytest
+from standardwebhooks import Webhook, WebhookVerificationError
+
+from marketplace import times
+from marketplace.services import database
+from marketplace.store import events, webhooks
+from marketplace.store.database import read, write
+from marketplace.watcher.webhooks import commands, deliveries, messages
+from marketplace.watcher.webhooks.deliveries import Deliveries
+from tests.conftest import authorized_client
+from tests.network import PATIENCE_SECONDS, drip_headers, serve, serve_raw, silence
+from tests.serving import run_flask
+
+HOUR = 3600 * times.SECOND
+
+
+class Receiver:
+    """A server that keeps what it is sent; it answers with one status after the other, then 204."""
+
+    def __init__(self):
+        self.statuses, self.received, self.headers = [], [], {}
+        self.secret = self.id = None
+
+    def __call__(self, environ, start_response):
+        names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+        headers = {name: environ[f"HTTP_{name.upper().replace('-', '_')}"] for name in names}
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"]))
+        assert environ["REQUEST_METHOD"] == "POST"
+        assert environ["CONTENT_TYPE"] == "application/json"
+        if self.secret:
+            Webhook(self.secret).verify(body, headers)
+        self.received.append((headers["webhook-id"], json.loads(body)))
+        self.headers, self.body = headers, body
+        status = self.statuses.pop(0) if self.statuses else "204 No Content"
+        start_response(status, [("Location", f"{self.url}/elsewhere")])
+        return []
+
+    @property
+    def kinds(self):
+        return [message["type"] for _, message in self.received]
+
+    @property
+    def serial_numbers(self):
+        return [message["data"]["serialNo"] for _, message in self.received]
+
+
+@contextmanager
+def receiving(folder, *options, statuses=()):
+    receiver = Receiver()
+    receiver.statuses = list(statuses)
+    with serve(receiver) as receiver.url:
+        receiver.id, receiver.secret = add(folder, f"{receiver.url}/hooks", *options)
+        yield receiver
+
+
+def add(folder, url, *options):
+    added = run_flask(folder, "webhook", "add", url, "--allow-private", *options)
+    assert added.exit_code == 0, added.output
+    return int(added.stderr.split()[2].strip(".")), added.stdout.strip()
+
+
+@pytest.fixture
+def receiver(app, tmp_path):
+    with receiving(tmp_path) as receiver:
+        yield receiver
+
+
+@pytest.fixture
+def happen(app):
+    """Something happens to an NFT, once for each serial number."""
+
+    def happen(*serial_numbers, kind="SOLD"):
+        for serial_no in serial_numbers:
+            event = {
+                "kind": kind, "token": "0.0.7001", "serial_no": serial_no, "from_account": "0.0.1001",
+                "to_account": "0.0.1002", "price": 60, "previous_price": 60, "transaction_id": None,
+                "consensus_at": None, "seen_at": times.to_iso(times.now()),
+            }  # fmt: skip
+            with app.app_context(), write() as db:
+                database().order_events(db)
+                events.insert_event(db, event)
+
+    return happen
+
+
+@pytest.fixture
+def deliver(app):
+    """Deliver all that is due, so many nanoseconds from now."""
+    delivering = Deliveries(app)
+
+    def deliver(later=0, delivering=delivering):
+        until = time.monotonic() + PATIENCE_SECONDS
+        with app.app_context():
+            while delivering.step(times.now() + later):
+                assert time.monotonic() < until
+                time.sleep(0.005)
+
+    return deliver
+
+
+def webhook(app, id=1):
+    with app.app_context():
+        return dict(webhooks.get_webhook(read(), id))
+
+
+def listed(folder):
+    return run_flask(folder, "webhook", "list").output
+
+
+def test_it_works(app, client, receiver, happen, deliver):
+    happen(7)
+    deliver()
+    [event] = client.get("/v1/events").json
+    assert receiver.received == [
+        (event["id"], {"type": "nft.sold", "timestamp": event["date"], "data": event})
+    ]
+    assert event["serialNo"] == 7
+    assert list(json.loads(receiver.body)["data"]) == list(event)
+
+
+def test_events_come_in_order_and_once(receiver, happen, deliver, tmp_path):
+    happen(*range(1, 30))
+    deliver()
+    deliver()
+    assert receiver.serial_numbers == [*range(1, 30)]
+    assert "all delivered" in listed(tmp_path)
+
+
+@pytest.mark.once("its signature")
+def test_a_message_is_signed_with_its_own_secret(receiver, happen, deliver, tmp_path):
+    with receiving(tmp_path) as other:
+        happen(7)
+        deliver()
+    assert receiver.secret != other.secret
+    Webhook(other.secret).verify(other.body, other.headers)
+    altered = other.body.replace(b"60", b"61")
+    for secret, body in ((receiver.secret, other.body), (other.secret, altered)):
+        with pytest.raises(WebhookVerificationError):
+            Webhook(secret).verify(body, other.headers)
+
+
+def test_what_happened_before_it_was_added_is_left_out(app, happen, deliver, tmp_path):
+    happen(1, 2)
+    with receiving(tmp_path) as receiver:
+        happen(3)
+        deliver()
+    assert receiver.serial_numbers == [3]
+
+
+def test_only_the_kinds_it_asks_for(app, happen, deliver, tmp_path, monkeypatch):
+    monkeypatch.setattr(deliveries, "NOTED_AFTER", 3)
+    with receiving(tmp_path, "--kind", "SOLD", "--kind", "BURNED") as receiver:
+        happen(1, kind="LISTED")
+        happen(2)
+        happen(3, kind="BURNED")
+        happen(4, 5, kind="ADDED")
+        deliver()
+        assert webhook(app)["delivered_to"] == 3
+        happen(6, kind="ADDED")
+        deliver()  # notes that there is nothing for it
+        assert webhook(app)["delivered_to"] == 6
+    assert receiver.kinds == ["nft.sold", "nft.burned"]
+
+
+def test_one_that_was_killed_before_it_noted_a_delivery_repeats_it(app, receiver, happen, deliver):
+    happen(7, 8)
+    killed = Deliveries(app)
+    with app.app_context():
+        killed.step(times.now())
+    wait_until(lambda: receiver.received)  # it has arrived, and nothing is stored
+    deliver()
+    assert receiver.serial_numbers == [7, 7, 8]
+    [first, repeated, _] = [message_id for message_id, _ in receiver.received]
+    assert first == repeated
+
+
+def wait_until(happens):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not happens():
+        assert time.monotonic() < until
+        time.sleep(0.005)
+
+
+def test_one_that_comes_late_takes_nothing_back(app, receiver, happen, deliver):
+    happen(7)
+    late = Deliveries(app)
+    with app.app_context():
+        late.step(times.now())
+    wait_until(lambda: receiver.received)
+    deliver()
+    happen(8)
+    deliver()
+    with app.app_context():
+        late.step(times.now())
+    assert webhook(app)["delivered_to"] == 2
+
+
+def test_failures_are_tried_again_ever_later_for_three_days(
+    app, receiver, happen, deliver, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(random, "uniform", lambda low, high: high)
+    receiver.statuses = ["500 Oops"] * 1000
+    happen(7)
+    later = 0
+    pauses = []
+    while True:
+        deliver(later)
+        state = webhook(app)
+        if state["due_at"] is None:
+            break
+        due = times.to_nanoseconds(state["due_at"]) - times.now()
+        pauses.append((due - later) / times.SECOND)
+        deliver(due - times.SECOND // 2)  # not before
+        later = due + times.SECOND
+    assert len(receiver.received) == len(pauses) + 1 < 40
+    assert pauses[0] == pytest.approx(5, abs=1)
+    assert all(after > before for before, after in pairwise(pauses[2:11]))
+    assert max(pauses) == pytest.approx(6 * 3600, abs=2)
+    assert later == pytest.approx(3 * 24 * HOUR, abs=2 * 60 * times.SECOND)
+    assert "given up: it answered 500" in listed(tmp_path)
+    assert "It is given up" in caplog.text
+    deliver(later + 30 * 24 * HOUR)
+    assert len(receiver.received) == len(pauses) + 1
+
+    receiver.statuses = []
+    assert run_flask(tmp_path, "webhook", "resume", "1").output == "Resumed webhook 1\n"
+    happen(8)
+    deliver()
+    assert receiver.serial_numbers[-2:] == [7, 8]
+    assert webhook(app)["failure"] is None
+
+
+def test_jitter_only_shortens_a_pause():
+    since = times.now()
+    due = {deliveries.find_next_try("it answered 500", since, since) for _ in range(20)}
+    assert len(due) > 1
+    assert all(2 <= times.from_iso(each) - since / times.SECOND <= 5 for each in due)
+
+
+def test_gone_ends_it_at_once(app, receiver, happen, deliver, tmp_path):
+    receiver.statuses = ["410 Gone"]
+    happen(7, 8)
+    deliver()
+    deliver(HOUR)
+    assert receiver.serial_numbers == [7]
+    assert "given up: it answered 410" in listed(tmp_path)
+
+
+@pytest.mark.once("no statement differs")
+def test_a_redirect_is_not_followed(app, receiver, happen, deliver):
+    receiver.statuses = ["307 Elsewhere"]
+    happen(7)
+    deliver()
+    assert webhook(app)["failure"] == "it answered 307"
+    assert len(receiver.received) == 1
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.parametrize(
+    ("answer", "reason"), [(silence, "ReadTimeout"), (drip_headers, "it took too long")]
+)
+def test_one_that_does_not_answer_holds_up_no_other(
+    app, happen, deliver, tmp_path, monkeypatch, answer, reason
+):
+    monkeypatch.setattr(messages, "SECONDS", 0.3)
+    monkeypatch.setattr(messages, "ABANDONED_SECONDS", 0.6)
+    with serve_raw(answer) as url, receiving(tmp_path, statuses=()) as receiver:
+        id, _ = add(tmp_path, url)
+        happen(*range(5))
+        delivering = Deliveries(app)
+        with app.app_context():
+            while len(receiver.received) < 5:
+                assert delivering.step(times.now())
+        assert webhook(app, id)["failure"] is None  # it is still waited for
+        deliver(delivering=delivering)
+        assert webhook(app, id)["failure"] == reason
+        assert webhook(app, id)["delivered_to"] == 0
+
+
+@pytest.mark.once("no statement differs")
+def test_one_that_is_not_there_is_tried_again(app, happen, deliver, tmp_path):
+    with receiving(tmp_path) as receiver:
+        pass
+    happen(7)
+    deliver()
+    assert webhook(app)["failure"] == "ConnectionError"
+    with serve(receiver, int(receiver.url.rpartition(":")[2])):
+        deliver(HOUR)
+    assert receiver.serial_numbers == [7]
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.parametrize(
+    ("host", "reason"),
+    [
+        ("127.0.0.1", "InvalidIPAddress"),
+        ("localhost", "InvalidIPAddress"),
+        ("[::1]", "InvalidIPAddress"),
+        ("169.254.169.254", "InvalidIPAddress"),
+        ("8.8.8.8:8443", "it is not an http or https address on port 80 or 443"),
+    ],
+)
+def test_a_private_address_is_refused(app, happen, deliver, tmp_path, host, reason):
+    assert run_flask(tmp_path, "webhook", "add", f"https://{host}/").exit_code == 0
+    happen(7)
+    deliver()
+    assert webhook(app)["failure"] == reason
+
+
+@pytest.mark.once("no statement differs")
+@pytest.mark.parametrize(
+    "url",
+    [
+        "http://shop.example/",
+        "ftp://shop.example/",
+        "shop.example",
+        "https://",
+        "https:///hooks",
+        "https://user:password@shop.example/",
+        "https://shop.example/#part",
+        "https://shop.example/a b",
+        "https://shop.example/\n",
+        "https://shop.example/\x1b[31m",
+        "https://shop.example/" + "a" * 2000,
+    ],
+)
+def test_another_address_is_not_added(app, tmp_path, url):
+    refused = run_flask(tmp_path, "webhook", "add", url)
+    assert refused.exit_code == 1
+    assert "is not an https address" in refused.output
+    assert not (tmp_path / "webhook.key").exists()
+    assert "There is no webhook yet" in listed(tmp_path)
+
+
+def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, caplog):
+    happen(1, 2, 3, 4)
+    with app.app_context(), write() as db:
+        events.delete_events(db, times.to_iso(times.now()), 2)
+    deliver()
+    deliver()
+    assert receiver.serial_numbers == [3, 4]
+    assert "Webhook 1 goes on after event 2 in place of 0" in caplog.text
+
+
+def test_a_database_that_lost_events_goes_on_from_its_newest(
+    app, receiver, happen, deliver, caplog
+):
+    happen(1, 2, 3)
+    deliver()
+    with app.app_context(), write() as db:
+        db.execute("DELETE FROM event WHERE id > 1")
+    deliver()
+    happen(12)
+    deliver()
+    assert receiver.serial_numbers == [1, 2, 3, 12]
+    assert "Webhook 1 goes on after event 1 in place of 3" in caplog.text
+
+
+@pytest.mark.parametrize("content", [None, "", "0" * 64])
+def test_without_its_key_nothing_is_sent(app, receiver, happen, deliver, tmp_path, caplog, content):
+    path = tmp_path / "webhook.key"
+    key = path.read_text()
+    path.unlink()
+    if content is not None:
+        path.touch(0o600)
+        path.write_text(content)
+    happen(7)
+    deliver()
+    assert receiver.received == []
+    assert "Webhook 1 gets nothing" in caplog.text
+    assert f"stopped: {path}" in listed(tmp_path)
+    assert run_flask(tmp_path, "webhook", "test", "1").exit_code == 1
+    path.unlink(missing_ok=True)
+    path.touch(0o600)
+    path.write_text(key)
+    deliver()
+    assert receiver.serial_numbers == [7]
+
+
+@pytest.mark.once("its file")
+def test_a_key_is_never_made_again_where_there_are_webhooks(receiver, tmp_path):
+    (tmp_path / "webhook.key").unlink()
+    refused = run_flask(tmp_path, "webhook", "add", "https://shop.example/")
+    assert refused.exit_code == 1
+    assert "webhook.key can not be read" in refused.output
+    assert not (tmp_path / "webhook.key").exists()
+
+
+@pytest.mark.once("its file")
+def test_nobody_else_may_read_the_key(receiver, tmp_path):
+    path = tmp_path / "webhook.key"
+    assert path.stat().st_mode & 0o777 == 0o600
+    path.chmod(0o640)
+    assert "others may read it: chmod 600" in listed(tmp_path)
+
+
+@pytest.mark.once("its file")
+def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
+    copy = tmp_path / "copy.db"
+    assert run_flask(tmp_path, "backup", str(copy)).exit_code == 0
+    stored = copy.read_bytes()
+    key = (tmp_path / "webhook.key").read_text()
+    secret = receiver.secret.removeprefix("whsec_")
+    for hidden in (key.encode(), bytes.fromhex(key), secret.encode(), base64.b64decode(secret)):
+        assert hidden not in stored
+    assert receiver.secret not in listed(tmp_path)
+
+
+def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
+    taken = run_flask(tmp_path, "webhook", "test", "1")
+    assert taken.output == f"{receiver.url}/hooks took the message\n"
+    [(message_id, message)] = receiver.received
+    assert message_id.startswith("test-")
+    assert (message["type"], message["data"]) == ("webhook.test", {})
+    receiver.statuses = ["404 Not Found"]
+    refused = run_flask(tmp_path, "webhook", "test", "1")
+    assert refused.exit_code == 1
+    assert "did not take the message: it answered 404" in refused.output
+
+
+@pytest.mark.parametrize("words", ["test", "resume", "remove"])
+def test_another_one_is_not_there(app, tmp_path, words):
+    refused = run_flask(tmp_path, "webhook", words, "7")
+    assert refused.exit_code == 1
+    assert "There is no webhook 7" in refused.output
+
+
+def test_one_that_is_removed_gets_nothing_more(app, receiver, happen, deliver, tmp_path):
+    happen(7)
+    delivering = Deliveries(app)
+    with app.app_context():
+        delivering.step(times.now())
+    assert run_flask(tmp_path, "webhook", "remove", "1").output == "Removed webhook 1\n"
+    deliver(delivering=delivering)
+    happen(8)
+    deliver()
+    assert receiver.serial_numbers in ([], [7])
+    assert "There is no webhook yet" in listed(tmp_path)
+
+
+def test_there_are_so_many_at_most(app, tmp_path, monkeypatch):
+    monkeypatch.setattr(commands, "MAX_WEBHOOKS", 1)
+    assert run_flask(tmp_path, "webhook", "add", "https://shop.example/").exit_code == 0
+    refused = run_flask(tmp_path, "webhook", "add", "https://shop.example/")
+    assert refused.exit_code == 1
+    assert "There are 1 webhooks: remove one first" in refused.output
+
+
+def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, happen, deliver):
+    scraper = authorized_client(app, "metrics")
+
+    def scrape():
+        return dict(
+            re.findall(r"^marketplace_(webhook\S+) (\S+)$", scraper.get("/metrics").text, re.M)
+        )
+
+    receiver.statuses = ["500 Oops", "204 No Content", "410 Gone"]
+    happen(7)
+    deliver()
+    assert float(scrape()["webhook_delay_seconds"]) > 0
+    deliver(HOUR)
+    assert float(scrape()["webhook_delay_seconds"]) == 0
+    happen(8)
+    deliver()
+    found = scrape()
+    assert float(found["webhook_delay_seconds"]) == 0
+    assert float(found["webhooks_given_up"]) == 1
+    assert float(found['webhook_deliveries_total{outcome="delivered"}']) == 1
+    assert float(found['webhook_deliveries_total{outcome="failed"}']) == 2
