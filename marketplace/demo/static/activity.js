@@ -19,6 +19,7 @@ const KINDS = {
 const { collection: tokenId, account: accountId, kind } = wanted;
 const kinds = kind ? (KINDS[kind] ?? kind) : Object.values(KINDS).flat();
 const selection = { kind: kinds, tokenId, accountId };
+const CALLS = 20; // that are kept: the page may be open for days
 const place = (id) => document.getElementById(id);
 
 const events = new Events(place("events"), {
@@ -34,8 +35,13 @@ const events = new Events(place("events"), {
       (kind || tokenId || accountId) && element("a", { class: "button quiet", href: activityPage() }, "Show everything"),
     ),
   ],
-  called: (answer) => place("calls").prepend(exchange(answer, { open: false })),
+  called: showCall,
 });
+
+function showCall(answer) {
+  place("calls").prepend(exchange(answer, { open: false }));
+  place("calls").children[CALLS]?.remove();
+}
 
 function row(event) {
   const { token, serialNo } = event;

@@ -71,7 +71,7 @@ function sales({ sales, volume, sales24h, volume24h, lastSale }) {
     ["Sales", `${sales}`],
     ["Volume", hbar(volume)],
     ["Last 24 hours", sales24h ? `${hbar(volume24h)}, ${sales24h} ${sales24h === 1 ? "sale" : "sales"}` : "No sale"],
-    ["Last sale", element("span", {}, hbar(lastSale.price), " ", timeAgo(lastSale.date))],
+    ["Last sale", element("span", {}, hbar(lastSale.price), ", ", timeAgo(lastSale.date))],
   ];
 }
 

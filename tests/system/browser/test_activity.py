@@ -6,6 +6,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.test_collection import figures
 from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
@@ -102,6 +103,10 @@ def of_another_feed(route):
 
 def test_a_collection_and_an_account_lead_there(visit, sold):
     page = visit(f"/demo/collection/{sold[0]}").page
+    shown = figures(page)
+    assert (shown["Sales"], shown["Volume"]) == ("1", "1,200 HBAR")
+    assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
+    assert shown["Last sale"].startswith("1,200 HBAR, ")
     page.get_by_role("link", name="What happened").click()
     page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
     page.get_by_role("link", name="Sales").click()
