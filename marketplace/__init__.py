@@ -101,7 +101,9 @@ def create_app(
     row_json.init_app(app)
 
     prefix = config["API_PREFIX"]
-    document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True)
+    document = Document(
+        app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
+    )
     for module in (nfts, nft_collections, users, orderbook, events, listings):
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):

@@ -13,7 +13,8 @@ from werkzeug.sansio.response import Response as BaseResponse
 from marketplace import __version__
 from marketplace.api import error_handlers
 from marketplace.api.request_schemas import RequestSchema
-from marketplace.api.response_schemas import ApiErrorSchema
+from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
+from marketplace.api.webhooks import WEBHOOKS
 
 # 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
 OPENAPI_VERSION = "3.1.0"
@@ -90,9 +91,11 @@ class Document:
         prefix: str = "",
         mount: str = "",
         asks_for_tokens: bool = False,
+        has_webhooks: bool = False,
     ) -> None:
         self.app, self.title, self.description = app, title, description
         self.mount, self.asks_for_tokens = mount, asks_for_tokens
+        self.webhooks = {"webhooks": WEBHOOKS} if has_webhooks else {}
         self.public_url = app.config["PUBLIC_URL"]
         self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
@@ -125,7 +128,8 @@ class Document:
         self._add_components(api.spec.components)
         for blp, options in self.blueprints:
             api.register_blueprint(blp, **options)
-        return _without_noise(api.spec.to_dict())
+        document = _without_noise(api.spec.to_dict())
+        return document | self.webhooks
 
     def _options(self, plugin: MarshmallowPlugin) -> dict[str, Any]:
         info = {
@@ -139,6 +143,8 @@ class Document:
     def _add_components(self, components: Components) -> None:
         if self.asks_for_tokens:
             components.security_scheme("bearerToken", BEARER_TOKEN)
+        if self.webhooks:
+            components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", NOT_MODIFIED, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():
             content = {

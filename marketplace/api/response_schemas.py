@@ -288,6 +288,16 @@ class EventSchema(Schema):
     )
 
 
+class WebhookMessageSchema(Schema):
+    """What is posted to a webhook."""
+
+    type = show(fields.String, "nft. and the kind of the event", "nft.sold")
+    timestamp = show(
+        fields.String, "The event's date", "2026-11-20T12:00:00.123Z", format="date-time"
+    )
+    data = fields.Nested(EventSchema, required=True, metadata={"description": "The event"})
+
+
 class ResultSchema(Schema):
     """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 

@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from itertools import pairwise
 
 import pytest
+from jsonschema.exceptions import ValidationError
+from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from marketplace import times
@@ -126,6 +128,19 @@ def test_it_works(app, client, receiver, happen, deliver):
     ]
     assert event["serialNo"] == 7
     assert list(json.loads(receiver.body)["data"]) == list(event)
+
+
+def test_the_document_describes_it(app, receiver, happen, deliver):
+    happen(7)
+    deliver()
+    document = app.test_client().get("/openapi.json").json
+    post = document["webhooks"]["event"]["post"]
+    assert {each["name"] for each in post["parameters"]} == receiver.headers.keys()
+    [content] = post["requestBody"]["content"].values()
+    validator = OAS31Validator(document | content["schema"])
+    validator.validate(receiver.received[0][1])
+    with pytest.raises(ValidationError):
+        validator.validate(receiver.received[0][1] | {"data": {}})
 
 
 def test_events_come_in_order_and_once(receiver, happen, deliver, tmp_path):
