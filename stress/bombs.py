@@ -77,18 +77,8 @@ def png_16_bits_with_alpha() -> bytes:
 
 
 @bomb
-def png_16_bits_with_alpha_too_large() -> bytes:
-    return png(9_000, RGBA, depth=16)
-
-
-@bomb
 def png_16_bits_of_grey_with_a_transparent_shade() -> bytes:
     return png(7_000, GREY, chunk(b"tRNS", b"\0\0"), depth=16)
-
-
-@bomb
-def png_rgb_with_a_transparent_colour() -> bytes:
-    return png(5_000, RGB, chunk(b"tRNS", bytes(6)))
 
 
 @bomb
@@ -134,16 +124,6 @@ def png_of_noise() -> bytes:
 
 
 @bomb
-def png_truncated() -> bytes:
-    return png(5_000, RGBA)[:5_000]
-
-
-@bomb
-def png_of_no_size() -> bytes:
-    return png(0, RGB)
-
-
-@bomb
 def png_animated_large_frames() -> bytes:
     return animation("PNG", (2_400, 2_400), 8)
 
@@ -181,11 +161,6 @@ def gif_large_screen_just_allowed() -> bytes:
 
 
 @bomb
-def gif_large_screen_few_frames() -> bytes:
-    return gif(5_400, 5_400, 2, disposal=3)
-
-
-@bomb
 def gif_large_screen_many_frames() -> bytes:
     return gif(9_990, 9_990, 100, disposal=2)
 
@@ -210,11 +185,6 @@ def gif(width: int, height: int, count: int, disposal: int = 1) -> bytes:
     control = b"!\xf9\x04" + bytes([disposal << 2 | 1]) + b"\x05\0\0\0"
     pixel = b"," + struct.pack("<HHHHB", 1, 1, 1, 1, 0) + b"\x02\x02D\x01\0"
     return head + (control + pixel) * count + b";"
-
-
-@bomb
-def gif_truncated() -> bytes:
-    return slow_gif(0, 64, 20)[:-900]
 
 
 @bomb
@@ -339,11 +309,6 @@ def webp_profile_and_exif() -> bytes:
     return encoded(small("RGBA"), "WEBP", **options)
 
 
-@bomb
-def webp_truncated() -> bytes:
-    return encoded(small(size=(2_000, 2_000)), "WEBP")[:-2_000]
-
-
 def tiff(*tags: tuple[int, int, int, bytes], data: bytes = b"", size: int = 64) -> bytes:
     """Tags are number, type, count, and the four bytes of a value, or of where it is. Data begin at 8."""
     basic = [(256, size), (257, size), (258, 8), (262, 1), (277, 1)]
@@ -409,21 +374,11 @@ def tiff_of_floats() -> bytes:
     return encoded(small("F", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate")
 
 
-@bomb
-def tiff_truncated() -> bytes:
-    return encoded(small("RGB", (900, 900)), "TIFF")[:100_000]
-
-
 def bmp(width: int, height: int, data: bytes) -> bytes:
     """Eight bits, run-length encoded."""
     head = struct.pack("<IiiHHIIiiII", 40, width, height, 1, 8, 1, len(data), 0, 0, 256, 0)
     at = 14 + len(head) + 1024
     return b"BM" + struct.pack("<III", at + len(data), 0, at) + head + bytes(1024) + data
-
-
-@bomb
-def bmp_runs() -> bytes:
-    return bmp(9_990, 9_990, b"\0\x01")
 
 
 @bomb

@@ -210,10 +210,8 @@ def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alte
     "change",
     [
         lambda page: page["transactions"][0].pop("consensus_timestamp"),
-        lambda page: page["transactions"][0].update(consensus_timestamp="now"),
         lambda page: page["transactions"][0].update(consensus_timestamp="99999999999.000000000"),
         lambda page: page["transactions"].append(page["transactions"][0]),
-        lambda page: page.update(transactions={}),
         lambda page: page.update(transactions=[7]),
     ],
 )

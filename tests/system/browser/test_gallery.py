@@ -164,11 +164,6 @@ def test_a_price_leaves_the_name_its_number(visit, market, size):
     visitor.look("gallery-price")
 
 
-def test_a_range_is_said_as_prices_are(visit):
-    page = visit("/?minPrice=49999999&maxPrice=50000000").page
-    expect(page.get_by_text("Nothing from 49,999,999 up to 50,000,000 HBAR")).to_be_visible()
-
-
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_it_handles_nothing_for_sale(visit, scheme):
     visitor = visit("/?account=0.0.99", scheme=scheme)

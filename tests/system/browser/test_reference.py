@@ -81,9 +81,3 @@ def test_a_sample_that_is_copied_runs(visit):
     command = visitor.page.evaluate("navigator.clipboard.readText()")
     answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
     assert '"name":"Tides #7"' in answer
-
-
-def test_it_leads_back_to_the_demo(visit):
-    page = visit("/reference").page
-    page.get_by_role("link", name="For sale", exact=True).click()
-    expect(page.locator("#gallery h2").first).to_be_visible()
