@@ -182,8 +182,8 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
             committed.append(key)
 
     def poll():
-        after = 0
-        while not (over.is_set() and all(writer.done() for writer in writers)) or rows:
+        after, rows = 0, ["to begin with"]
+        while rows or not all(writer.done() for writer in writers):
             with app.app_context():
                 rows = events.list_events(read(), events.ALL, "", after, 5)
             for row in rows:
