@@ -1,0 +1,151 @@
+"""A watcher delivers what happens, killed or not; the libraries of Standard Webhooks verify it."""
+
+import json
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import pytest
+from standardwebhooks import Webhook
+
+from marketplace import times
+from marketplace.services import services
+from marketplace.store import events
+from marketplace.store.database import write
+from marketplace.watcher.webhooks.messages import SECONDS
+from tests.conftest import settings
+from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
+from tests.serving import ROOT, environment, run_flask
+
+LIBRARY = ROOT / "tests/system/wallets"
+VERIFY = """
+import { Webhook } from "standardwebhooks";
+import { readFileSync } from "node:fs";
+const { secret, body, headers } = JSON.parse(readFileSync(0));
+const webhook = new Webhook(secret);
+const verified = webhook.verify(body, headers);
+let isRefused = false;
+try { webhook.verify(body.replace("60", "61"), headers); } catch { isRefused = true; }
+console.log(JSON.stringify({ verified, isRefused }));
+"""
+KILLS = 4
+EVENT = {
+    "kind": "SOLD", "token": "0.0.7001", "from_account": "0.0.1001", "to_account": "0.0.1002", "price": 60,
+    "previous_price": 60, "transaction_id": None, "consensus_at": None,
+}  # fmt: skip
+
+
+class Receiver:
+    """Takes messages slowly, and refuses some."""
+
+    def __init__(self):
+        self.taken, self.messages = [], []
+
+    def __call__(self, environ, start_response):
+        names = ("webhook-id", "webhook-timestamp", "webhook-signature")
+        headers = {name: environ[f"HTTP_{name.upper().replace('-', '_')}"] for name in names}
+        body = environ["wsgi.input"].read(int(environ["CONTENT_LENGTH"])).decode()
+        message = Webhook(self.secret).verify(body, headers)
+        self.messages.append({"secret": self.secret, "body": body, "headers": headers})
+        self.taken.append(message["data"]["serialNo"])
+        time.sleep(0.02)
+        start_response("204 No Content", [])
+        return []
+
+
+@pytest.fixture
+def receiver(app, tmp_path):
+    receiver = Receiver()
+    with serve(receiver) as url:
+        receiver.secret = add(tmp_path, f"{url}/hooks")
+        yield receiver
+
+
+def add(folder, url):
+    added = run_flask(folder, "webhook", "add", url, "--allow-private", "--kind", "SOLD")
+    assert added.exit_code == 0, added.output
+    return added.stdout.strip()
+
+
+def happen(app, serial_no):
+    with app.app_context(), write() as db:
+        services(app).database.order_events(db)
+        seen_at = times.to_iso(times.now())
+        events.insert_event(db, EVENT | {"serial_no": serial_no, "seen_at": seen_at})
+
+
+def watcher(folder):
+    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch"]
+    return subprocess.Popen(command, cwd=ROOT, env=environment(**settings(folder)))
+
+
+def wait_until(happens):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not happens():
+        assert time.monotonic() < until
+        time.sleep(0.01)
+
+
+def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
+    stop, happened = threading.Event(), []
+
+    def go_on():
+        while not stop.is_set():
+            happen(app, len(happened) + 1)
+            happened.append(len(happened) + 1)
+            time.sleep(0.02)
+
+    thread = threading.Thread(target=go_on)
+    thread.start()
+    for _ in range(KILLS):
+        process, before = watcher(tmp_path), len(receiver.taken)
+        wait_until(lambda before=before: len(receiver.taken) > before + 10)
+        process.kill()
+        process.wait()
+    stop.set()
+    thread.join()
+    process = watcher(tmp_path)
+    wait_until(lambda: receiver.taken[-1] == happened[-1])
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    taken = receiver.taken
+    assert sorted({*taken}) == happened
+    assert [n for i, n in enumerate(taken) if n not in taken[:i]] == happened  # in order
+    assert len(taken) - len(happened) <= KILLS
+
+
+@pytest.mark.once("no statement is asked")
+def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
+    with serve_raw(silence) as url:
+        add(tmp_path, url)
+        happen(app, 1)
+        process = watcher(tmp_path)
+        wait_until(lambda: receiver.taken)
+        started = time.monotonic()
+        process.send_signal(signal.SIGTERM)
+        process.wait(PATIENCE_SECONDS)
+        assert process.returncode == 0
+        assert time.monotonic() - started < SECONDS
+
+
+@pytest.mark.once("its signature")
+@pytest.mark.skipif(
+    not shutil.which("node") or not (LIBRARY / "node_modules/standardwebhooks").exists(),
+    reason="needs the wallets' libraries (make wallets, with npm)",
+)
+def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
+    happen(app, 7)
+    process = watcher(tmp_path)
+    wait_until(lambda: receiver.messages)
+    process.send_signal(signal.SIGTERM)
+    process.wait()
+    command = ["node", "--input-type=module", "-e", VERIFY]
+    given = json.dumps(receiver.messages[0])
+    run = subprocess.run(
+        command, cwd=LIBRARY, input=given, capture_output=True, text=True, check=True
+    )
+    printed = json.loads(run.stdout)
+    assert printed == {"verified": json.loads(receiver.messages[0]["body"]), "isRefused": True}
