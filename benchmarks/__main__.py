@@ -14,6 +14,7 @@ from benchmarks import (
     agreement,
     contenders,
     data,
+    events,
     latency,
     load,
     machine,
@@ -53,6 +54,7 @@ def run(bench: throughput.Bench) -> dict:
         "sizes": latency.sizes(bench),
         "throughput": throughput.measure(bench),
         "postgresql": postgresql.measure(bench),
+        "events": events.measure(bench),
     }
 
 

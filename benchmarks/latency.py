@@ -33,20 +33,20 @@ def depths(bench: Bench) -> dict:
         for name in points:
             client = stack.enter_context(Client(bench.servers[name].port, bench.reader))
             for offset in plan.offsets:
-                asks[name, offset] = _page_at(client, offset), writer.relist
+                asks[name, offset] = page_at(client, offset), writer.relist
             if name == "service":
                 asks["link"] = _Follower(client, plan.deep), writer.relist
-        medians = _medians(asks, plan)
+        medians = in_turn(asks, plan)
     link = medians.pop("link")
     for (name, offset), seconds in medians.items():
         points[name][offset] = seconds
     return points | {"link": link}
 
 
-def _page_at(client: Client, offset: int) -> Ask:
+def page_at(client: Client, offset: int) -> Ask:
     def ask(turn: int) -> float:
         # Never the very same deep page again.
-        return _seconds(
+        return seconds_of(
             client, f"/v1/orderbook?limit={PAGE}&offset={offset + turn if offset else 0}"
         )
 
@@ -85,8 +85,8 @@ def sizes(bench: Bench) -> dict:
             client = stack.enter_context(Client(server.port, reader))
             walk = load.everywhere(nfts, start=nfts // 2)
             asks["nft", nfts] = _nft_on(client, walk), writer.relist
-            asks["orderbook", nfts] = _page_at(client, 0), writer.relist
-        for (what, nfts), seconds in _medians(asks, plan).items():
+            asks["orderbook", nfts] = page_at(client, 0), writer.relist
+        for (what, nfts), seconds in in_turn(asks, plan).items():
             points[what][nfts] = seconds
     return points
 
@@ -94,12 +94,12 @@ def sizes(bench: Bench) -> dict:
 def _nft_on(client: Client, walk: load.Walk) -> Ask:
     def ask(turn: int) -> float:
         token, serial_no = key(walk.number(turn))
-        return _seconds(client, f"/v1/nft/{token}/{serial_no}")
+        return seconds_of(client, f"/v1/nft/{token}/{serial_no}")
 
     return ask
 
 
-def _medians(asks: dict[Any, tuple[Ask, Change]], plan: Plan) -> dict[Any, float]:
+def in_turn(asks: dict[Any, tuple[Ask, Change]], plan: Plan) -> dict[Any, float]:
     """Median seconds of each: a few requests of each in turn, as often as there is patience for.
 
     Before each request something is committed.
@@ -116,7 +116,7 @@ def _medians(asks: dict[Any, tuple[Ask, Change]], plan: Plan) -> dict[Any, float
     return {name: median(seconds) for name, seconds in samples.items()}
 
 
-def _seconds(client: Client, path: str) -> float:
+def seconds_of(client: Client, path: str) -> float:
     answer = client.get(path)
     if answer.status != 200:
         raise SystemExit(f"{path} is answered with {answer.status}")

@@ -39,6 +39,7 @@ def make(results: dict, plan: Plan) -> list[Row]:
         *_nft(results["throughput"], results["sizes"]["nft"], plan),
         _listings(results["throughput"]["list"]["service"]),
         *of_postgresql(results["postgresql"], plan),
+        *_events(results["events"], plan),
     ]
 
 
@@ -116,6 +117,15 @@ def of_postgresql(figures: dict | None, plan: Plan) -> Iterator[Row]:
     yield row._replace(name="order book, its host's own authentication / on SQLite")
     milliseconds, name = figures["deep_seconds"] * 1000, f"page at offset {plan.deep:,}"
     yield Row(group, name, _ms(milliseconds / 1000), "", milliseconds, "", 80, False)
+
+
+def _events(seconds: dict[str, float], plan: Plan) -> Iterator[Row]:
+    group = f"Among {plan.nfts:,} events, nothing kept"
+    beginning, end = seconds["beginning"], seconds["end"]
+    yield _time(group, "the last 100 events / the first 100", end, beginning, 1.5)
+    yield _time(group, "the last 100 events / order book, first page", end, seconds["orderbook"])
+    milliseconds = seconds["collection"] * 1000
+    yield Row(group, "a collection", _ms(seconds["collection"]), "", milliseconds, "", 1, False)
 
 
 def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None) -> Row:
