@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import LIST_HEADERS, with_events_cursor
+from marketplace.api.paging import CURSOR_HEADER, with_events_cursor
 from marketplace.api.request_schemas import AddNftSchema, CollectionPathSchema, NftPathSchema
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
@@ -40,7 +40,7 @@ def get_nft(token: str, serial_no: int) -> NftRow:
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.rows(
-    NftSchema(many=True), description="The listed NFTs, by serial number", headers=LIST_HEADERS
+    NftSchema(many=True), description="The listed NFTs, by serial number", headers=CURSOR_HEADER
 )
 @with_events_cursor
 def list_collection(token: str) -> list[NftRow] | Iterator[list[NftRow]]:

@@ -4,15 +4,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook_filter import Selection
-from marketplace.api.paging import (
-    CHEAPEST,
-    DEAREST,
-    NEWEST,
-    PAGE_HEADERS,
-    Page,
-    Position,
-    with_events_cursor,
-)
+from marketplace.api.paging import CHEAPEST, DEAREST, NEWEST, Page, Position
 from marketplace.api.request_schemas import OrderbookQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import orderbook
@@ -29,8 +21,8 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 @blp.get("/orderbook")
 @require_scope("read")
 @blp.query(OrderbookQuerySchema)
-@blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=PAGE_HEADERS)
-@with_events_cursor
+@blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS)
+@paging.with_events_cursor
 def list_orderbook(limit: int, offset: int, page: Position | None, selection: Selection) -> Page:
     """List the NFTs for sale
 

@@ -22,28 +22,27 @@ from marketplace.store.rows import NftRow
 MAX_TOKEN_LENGTH = 300  # characters: longer than that of the longest ids
 LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
 
-LINK_HEADER = {
-    "Link": {
-        "description": 'Leads to the next page, as rel="next", where more follows (RFC 8288)',
-        "schema": {"type": "string"},
-    }
-}
 EVENTS_CURSOR = "X-Events-Cursor"
-LIST_HEADERS = {
-    EVENTS_CURSOR: {
-        "description": "GET /v1/events?after=<this> tells what has happened since this list, and maybe what"
-        " the list shows already. Of several pages, follow from the first one's",
-        "schema": {"type": "string"},
-    }
-}
-PAGE_HEADERS = LINK_HEADER | LIST_HEADERS
-FEED_LINK_HEADER = {
-    "Link": {
-        "description": 'Leads to the events that follow, as rel="next" (RFC 8288): to those that are still to'
-        " come where this page is the last; in order=desc only where older ones may be kept",
-        "schema": {"type": "string"},
-    }
-}
+
+
+def documented(name: str, description: str) -> dict[str, Any]:
+    return {name: {"description": description, "schema": {"type": "string"}}}
+
+
+LINK_HEADER = documented(
+    "Link", 'Leads to the next page, as rel="next", where more follows (RFC 8288)'
+)
+CURSOR_HEADER = documented(
+    EVENTS_CURSOR,
+    "GET /v1/events?after=<this> tells what has happened since this list, and maybe what the list shows"
+    " already. Of several pages, follow from the first one's",
+)
+PAGE_HEADERS = LINK_HEADER | CURSOR_HEADER
+FEED_LINK_HEADER = documented(
+    "Link",
+    'Leads to the events that follow, as rel="next" (RFC 8288): to those that are still to come where this'
+    " page is the last; in order=desc only where older ones may be kept",
+)
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 # The sort key of a row. Keys grow along a list; those of dates shrink.

@@ -42,6 +42,11 @@ def token_field(example: str = "0.0.5001") -> EntityId:
     return EntityId("Token id of the collection", example, data_key="tokenId")
 
 
+def selecting_field(description: str, example: str, data_key: str) -> EntityId:
+    """An id in a query: only what is of it."""
+    return EntityId(description, example, data_key=data_key, required=False, load_default=None)
+
+
 def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
     return kind(
         "Serial number of the NFT within the token",
@@ -122,13 +127,7 @@ class OrderbookQuerySchema(RequestSchema):
         ORDERS,
         load_default=NEWEST,
     )
-    token = EntityId(
-        "Token id of a collection: only its NFTs",
-        "0.0.5001",
-        data_key="tokenId",
-        required=False,
-        load_default=None,
-    )
+    token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
     min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
     max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
 
@@ -192,13 +191,7 @@ class EventsQuerySchema(NftEventsQuerySchema):
             "description": "Only what is of this kind, or of one of these: give it several times"
         },
     )
-    token = EntityId(
-        "Only what happened to the NFTs of this token",
-        "0.0.5001",
-        data_key="tokenId",
-        required=False,
-        load_default=None,
-    )
+    token = selecting_field("Only what happened to the NFTs of this token", "0.0.5001", "tokenId")
     serial_no = Digits(
         "Only what happened to this NFT of the token",
         7,
@@ -207,12 +200,8 @@ class EventsQuerySchema(NftEventsQuerySchema):
         data_key="serialNo",
         load_default=None,
     )
-    account_id = EntityId(
-        "Only what this account gave or got: as seller, buyer or owner",
-        "0.0.1001",
-        data_key="accountId",
-        required=False,
-        load_default=None,
+    account_id = selecting_field(
+        "Only what this account gave or got: as seller, buyer or owner", "0.0.1001", "accountId"
     )
 
     @validates_schema

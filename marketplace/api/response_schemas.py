@@ -36,6 +36,11 @@ def show(
     return kind(data_key=key, required=True, allow_none=nullable, metadata=metadata)
 
 
+def serial_no_field() -> fields.Integer:
+    description = "Serial number of the NFT within the token"
+    return show(fields.Integer, description, 7, key="serialNo", format="int64")
+
+
 class OwnerSchema(Schema):
     owner = show(fields.String, "Account id of the owner", "0.0.1001", key="accountId")
 
@@ -44,13 +49,7 @@ class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
     token = show(fields.String, "Token id of the collection", "0.0.5001")
-    serial_no = show(
-        fields.Integer,
-        "Serial number of the NFT within the token",
-        7,
-        key="serialNo",
-        format="int64",
-    )
+    serial_no = serial_no_field()
     name = show(fields.String, "Name of the NFT", "Tides #7")
     file_type = show(fields.String, "MIME type of the image", "image/png", key="fileType")
     is_for_sale = show(Flag, "True when the NFT is listed for sale", True, key="isForSale")
@@ -240,10 +239,7 @@ class EventSchema(Schema):
     """What happened to an NFT. What does not apply is null."""
 
     cursor = show(
-        fields.String,
-        "The event's cursor: after=<id> goes on from here",
-        "3f2a9c1e-42",
-        key="id",
+        fields.String, "Its cursor: after=<id> goes on from here", "3f2a9c1e-42", key="id"
     )
     kind = show(
         fields.String,
@@ -253,13 +249,7 @@ class EventSchema(Schema):
         enum=[*EVENT_KINDS],
     )
     token = show(fields.String, "Token id of the collection", "0.0.5001")
-    serial_no = show(
-        fields.Integer,
-        "Serial number of the NFT within the token",
-        7,
-        key="serialNo",
-        format="int64",
-    )
+    serial_no = serial_no_field()
     from_account = account("The owner before; of a listing the seller", "from_account", "from")
     to_account = account("The owner after", "to_account", "to")
     price = hbar_or_null("HBAR: of a sale what the buyer paid, otherwise of the listing", 60)

@@ -4,7 +4,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook import read_newest
-from marketplace.api.paging import PAGE_HEADERS, Page, Position, with_events_cursor
+from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
 
@@ -15,8 +15,8 @@ blp = Blueprint("Users", __name__, description="What one account has listed")
 @require_scope("read")
 @blp.path(AccountPathSchema)
 @blp.query(UserQuerySchema)
-@blp.rows(NftSchema(many=True), description="The listed NFTs", headers=PAGE_HEADERS)
-@with_events_cursor
+@blp.rows(NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
+@paging.with_events_cursor
 def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> Page:
     """List an account's NFTs for sale
 
