@@ -182,8 +182,9 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
             committed.append(key)
 
     def poll():
-        after, rows = 0, ["to begin with"]
-        while rows or not all(writer.done() for writer in writers):
+        after, rows, is_over = 0, [], False
+        while rows or not is_over:
+            is_over = all(writer.done() for writer in writers)  # before it reads
             with app.app_context():
                 rows = events.list_events(read(), events.ALL, "", after, 5)
             for row in rows:
