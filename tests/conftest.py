@@ -15,10 +15,7 @@ from hiero_sdk_python.account.account_allowance_delete_transaction import (
     AccountAllowanceDeleteTransaction,
 )
 from hiero_sdk_python.account.account_id import AccountId
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
@@ -35,6 +32,7 @@ from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich, images
+from stress import lives
 from tests.engines import ENGINES, copy_template, database_url, databases, running_on
 from tests.mirror import Mirror
 from tests.postgresql import new_database
@@ -266,20 +264,17 @@ class Ledger:
 
     def submit_altered(self, byte_array, memo=None, transfer_to=None):
         """Submit another transaction of Alice's under the id of a prepared one."""
-        [transaction] = envelopes.read_list(base64.b64decode(byte_array))
-        body = envelopes.open_transaction(transaction).body
+        body = lives.body_of(base64.b64decode(byte_array))
         if memo is not None:
             body.memo = memo
         if transfer_to is not None:
             [approval] = body.cryptoApproveAllowance.nftAllowances
             moved = body.cryptoTransfer.tokenTransfers.add(token=approval.tokenId)
-            receiver = AccountID(accountNum=int(transfer_to.split(".")[2]))
+            receiver = lives.account(transfer_to)
             moved.nftTransfers.add(
                 senderAccountID=approval.owner, receiverAccountID=receiver, serialNumber=7
             )
-        signed = SignedTransaction(bodyBytes=body.SerializeToString())
-        content = Transaction(signedTransactionBytes=signed.SerializeToString())
-        receipt = self.submit(wallet.sign(ALICE, content.SerializeToString()))
+        receipt = self.submit(self.sign_bytes(lives.seal(body)))
         assert receipt.result == "SUCCESS"
 
     def approve(self, nft, owner, spender, memo=""):

@@ -220,11 +220,6 @@ def update_token(**fields):
         (f"/accounts/{BOB}/tokens", update_token(freeze_status="FROZEN"), "ACCOUNT_FROZEN"),
         (f"/accounts/{BOB}/tokens", update_token(kyc_status="REVOKED"), "ACCOUNT_KYC_NOT_GRANTED"),
         (f"/accounts/{ALICE}/tokens", update_token(freeze_status="FROZEN"), "ACCOUNT_FROZEN"),
-        (
-            f"/accounts/{ALICE}/tokens",
-            update_token(kyc_status="REVOKED"),
-            "ACCOUNT_KYC_NOT_GRANTED",
-        ),
         (f"/tokens/{TOKEN}", update(pause_status="PAUSED"), "TOKEN_IS_PAUSED"),
         # Of who is not associated yet: what the transfer's association begins with.
         (f"/tokens/{TOKEN}", update(freeze_default=True), "ACCOUNT_FROZEN"),

@@ -40,14 +40,6 @@ for number in range(1, 100_000):
         time.sleep(0.002)
 """
 
-COMMIT = """
-import sys
-from marketplace.store.database import open_database
-
-with open_database(sys.argv[1]).write() as db:
-    db.execute(sys.argv[2])
-"""
-
 
 @pytest.mark.parametrize("elsewhere", [0, 3], ids=["same row", "other rows, too"])
 def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client, nft, elsewhere):
@@ -276,10 +268,7 @@ def test_nothing_is_kept_across_a_fork(app, client, nft):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
     url = f"/v1/nft/{TOKEN}/7"
     assert client.get(url).json["name"] != "changed"
-    command = "UPDATE nft SET name = 'changed'"
-    subprocess.run(
-        [sys.executable, "-c", COMMIT, app.config["DATABASE_URL"], command], cwd=ROOT, check=True
-    )
+    commit(app, "UPDATE nft SET name = 'changed'")
     pid = os.fork()
     if pid == 0:
         os._exit(0 if client.get(url).json["name"] == "changed" else 1)

@@ -3,7 +3,6 @@
 import pytest
 
 from marketplace import create_app, errors, times
-from marketplace.services import services
 from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
@@ -157,16 +156,3 @@ def test_a_host_brings_its_own_authentication(tmp_path):
     assert_error(call(client, "/v1/orderbook", **{"X-User": "bob"}), 401, "not allowed")
     assert_error(call(client, "/v1/add", **{"X-User": "charlie"}), 403, "write")
     assert seen == [("alice", "read"), ("bob", "read"), ("charlie", "write")]
-
-
-@pytest.mark.once("one writer at a time")
-@pytest.mark.parametrize("command", [("create", "wallet"), ("revoke", "wallet")])
-def test_a_command_says_that_the_database_is_locked(app, command):
-    database = services(app).database
-    blocker = database._connect()
-    blocker.execute("BEGIN IMMEDIATE")
-    database.connection.execute("PRAGMA busy_timeout = 50")
-    result = app.test_cli_runner().invoke(args=["token", *command])
-    blocker.close()
-    assert result.exit_code == 1
-    assert result.stderr.startswith("Error: The database stayed locked by")

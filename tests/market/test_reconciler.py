@@ -25,14 +25,13 @@ from tests.conftest import (
     CHARLIE,
     KEYS,
     TOKEN,
-    Ledger,
     assert_error,
     authorized_client,
     completing,
     settings,
 )
 from tests.engines import database_url, make_version_3
-from tests.mirror import MISSING, Mirror
+from tests.mirror import MISSING
 
 MARKET = "0.0.9001"
 
@@ -517,42 +516,15 @@ def test_the_last_sync_moves_only_when_all_were_checked(app, client, nft, lister
 # What a round costs
 
 
-def insert_listed(app, ledger, sellers, each):
-    """NFTs that are listed, here and on the ledger, as if they had always been."""
-    now = times.now()
-    nfts, rows = [], []
-    for seller in range(sellers):
-        for number in range(each):
-            keys = f"0.0.{8000 + seller}", number + 1
-            nfts.append((*keys, f"0.0.{2000 + seller}", MARKET, now, now, ""))
-            row = {"token": keys[0], "serial_no": keys[1], "owner": f"0.0.{2000 + seller}"}
-            rows.append(row | {"now": times.to_iso(now)})
-    with ledger.sandbox.app_context(), write() as db:
-        db.executemany(
-            "INSERT INTO nft (token, serial_no, owner, spender, created_at, modified_at, metadata)"
-            " VALUES (?, ?, ?, ?, ?, ?, ?)",
-            nfts,
-        )
-    statement = (
-        "INSERT INTO nft (token, serial_no, name, file_type, owner, last_listed_at, ledger_at,"
-        " is_for_sale, listing_price)"
-        " VALUES (:token, :serial_no, 'x', 'x', :owner, :now, :now, 1, 5)"
-    )
+def test_a_sweep_asks_once_for_each_seller(app, lister, mirror):
+    for serial_no, seller in enumerate((ALICE, ALICE, BOB, BOB), start=1):
+        lister((TOKEN, serial_no), account_id=seller)
     with app.app_context(), write() as db:
-        for row in rows:
-            db.execute(statement, row)
-
-
-@pytest.fixture
-def hasty(tmp_path):
-    return create_app(MIRROR_NODE_RATE=10_000, **settings(tmp_path))
-
-
-def test_a_sweep_asks_once_for_each_seller(hasty):
-    mirror, ledger = Mirror(hasty), Ledger(hasty)
-    insert_listed(hasty, ledger, sellers=50, each=20)
-    assert sync(hasty).output == "sellers checked: 50\n"
-    assert len(mirror.asked) == 50
+        db.execute("DELETE FROM prepared_transaction")  # it was hours ago
+    mirror.asked.clear()
+    assert sync(app).output == "sellers checked: 2\n"
+    asked = sorted(path for path in mirror.asked if path.startswith("/accounts/"))
+    assert asked == [f"/accounts/{ALICE}/nfts", f"/accounts/{BOB}/nfts"]
 
 
 def test_many_open_preparations_ask_once_for_each_account(app, client, nft, mirror):

@@ -2,6 +2,7 @@
 
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -237,17 +238,12 @@ def test_an_ecdsa_signature_has_the_lower_s(app, alter):
 
 
 def test_signatures_at_once_do_not_mix(app):
-    signer, wrong = Signer(MARKET, lambda: [signing_with(DEMO)]), []
+    signer = Signer(MARKET, lambda: [signing_with(DEMO)])
 
-    def sign(number):
+    def is_signed(number):
         with app.app_context():
             body = f"body {number}".encode()
-            if not verifies(*signer.sign(body), body):
-                wrong.append(number)
+            return verifies(*signer.sign(body), body)
 
-    threads = [threading.Thread(target=sign, args=(number,)) for number in range(40)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not wrong
+    with ThreadPoolExecutor(40) as pool:
+        assert all(pool.map(is_signed, range(40)))
