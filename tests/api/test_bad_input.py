@@ -1,5 +1,6 @@
 """Every field of every endpoint, wrong in every way: a 4xx in the one shape that names the field."""
 
+import io
 import json
 
 import pytest
@@ -7,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from marketplace.ids import MAX_HBAR
-from tests.conftest import ALICE, TOKEN, assert_error
+from tests.conftest import KEYS, TOKEN, assert_error
 
 pytestmark = pytest.mark.once("it is refused before a statement is asked")
 
@@ -17,7 +18,7 @@ def client(idle_client):
     return idle_client
 
 
-GOOD = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
+GOOD = KEYS | {"listingPrice": 250}
 BODIES = {
     "/v1/add": ("accountId", "tokenId", "serialNo"),
     "/v1/list/extwallet": ("accountId", "tokenId", "serialNo", "listingPrice"),
@@ -127,3 +128,75 @@ def test_no_bytes_at_all_cause_more_than_a_refusal(client, content):
     r = client.post("/v1/add", data=content, content_type="application/json")
     assert_error(r, r.status_code)
     assert r.status_code in (400, 422)
+
+
+# What is no request at all
+
+
+@pytest.mark.parametrize(
+    "path", ["/v1/nowhere", "/v2/orderbook", "/favicon.ico", "/v1", "/v1/nft/0.0.1"]
+)
+def test_an_unknown_route(client, path):
+    assert_error(client.get(path), 404, f'There is nothing at "{path}"')
+
+
+def test_a_method_that_is_not_allowed(client):
+    r = client.delete("/v1/orderbook")
+    assert_error(r, 405, "DELETE is not allowed here", "GET")
+    assert "GET" in r.headers["Allow"]
+
+
+@pytest.mark.parametrize(
+    "body", ["", "{", "{'a': 1}", '{"a": NaN}', "[" * 20_000, b'{"a": "\xff"}']
+)
+def test_a_body_that_is_not_json(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 400, "The body is not JSON")
+
+
+def test_a_number_longer_than_python_reads(client):
+    r = client.post("/v1/add", data="9" * 5000, content_type="application/json")
+    assert_error(r, 422, "body must be a JSON object")
+    body = json.dumps(KEYS).replace("7", "9" * 5000)
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 422, 'serialNo must be a whole number from 1 to 9223372036854775807, not "999')
+
+
+@pytest.mark.parametrize("body", ["null", "[]", "7", '"text"', "true", "[{}]"])
+def test_a_body_that_is_not_an_object(client, body):
+    r = client.post("/v1/add", data=body, content_type="application/json")
+    assert_error(r, 422, "body must be a JSON object")
+
+
+@pytest.mark.parametrize(
+    "content_type", [None, "", "text/plain", "application/x-www-form-urlencoded"]
+)
+def test_a_wrong_content_type(client, content_type):
+    r = client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
+    assert_error(r, 415, "Content-Type must be application/json")
+
+
+def test_a_body_that_is_too_large(client):
+    r = client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_a_chunked_body_that_is_too_large(client):
+    body = json.dumps(KEYS) + " " * 80_000 + "GARBAGE"
+    r = client.post(
+        "/v1/add",
+        input_stream=io.BytesIO(body.encode()),
+        content_type="application/json",
+        headers={"Transfer-Encoding": "chunked"},
+        environ_overrides={"wsgi.input_terminated": True},
+    )
+    assert_error(r, 413, "larger than 65536 bytes")
+
+
+def test_several_wrong_fields_are_all_named(client):
+    body = assert_error(client.post("/v1/add", json={"serialNo": "7", "tokenId": None}), 422)
+    assert body["message"] == (
+        "accountId is required; tokenId must not be null;"
+        ' serialNo must be a whole number from 1 to 9223372036854775807, not "7"'
+    )
+    assert body["errors"]["json"].keys() == {"accountId", "tokenId", "serialNo"}

@@ -1,7 +1,5 @@
 """Every way to fail answers in the one shape: {"code", "status", "message", "errors"?}."""
 
-import io
-import json
 import logging
 
 import pytest
@@ -12,84 +10,6 @@ from marketplace.store import database_errors as engine
 from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
 from tests.engines import move_database
-
-
-@pytest.mark.once("refused before a statement is asked")
-@pytest.mark.parametrize(
-    "path", ["/v1/nowhere", "/v2/orderbook", "/favicon.ico", "/v1", "/v1/nft/0.0.1"]
-)
-def test_an_unknown_route(idle_client, path):
-    assert_error(idle_client.get(path), 404, f'There is nothing at "{path}"')
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_a_method_that_is_not_allowed(idle_client):
-    r = idle_client.delete("/v1/orderbook")
-    assert_error(r, 405, "DELETE is not allowed here", "GET")
-    assert "GET" in r.headers["Allow"]
-
-
-@pytest.mark.once("refused before a statement is asked")
-@pytest.mark.parametrize(
-    "body", ["", "{", "{'a': 1}", '{"a": NaN}', "[" * 20_000, b'{"a": "\xff"}']
-)
-def test_a_body_that_is_not_json(idle_client, body):
-    r = idle_client.post("/v1/add", data=body, content_type="application/json")
-    assert_error(r, 400, "The body is not JSON")
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_a_number_longer_than_python_reads(idle_client):
-    r = idle_client.post("/v1/add", data="9" * 5000, content_type="application/json")
-    assert_error(r, 422, "body must be a JSON object")
-    body = json.dumps(KEYS).replace("7", "9" * 5000)
-    r = idle_client.post("/v1/add", data=body, content_type="application/json")
-    assert_error(r, 422, 'serialNo must be a whole number from 1 to 9223372036854775807, not "999')
-
-
-@pytest.mark.once("refused before a statement is asked")
-@pytest.mark.parametrize("body", ["null", "[]", "7", '"text"', "true", "[{}]"])
-def test_a_body_that_is_not_an_object(idle_client, body):
-    r = idle_client.post("/v1/add", data=body, content_type="application/json")
-    assert_error(r, 422, "body must be a JSON object")
-
-
-@pytest.mark.once("refused before a statement is asked")
-@pytest.mark.parametrize(
-    "content_type", [None, "", "text/plain", "application/x-www-form-urlencoded"]
-)
-def test_a_wrong_content_type(idle_client, content_type):
-    r = idle_client.post("/v1/add", data='{"accountId": "0.0.1"}', content_type=content_type)
-    assert_error(r, 415, "Content-Type must be application/json")
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_a_body_that_is_too_large(idle_client):
-    r = idle_client.post("/v1/add", data=b" " * 10_000_000, content_type="application/json")
-    assert_error(r, 413, "larger than 65536 bytes")
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_a_chunked_body_that_is_too_large(client):
-    body = json.dumps(KEYS) + " " * 80_000 + "GARBAGE"
-    r = client.post(
-        "/v1/add",
-        input_stream=io.BytesIO(body.encode()),
-        content_type="application/json",
-        headers={"Transfer-Encoding": "chunked"},
-        environ_overrides={"wsgi.input_terminated": True},
-    )
-    assert_error(r, 413, "larger than 65536 bytes")
-
-
-@pytest.mark.once("refused before a statement is asked")
-def test_several_wrong_fields_are_all_named(client):
-    body = assert_error(client.post("/v1/add", json={"serialNo": "7", "tokenId": None}), 422)
-    assert body["message"] == (
-        "accountId is required; tokenId must not be null;"
-        ' serialNo must be a whole number from 1 to 9223372036854775807, not "7"'
-    )
-    assert body["errors"]["json"].keys() == {"accountId", "tokenId", "serialNo"}
 
 
 @pytest.mark.once("refused before a statement is asked")

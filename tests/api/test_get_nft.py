@@ -52,14 +52,6 @@ def test_its_image_can_be_fetched(client, nft):
         assert r.cache_control.immutable
 
 
-def test_its_original_image_can_be_fetched(client, nft):
-    path = get(client).json["originalImageUrl"].removeprefix("http://127.0.0.1:8000")
-
-    r = client.get(path)
-    assert r.status_code == 200
-    assert r.data.startswith(b"\x89PNG")
-
-
 def test_its_addresses_follow_the_service_to_another_one(tmp_path, client, nft):
     """What was added on port 8000 is shown on port 8001: make run PORT=8001."""
     moved = create_app(PUBLIC_URL="http://127.0.0.1:8001", **settings(tmp_path))
@@ -72,9 +64,3 @@ def test_its_addresses_follow_the_service_to_another_one(tmp_path, client, nft):
 
 def test_it_handles_an_unknown_nft(client):
     assert_error(get(client, serial_no=8), 404, f"{TOKEN} #8 is not stored", "POST /v1/add")
-
-
-def test_it_answers_head(client, nft):
-    r = client.head(f"{URL}/{TOKEN}/7")
-    assert r.status_code == 200
-    assert r.data == b""

@@ -50,14 +50,6 @@ def test_what_was_withdrawn_leaves_the_order_book(client, nft, ledger, lister, i
     assert client.get("/v1/orderbook").json == []
 
 
-def test_it_is_pending_until_the_ledger_shows_it(client, nft, lister):
-    lister(nft)
-    prepare(client)
-    r = report(client)
-    assert (r.status_code, r.json) == (202, {"result": "PENDING"})
-    assert shown(client)["isForSale"] is True
-
-
 def test_what_was_listed_again_since_is_told(client, nft, ledger, lister):
     lister(nft)
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])

@@ -1,6 +1,5 @@
 import pytest
 
-from marketplace import times
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
@@ -31,17 +30,6 @@ def purchase(app):
     with app.app_context():
         sql = "SELECT * FROM prepared_transaction WHERE kind = 'purchase' ORDER BY prepared_at DESC"
         return dict(read().execute(sql).fetchone())
-
-
-def change(app, **columns):
-    with app.app_context(), write() as db:
-        for name, value in columns.items():
-            sql = f"UPDATE prepared_transaction SET {name} = :value WHERE kind = 'purchase'"
-            db.execute(sql, {"value": value})
-
-
-def expire(app, seconds=120):
-    change(app, expires_at=times.to_iso(times.now() - seconds * times.SECOND))
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -78,22 +66,6 @@ def test_it_stays_true_once_it_was_forgotten_here(app, bought, report):
 def test_the_seller_is_told_that_it_was_sold(bought, report):
     body = assert_error(report(ALICE), 409, "is no longer listed", f"belongs to {BOB} now")
     assert "errors" not in body
-
-
-def test_it_is_pending_until_it_is_signed(nft, lister, buy, report):
-    lister(nft)
-    buy()
-    r = report()
-    assert (r.status_code, r.json) == (202, {"result": "PENDING"})
-    assert r.headers["Retry-After"]
-
-
-def test_it_expires(app, nft, lister, buy, report):
-    lister(nft)
-    buy()
-    expire(app)
-    body = assert_error(report(), 409, "did not sell the NFT", "not submitted in time")
-    assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
 
 
 def test_a_refusal_carries_the_ledgers_code(app, nft, ledger, lister, buy, report):
