@@ -3,7 +3,7 @@
 import pytest
 
 from stress import lives
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 from tests.sandbox.bodies import HBAR, NFT, association, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -59,6 +59,16 @@ def test_what_it_costs_is_beyond_the_most_that_the_payer_set(submit, minted, row
     shown = row(submit(body, PAYER, ALICE))
     assert shown["result"] == "SUCCESS"
     assert shown["charged_tx_fee"] == int(shown["max_fee"]) + HBAR // 2
+
+
+def test_a_payer_without_the_fee_of_an_association_pays_the_rest(submit, minted, tokens, balance):
+    rest = FIRST - HBAR // 10
+    submit(transfer(PAYER, {PAYER: -rest, CHARLIE: rest}), PAYER)
+    before = balance(PAYER)
+    refused = submit(give(), PAYER, ALICE)
+    assert (refused.result, refused.reached_consensus) == ("INSUFFICIENT_PAYER_BALANCE", True)
+    assert tokens(BOB) == {}
+    assert balance(PAYER) == before - HBAR // 100 - HBAR // 1000
 
 
 def test_automatic_association_can_be_off(submit, minted, limit, get, row, tokens):
