@@ -147,7 +147,7 @@ def race_ours(url: str, folder: Path) -> None:
             return statements.list_events(read(), statements.ALL, "", after, 1000)
 
     with app.app_context():
-        begin = statements.get_newest_id(read())
+        begin = statements.get_feed(read())["newest"]
     print(f"PostgreSQL, followed by our ids: {race(insert, list_after)}")
 
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from marketplace.store import properties
-from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, count, only
+from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, only
 
 EPOCH = (
     "events_epoch"  # the property: a random word, another one where the database goes back in time
@@ -103,10 +103,6 @@ def get_feed(db: Connection) -> FeedRow:
 def get_oldest_event(db: Connection) -> EventRow | None:
     sql = "SELECT * FROM event WHERE id = (SELECT MIN(id) FROM event)"
     return db.execute(sql).fetchone()
-
-
-def get_newest_id(db: Connection) -> int:
-    return count(db, "SELECT COALESCE(MAX(id), 0) AS n FROM event")
 
 
 def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:
