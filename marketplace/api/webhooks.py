@@ -7,31 +7,24 @@ HEADERS = {
     "webhook-timestamp": "When this attempt was made: seconds since 1970",
     "webhook-signature": "Its signature by Standard Webhooks 1.0: v1, and base64 of HMAC-SHA256",
 }
+TEXT = {"type": "string"}
+PARAMETERS = [
+    {"name": name, "in": "header", "required": True, "description": text, "schema": TEXT}
+    for name, text in HEADERS.items()
+]
 CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookMessage"}}}
-WEBHOOKS: dict[str, Any] = {
-    "event": {
-        "post": {
-            "operationId": "receive_event",
-            "summary": "Receive what happened",
-            "description": "The watcher posts each event in order, at least once. Without a 2xx within 5 s it"
-            " posts it again, ever later, for three days.",
-            "tags": ["Events"],
-            "security": [],
-            "parameters": [
-                {
-                    "name": name,
-                    "in": "header",
-                    "required": True,
-                    "description": description,
-                    "schema": {"type": "string"},
-                }
-                for name, description in HEADERS.items()
-            ],
-            "requestBody": {"required": True, "content": CONTENT},
-            "responses": {
-                "204": {"description": "Taken: it is not posted again"},
-                "410": {"description": "Nothing more is to be posted"},
-            },
-        }
-    }
+POST = {
+    "operationId": "receive_event",
+    "summary": "Receive what happened",
+    "description": "The watcher posts each event in order, at least once. Without a 2xx within 5 s it"
+    " posts it again, ever later, for three days.",
+    "tags": ["Events"],
+    "security": [],
+    "parameters": PARAMETERS,
+    "requestBody": {"required": True, "content": CONTENT},
+    "responses": {
+        "204": {"description": "Taken: it is not posted again"},
+        "410": {"description": "Nothing more is to be posted"},
+    },
 }
+WEBHOOKS: dict[str, Any] = {"event": {"post": POST}}
