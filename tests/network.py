@@ -94,18 +94,21 @@ def reset_in_the_middle(connection):
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, b"\1\0\0\0\0\0\0\0")
 
 
+def drip(connection, piece):
+    """For half a minute: the threads that wait for it hold up the end of their process."""
+    for _ in range(300):
+        connection.sendall(piece)
+        time.sleep(0.1)
+
+
 def drip_body(connection):
     connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 100000\r\n\r\n")
-    while True:
-        connection.sendall(b" ")
-        time.sleep(0.1)
+    drip(connection, b" ")
 
 
 def drip_headers(connection):
     connection.sendall(b"HTTP/1.1 200 OK\r\nX-Slow: ")
-    while True:
-        connection.sendall(b"x")
-        time.sleep(0.1)
+    drip(connection, b"x")
 
 
 def huge_body(connection):
