@@ -22,8 +22,9 @@ import psycopg
 
 from benchmarks import service
 from marketplace import times
+from marketplace.ids import EventKind
 from marketplace.market import events
-from marketplace.market.events import Event, Kind
+from marketplace.market.events import Event
 from marketplace.services import services
 from marketplace.store import events as statements
 from marketplace.store import nfts
@@ -58,7 +59,9 @@ def list_one(dice: random.Random, *, with_event: bool) -> float:
     began = time.perf_counter()
     with write() as db:
         if nfts.mark_reconciled(db, state, stored) and with_event:
-            listed = Event(Kind.LISTED, stored["owner"], None, price, None, "0.0.1001@1.1", now)
+            listed = Event(
+                EventKind.LISTED, stored["owner"], None, price, None, "0.0.1001@1.1", now
+            )
             events.store(db, {key: [listed]})
     return time.perf_counter() - began
 
@@ -134,7 +137,7 @@ def race(insert: Callable[[float], None], list_after: Callable[[Any], list[Any]]
 
 def race_ours(url: str, folder: Path) -> None:
     app = service.create(folder / "none", DATABASE_URL=url)
-    added = {("0.0.7000", 1): [Event(Kind.METADATA_CHANGED)]}
+    added = {("0.0.7000", 1): [Event(EventKind.METADATA_CHANGED)]}
 
     def insert(pause: float) -> None:
         with app.app_context(), write() as db:

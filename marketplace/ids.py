@@ -5,6 +5,7 @@ every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI 
 """
 
 import re
+from enum import StrEnum
 from typing import NamedTuple
 
 MAX_INT64 = 2**63 - 1
@@ -12,16 +13,19 @@ MAX_INT64 = 2**63 - 1
 MAX_SECONDS = MAX_INT64 // 10**9 - 2100
 MAX_HBAR = 50_000_000_000  # the whole supply
 
-EVENT_KINDS = (
-    "ADDED",
-    "LISTED",
-    "PRICE_CHANGED",
-    "WITHDRAWN",
-    "SOLD",
-    "TRANSFERRED",
-    "BURNED",
-    "METADATA_CHANGED",
-)
+
+class EventKind(StrEnum):
+    """What can happen to an NFT."""
+
+    ADDED = "ADDED"
+    LISTED = "LISTED"
+    PRICE_CHANGED = "PRICE_CHANGED"
+    WITHDRAWN = "WITHDRAWN"
+    SOLD = "SOLD"
+    TRANSFERRED = "TRANSFERRED"
+    BURNED = "BURNED"
+    METADATA_CHANGED = "METADATA_CHANGED"
+
 
 # Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"

@@ -29,7 +29,7 @@ from marketplace.api.fields import (
 )
 from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import NEWEST, ORDERS
-from marketplace.ids import EVENT_KINDS, MAX_HBAR, MAX_INT64
+from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
@@ -184,7 +184,7 @@ class NftEventsQuerySchema(RequestSchema):
 
 class EventsQuerySchema(NftEventsQuerySchema):
     kinds = Choices(
-        Choice("What happened", EVENT_KINDS),
+        Choice("What happened", [*EventKind]),
         data_key="kind",
         load_default=(),
         metadata={

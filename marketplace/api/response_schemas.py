@@ -17,7 +17,7 @@ from marketplace.api.fields import (
     OriginalImageUrl,
     described,
 )
-from marketplace.ids import EVENT_KINDS
+from marketplace.ids import EventKind
 from marketplace.settings import NETWORKS
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])
@@ -246,7 +246,7 @@ class EventSchema(Schema):
         "What happened. SOLD is a sale through this marketplace; TRANSFERRED any other change of the owner."
         " A listing ends with WITHDRAWN, SOLD, TRANSFERRED or BURNED",
         "SOLD",
-        enum=[*EVENT_KINDS],
+        enum=[*EventKind],
     )
     token = show(fields.String, "Token id of the collection", "0.0.5001")
     serial_no = serial_no_field()

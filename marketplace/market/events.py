@@ -1,7 +1,6 @@
 """Events: what happened to an NFT between what was stored of it and what is stored now."""
 
 from collections.abc import Iterable, Mapping
-from enum import StrEnum
 from typing import Any, NamedTuple
 
 from flask import current_app
@@ -9,6 +8,7 @@ from flask import current_app
 from marketplace import services, times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hbar import TINYBARS
+from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
 from marketplace.store import events, nft_collections
@@ -20,19 +20,8 @@ BURNS = ("TOKENBURN", "TOKENWIPE")
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
 
-class Kind(StrEnum):
-    ADDED = "ADDED"
-    LISTED = "LISTED"
-    PRICE_CHANGED = "PRICE_CHANGED"
-    WITHDRAWN = "WITHDRAWN"
-    SOLD = "SOLD"
-    TRANSFERRED = "TRANSFERRED"
-    BURNED = "BURNED"
-    METADATA_CHANGED = "METADATA_CHANGED"
-
-
 class Event(NamedTuple):
-    kind: Kind
+    kind: EventKind
     from_account: str | None = None
     to_account: str | None = None
     price: int | None = None  # HBAR
@@ -112,15 +101,15 @@ def find_events(
         # A token's deletion leaves no entry in the histories of its NFTs.
         is_burned = any(entry.name in BURNS for entry in past.entries)
         newest = _newest(on_ledger, past) if is_burned else (None, None)
-        found.append(Event(Kind.BURNED, new_owner, None, None, price_before, *newest))
+        found.append(Event(EventKind.BURNED, new_owner, None, None, price_before, *newest))
     elif price_before and not is_listed:
         is_decided = state["ledger_at"] >= before["ledger_at"]
         newest = _newest(on_ledger, past) if is_decided else (None, None)
-        found.append(Event(Kind.WITHDRAWN, owner, None, None, price_before, *newest))
+        found.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *newest))
     if is_listed:
         price, listed_at = state["listing_price"], state["last_listed_at"]
         if price_before is None or listed_at != before["last_listed_at"]:
-            kind = Kind.LISTED if price_before in (None, price) else Kind.PRICE_CHANGED
+            kind = EventKind.LISTED if price_before in (None, price) else EventKind.PRICE_CHANGED
             found.append(Event(kind, new_owner, None, price, price_before, listed_by, listed_at))
     return found
 
@@ -138,11 +127,11 @@ def _moves(
     moves = [entry for entry in past.entries if entry.is_move]
     if not moves:
         # As a new treasury of a token gets all that the old one had.
-        yield Event(Kind.TRANSFERRED, owner, new_owner, None, price, None, consensus_at)
+        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, consensus_at)
     for move in moves:
         paid = past.paid.get(move.consensus_at)
         yield Event(
-            Kind.TRANSFERRED if paid is None else Kind.SOLD,
+            EventKind.TRANSFERRED if paid is None else EventKind.SOLD,
             move.sender,
             move.receiver,
             paid,
@@ -167,7 +156,7 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
         for event in all_of_it
     ]
     for row in rows:
-        if row["kind"] is Kind.SOLD:
+        if row["kind"] is EventKind.SOLD:
             nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
     if rows:
         services.database().order_events(db)

@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace import times
+from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import History, Nft, Transaction
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
-from marketplace.market.events import Event, Kind, Past
+from marketplace.market.events import Event, Past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import Recheck
 from marketplace.store import nfts
@@ -214,7 +215,7 @@ def _insert(
             return None
         nft_collections.store(db, on_ledger.token, collection)
         _recheck_soon(db, on_ledger)
-        found = [Event(Kind.ADDED, to_account=nft["owner"])]
+        found = [Event(EventKind.ADDED, to_account=nft["owner"])]
         if state:
             found += events.find_events(on_ledger, nft, state, Past(), listed_by)
             nft = _mark(db, on_ledger, nft, state)

@@ -13,11 +13,11 @@ from flask.cli import with_appcontext
 from marketplace import times
 from marketplace.cli.command import Command, echo
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, printable
-from marketplace.ids import is_entity_id
+from marketplace.ids import EventKind, is_entity_id
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, reconciler
-from marketplace.market.events import Event, Kind
+from marketplace.market.events import Event
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -63,7 +63,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
             if new or here_already:
                 nft_collections.store(db, token, collection)
             added = {
-                (token, row["serial_no"]): [Event(Kind.ADDED, to_account=row["owner"])]
+                (token, row["serial_no"]): [Event(EventKind.ADDED, to_account=row["owner"])]
                 for row in inserted
                 if row
             }

@@ -17,9 +17,10 @@ from marketplace import times
 from marketplace.cli.systemd import notify_alive
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
+from marketplace.ids import EventKind
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import events
-from marketplace.market.events import Event, Kind
+from marketplace.market.events import Event
 from marketplace.services import services
 from marketplace.store import nfts, properties
 from marketplace.store.database import read, write
@@ -165,7 +166,7 @@ class Enricher:
                 nft = nfts.mark_enriched(db, record, ended.nft)
                 properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
                 if nft and events.is_redrawn(ended.nft, nft):
-                    events.store(db, {key: [Event(Kind.METADATA_CHANGED)]})
+                    events.store(db, {key: [Event(EventKind.METADATA_CHANGED)]})
         except (MarketplaceError, OSError):
             raise
         except Exception:

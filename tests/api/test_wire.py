@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.api.row_json import compile_schema
-from marketplace.ids import EVENT_KINDS
+from marketplace.ids import EventKind
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -33,7 +33,7 @@ nft_rows = st.fixed_dictionaries(
 event_rows = st.fixed_dictionaries(
     {
         "cursor": text,
-        "kind": st.sampled_from(EVENT_KINDS),
+        "kind": st.sampled_from([*map(str, EventKind)]),
         "token": text,
         "serial_no": st.integers(1, 2**63 - 1),
         "from_account": st.none() | text,

@@ -9,7 +9,7 @@ import click
 from marketplace import times
 from marketplace.cli.command import Group, echo
 from marketplace.errors import command, shown
-from marketplace.ids import EVENT_KINDS
+from marketplace.ids import EventKind
 from marketplace.services import database
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
@@ -25,7 +25,7 @@ cli = Group("webhook", help="Deliver events to other services: docs/webhooks.md.
 
 @cli.command("add")
 @click.argument("url")
-@click.option("--kind", "kinds", multiple=True, type=click.Choice(EVENT_KINDS), help="Only these.")
+@click.option("--kind", "kinds", multiple=True, type=click.Choice([*EventKind]), help="Only these.")
 @click.option("--allow-private", is_flag=True, help=ALLOW_PRIVATE)
 def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     """Deliver to URL what happens from now on, and print the secret that signs it, this once."""
