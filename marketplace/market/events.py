@@ -34,9 +34,8 @@ class Past(NamedTuple):
     """The part of an NFT's history that is not stored yet, the oldest entry first."""
 
     entries: tuple[NftEvent, ...] = ()
-    paid: Mapping[
-        int, int
-    ] = {}  # HBAR, by the consensus timestamps of sales through the marketplace
+    # HBAR, by the consensus timestamps of sales through the marketplace
+    paid: Mapping[int, int] = {}
     is_behind: bool = False  # the mirror node shows the NFT's row, and not yet all of its history
 
 
