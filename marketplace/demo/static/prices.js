@@ -35,8 +35,12 @@ function place(moments, highest, isListed) {
   let x = 0;
   return moments.map(({ kind, price }, i) => {
     if (i) x += (100 * gaps[i - 1]) / sum;
-    return { kind, price, x, y: 100 - (100 * price) / highest };
+    return { kind, price, x: round(x), y: round(100 - (100 * price) / highest) };
   });
+}
+
+function round(percent) {
+  return Math.round(100 * percent) / 100;
 }
 
 function plot(points, isListed) {

@@ -51,7 +51,7 @@ def test_it_works_from_the_gallery_to_the_order_book(visit, size, scheme):
     visitor = visit("/", size=size, scheme=scheme)
     page, serial_no = visitor.page, next(SERIALS)
     page.locator("#gallery h2 a").first.click()
-    expect(page.locator(".history li").first).to_be_visible()
+    expect(page.locator("#history li").first).to_be_visible()
     page.get_by_role("navigation").get_by_role("link", name="List an NFT").click()
     page.get_by_label("Serial number").fill(str(serial_no))
     visitor.look("listing-1-start")

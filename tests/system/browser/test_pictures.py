@@ -12,7 +12,7 @@ PAGES = {
     "gallery": ("/", "#collections .chip >> nth=1"),
     "filtered": ("/?sort=price&minPrice=50&maxPrice=400", "#collections .chip >> nth=1"),
     "collection": ("/demo/collection/0.0.5002", "#strip img >> nth=4"),
-    "nft": ("/demo/nft/0.0.5003/1", ".history li >> nth=1"),
+    "nft": ("/demo/nft/0.0.5003/1", "#history li >> nth=1"),
     "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .steps"),
     "list": ("/demo/list", "[data-step=add].open"),
 }
