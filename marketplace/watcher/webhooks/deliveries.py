@@ -59,6 +59,8 @@ class Deliveries:
                 self._store(each, now)
                 del self._in_progress[key]
         rows, present = webhooks.list_webhooks(read()), times.to_iso(now)
+        if not rows:
+            return bool(self._in_progress)
         feed = find_feed(read())  # after the rows: none of them is ahead of it
         for webhook in rows:
             is_due = (webhook["due_at"] or "") <= present and not webhooks.is_given_up(webhook)
