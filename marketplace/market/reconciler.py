@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace import times
-from marketplace.ids import EventKind
+from marketplace.ids import EventKind, NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import History, Nft, Transaction
@@ -233,26 +233,28 @@ def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) 
 
 
 def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> NftRow | None:
-    keys, seen_at = _key(on_ledger), state["ledger_at"]
+    key, seen_at = _key(on_ledger), state["ledger_at"]
     if seen_at == NOTHING_DECIDED:
         seen_at = times.to_iso(on_ledger.modified_at)
-    columns = {"token": on_ledger.token, "serial_no": on_ledger.serial_no, "last_listed_at": None}
-    nft = nfts.mark_reconciled(db, columns | {"seen_at": seen_at} | state, before)
+    columns = key._asdict() | {"last_listed_at": None, "seen_at": seen_at} | state
+    nft = nfts.mark_reconciled(db, columns, before)
     if nft is None:
         return None
     if nft["metadata"] != state["metadata"]:
-        nft = nfts.mark_pointer(db, *keys, state["metadata"], times.to_iso(times.now()))
+        nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
     if state["is_for_sale"]:
         nft_collections.note_listed(db, on_ledger.token)
     return nft
 
 
-def _key(on_ledger: Nft) -> tuple[str, int]:
-    return on_ledger.token, on_ledger.serial_no
+def _key(on_ledger: Nft) -> NftId:
+    return NftId(on_ledger.token, on_ledger.serial_no)
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
     """Check a new NFT once more: what came after these facts may have been followed already."""
-    now, keys = times.now(), (on_ledger.token, on_ledger.serial_no)
-    recheck = Recheck("nft", *keys, on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER)
+    now = times.now()
+    recheck = Recheck(
+        "nft", *_key(on_ledger), on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER
+    )
     recheck_queue.enqueue(db, recheck, now)
