@@ -2,15 +2,15 @@
 
 import secrets
 from collections.abc import Mapping
+from string import ascii_lowercase
 from typing import NamedTuple
 
 from marketplace.store import properties
 from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, only
 
-EPOCH = (
-    "events_epoch"  # the property: a random word, another one where the database goes back in time
-)
-HOME = "events_home"  # the property: the server's timeline and table that the epoch is of
+# Properties: a random word, another one where the database goes back in time; and the timeline of the server
+# and the table that it is of.
+EPOCH, HOME = "events_epoch", "events_home"
 
 COLUMNS = """
     kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id, consensus_at,
@@ -52,6 +52,7 @@ def list_events(
     newest_first: bool = False,
 ) -> list[EventRow]:
     # Each part is a range of an index: of a kind, of an owner before, of an owner after.
+    kinds = {f"kind_{letter}": kind for letter, kind in zip(ascii_lowercase, selection.kinds)}  # noqa: B905
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     parts = [
         f"""
@@ -61,20 +62,18 @@ def list_events(
         ORDER BY id {order}
         LIMIT :limit
         """
-        for condition in _conditions(selection)
+        for condition in _conditions(selection, [f":{name}" for name in kinds])
     ]
     sql = parts[0]
     if len(parts) > 1:
         union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
         sql = f"{union} ORDER BY id {order} LIMIT :limit"
-    kinds = {f"kind_{'abcdefgh'[i]}": kind for i, kind in enumerate(selection.kinds)}
     parameters = selection._asdict() | kinds | {"epoch": epoch, "after": after, "limit": limit}
     del parameters["kinds"]
     return db.execute(sql, parameters).fetchall()
 
 
-def _conditions(selection: Selection) -> list[str]:
-    kinds = [f":kind_{'abcdefgh'[i]}" for i in range(len(selection.kinds))]
+def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
     rest = [f"kind IN ({', '.join(kinds)})"] if kinds else []
     if selection.token is not None and selection.serial_no is not None:
         rest += ["token = :token", "serial_no = :serial_no"]
