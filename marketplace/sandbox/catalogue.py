@@ -31,7 +31,7 @@ class Collection(NamedTuple):
     token: str
     name: str
     symbol: str
-    style: str
+    form: str  # of its artwork
     story: str
     royalties: tuple[Royalty, ...] = ()
 
@@ -41,7 +41,7 @@ SAMPLE = (
         "0.0.5001",
         "Tides",
         "TIDE",
-        "tides",
+        "Current",
         "Water that never stands still.",
         (Royalty("0.0.2001", 5, 100),),
     ),
@@ -49,12 +49,12 @@ SAMPLE = (
         "0.0.5002",
         "Orbits",
         "ORBIT",
-        "orbits",
+        "Lagoon",
         "Small systems, far from here.",
         (Royalty("0.0.2002", 5, 100, 10 * TINYBARS), Royalty("0.0.2003", 1, 40)),
     ),
-    Collection("0.0.5003", "Truchet", "TRUCH", "truchet", "Two tiles and a handful of colours."),
-    Collection("0.0.5004", "Peaks", "PEAK", "peaks", "Mornings in the mountains."),
+    Collection("0.0.5003", "Dunes", "DUNE", "Swell", "Sand that the wind has moved."),
+    Collection("0.0.5004", "Peaks", "PEAK", "Swell", "Mornings in the mountains."),
 )
 PLAIN_NFT = ("0.0.5003", 9)  # the sample's one NFT without attributes
 
@@ -64,9 +64,9 @@ def collection_of(token: str) -> Collection:
     for collection in SAMPLE:
         if collection.token == token:
             return collection
-    styles = [collection.style for collection in SAMPLE]
-    style = styles[hashlib.sha256(token.encode()).digest()[0] % len(styles)]
-    return Collection(token, f"Sandbox {token}", "SAND", style, "Minted for whoever asks first.")
+    forms = [collection.form for collection in SAMPLE]
+    form = forms[hashlib.sha256(token.encode()).digest()[0] % len(forms)]
+    return Collection(token, f"Sandbox {token}", "SAND", form, "Minted for whoever asks first.")
 
 
 def cid_of(token: str) -> str:
@@ -107,7 +107,7 @@ def metadata(token: str, serial_no: int) -> str:
     if (token, serial_no) != PLAIN_NFT:
         document["attributes"] = [
             {"trait_type": trait_type, "value": value}
-            for trait_type, value in artwork.traits(collection.style, f"{token}/{serial_no}")
+            for trait_type, value in artwork.traits(collection.form, f"{token}/{serial_no}")
         ]
     return json.dumps(document)
 
@@ -117,4 +117,4 @@ def image(token: str, serial_no: int) -> bytes:
     """The artwork of an NFT, as PNG."""
     from marketplace.sandbox import artwork
 
-    return artwork.draw(collection_of(token).style, f"{token}/{serial_no}")
+    return artwork.draw(collection_of(token).form, f"{token}/{serial_no}")

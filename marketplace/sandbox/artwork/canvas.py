@@ -1,4 +1,4 @@
-"""The tools of all styles: colours, sheets, masks."""
+"""Drawing tools: colours, sheets, masks."""
 
 from collections.abc import Sequence
 
@@ -13,7 +13,6 @@ Colour = tuple[int, ...]
 # A point is a complex number, x + yi, because turning it is then a multiplication.
 Path = list[complex]
 
-WHITE = (255, 255, 255)
 GOLD = [(255, 242, 196), (232, 184, 92), (196, 138, 52)]
 
 

@@ -29,7 +29,7 @@ PALETTES = {
     "Dune": "3d2b3d 7a4b4a b8705a e2a276 f3d2a2 faf0d7",
     "Orchid": "1a0b3b 44198a 8b3fc9 d77bd9 ffb3c9 ffe5d4",
 }
-TRAITS = {
+TRAITS: dict[str, dict[Any, int]] = {
     "Palette": dict.fromkeys(PALETTES, 1),
     "Layers": dict.fromkeys(range(6, 11), 1),
     "Depth": {"Dark": 1, "Bright": 1},
