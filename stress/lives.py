@@ -68,7 +68,7 @@ ACCOUNTS = ("0.0.1001", "0.0.1002")
 NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.7002", 7))
 MINTED_AT = 1_700_000_000 * times.SECOND
 LEDGER_TABLES = (
-    "account", "association", "nft", "approval_for_all", "deleted_token", "oddity",
+    "account", "association", "nft", "approval_for_all", "deleted_token",
     "transaction_record", "nft_transaction",
 )  # fmt: skip
 # How often each step is drawn.

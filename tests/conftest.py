@@ -304,6 +304,14 @@ class Ledger:
         with self.sandbox.app_context():
             return consensus.hand_over(*nft, account_id, times.now())
 
+    def update_metadata(self, nft, metadata):
+        with self.sandbox.app_context():
+            return consensus.update_metadata(*nft, times.now(), metadata)
+
+    def delete_token(self, token=TOKEN):
+        with self.sandbox.app_context():
+            return consensus.delete_token(token, times.now())
+
 
 def nft_id(nft):
     token, serial_no = nft

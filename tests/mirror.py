@@ -73,8 +73,8 @@ class Mirror:
         alter = lambda answer: answer if next(left, None) is not None else DEAD  # noqa: E731
         self._alterations = [*self._alterations, ("/", alter)]
 
-    def alter(self, path, change):
-        """Change the JSON of an answer."""
+    def alter(self, path, change, status=None):
+        """Change the JSON of an answer, and its status."""
 
         def altering(answer):
             def altered(environ, start_response):
@@ -82,6 +82,7 @@ class Mirror:
                 document = json.loads(response.get_data())
                 change(document)
                 response.set_data(json.dumps(document))
+                response.status_code = status or response.status_code
                 return response(environ, start_response)
 
             return altered

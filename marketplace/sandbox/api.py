@@ -1,28 +1,21 @@
-"""The sandbox's API: decode, sign and submit transactions, and change the ledger without them."""
+"""The sandbox's API: decode, sign and submit transactions, and move NFTs without any."""
 
 from typing import Any
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.response_schemas import ResultSchema
 from marketplace.sandbox import decoding, examples, wallet
-from marketplace.sandbox.ledger import accounts, consensus, queries
+from marketplace.sandbox.ledger import consensus
 from marketplace.sandbox.ledger.consensus import Receipt
 from marketplace.sandbox.schemas import (
-    ChangeAccountSchema,
     DecodedTransactionSchema,
     DecodeTransactionSchema,
-    DeleteTokenSchema,
-    InjectFaultSchema,
-    LagSchema,
     SignedTransactionSchema,
     SignTransactionSchema,
     SubmitTransactionSchema,
     TransactionReceiptSchema,
     TransferNftSchema,
-    UpdateNftSchema,
 )
-from marketplace.store.database import write
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera on your own machine; asks for no token"
@@ -79,66 +72,3 @@ def transfer_nft(token: str, serial_no: int, account_id: str) -> Receipt:
     number ends.
     """
     return consensus.hand_over(token, serial_no, account_id, times.now())
-
-
-@blp.post("/accounts")
-@blp.body(ChangeAccountSchema)
-@blp.response(200, ResultSchema, description="Done")
-def change_account(account_id: str, automatic_associations: int) -> dict[str, str]:
-    """Change an account
-
-    Set how many tokens transfers may associate it with. Its associations stay.
-    """
-    with write() as db:
-        accounts.set_automatic_associations(db, account_id, automatic_associations, times.now())
-    return {"result": "OK"}
-
-
-@blp.post("/deletions")
-@blp.body(DeleteTokenSchema)
-@blp.response(200, TransactionReceiptSchema, description="The ledger's result")
-def delete_token(token: str) -> Receipt:
-    """Delete a token
-
-    As its issuer may, with all of its NFTs. They stay where they are, deleted, and can't be approved or
-    moved any more.
-    """
-    return consensus.delete_token(token, times.now())
-
-
-@blp.post("/updates")
-@blp.body(UpdateNftSchema)
-@blp.response(200, TransactionReceiptSchema, description="It was updated")
-def update_nft(token: str, serial_no: int, metadata: str | None = None) -> Receipt:
-    """Update an NFT's metadata
-
-    As its issuer may. Its history has a new entry, and its approvals stay. Without `metadata` it is updated
-    to what it was.
-    """
-    return consensus.update_metadata(token, serial_no, times.now(), metadata)
-
-
-@blp.post("/oddities")
-@blp.body(InjectFaultSchema)
-@blp.response(200, ResultSchema, description="The mirror node answers so from now on")
-def inject_fault(token: str, serial_no: int, fault: str) -> dict[str, str]:
-    """Inject a fault
-
-    The mirror node answers about the NFT as it rarely does, so that you can test a client.
-    """
-    with write() as db:
-        queries.put(db, "oddity", token=token, serial_no=serial_no, kind=fault)
-    return {"result": "OK"}
-
-
-@blp.post("/oddities/lag")
-@blp.body(LagSchema)
-@blp.response(200, ResultSchema, description="Done")
-def set_lag(seconds: int) -> dict[str, str]:
-    """Let the list of transactions lag
-
-    The mirror node's list lacks the newest ones, as a replica's does. All else is up to date.
-    """
-    with write() as db:
-        queries.put(db, "property", name="lag", value=str(seconds * times.SECOND).encode())
-    return {"result": "OK"}

@@ -8,8 +8,8 @@ from marketplace.sandbox import wallet
 # The NFT is one that the sample lists. Long over: whoever submits it is told TRANSACTION_EXPIRED.
 OWNER, TOKEN, SERIAL_NO = "0.0.1001", "0.0.5001", 7
 TRANSACTION_ID = TransactionId(OWNER, 1_763_640_000, 123_456_789)
-# The examples that change NFTs, tokens and accounts use these, which no other example uses.
-OTHER_TOKEN, DELETED_TOKEN, CHANGED_ACCOUNT = "0.0.6001", "0.0.6002", "0.0.4004"
+# The example that moves an NFT uses this one, which no other example uses.
+OTHER_COLLECTION = "0.0.6001"
 
 PREPARED = build_listing(
     transaction_id=TRANSACTION_ID,

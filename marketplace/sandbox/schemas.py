@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from marketplace.api.fields import Choice, Strict, WholeNumber
+from marketplace.api.fields import Strict
 from marketplace.api.request_schemas import (
     RequestSchema,
     account_id_field,
@@ -15,10 +15,6 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.sandbox import examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
-
-MAX_METADATA = 100  # bytes; HAPI TokenUpdateNftsTransactionBody
-MAX_ASSOCIATIONS = 5000  # as on the network
-MAX_LAG = 3600  # seconds
 
 
 class SignedBytes(Strict, fields.String):
@@ -65,71 +61,9 @@ class SignedTransactionSchema(Schema):
 
 
 class TransferNftSchema(RequestSchema):
-    token = token_field(examples.OTHER_TOKEN)
+    token = token_field(examples.OTHER_COLLECTION)
     serial_no = serial_no_field()
     account_id = account_id_field("Account that gets the NFT")
-
-
-class ChangeAccountSchema(RequestSchema):
-    account_id = account_id_field("Account to change", examples.CHANGED_ACCOUNT)
-    automatic_associations = WholeNumber(
-        "How many tokens transfers may associate the account with: -1 any number, 0 none, so that it"
-        " must associate itself first",
-        0,
-        low=-1,
-        high=MAX_ASSOCIATIONS,
-        data_key="maxAutomaticTokenAssociations",
-        required=True,
-    )
-
-
-class DeleteTokenSchema(RequestSchema):
-    token = token_field(examples.DELETED_TOKEN)
-
-
-class Metadata(Strict, fields.String):
-    """An NFT's metadata on the ledger, as HAPI takes it."""
-
-    expected = f"a text of at most {MAX_METADATA} bytes"
-
-    def read(self, value: Any) -> Any:
-        if not isinstance(value, str) or len(value.encode(errors="surrogatepass")) > MAX_METADATA:
-            return None
-        return value.encode(errors="ignore").decode()
-
-
-class UpdateNftSchema(RequestSchema):
-    token = token_field(examples.OTHER_TOKEN)
-    serial_no = serial_no_field()
-    metadata = Metadata(
-        metadata={
-            "description": "The NFT's new metadata, such as the address of a document",
-            "example": "ipfs://bafkqacjqfyyc4nzqgayq/8.json",
-        },
-    )
-
-
-class InjectFaultSchema(RequestSchema):
-    token = token_field(examples.OTHER_TOKEN)
-    serial_no = serial_no_field()
-    fault = Choice(
-        "PARTIAL_HISTORY: the NFT was minted before the mirror node began, so that its history is a"
-        " 206. METADATA_NULL: its metadata is null. IMPOSSIBLE_ID: its token's id is one that no"
-        " network can have, a 400",
-        ("PARTIAL_HISTORY", "METADATA_NULL", "IMPOSSIBLE_ID"),
-        data_key="oddity",
-        required=True,
-    )
-
-
-class LagSchema(RequestSchema):
-    seconds = WholeNumber(
-        "How far the list of transactions is behind; 0 ends it",
-        0,
-        low=0,
-        high=MAX_LAG,
-        required=True,
-    )
 
 
 class ResponseSchema(Schema):

@@ -138,9 +138,9 @@ def test_it_asks_the_ledger_who_owns_it(client, nft, ledger, lister):
     assert_error(prepare(client), 409, f"belongs to {BOB}, not to {ALICE}")
 
 
-def test_it_rejects_what_was_deleted(client, app, nft, lister):
+def test_it_rejects_what_was_deleted(client, nft, ledger, lister):
     lister(nft)
-    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+    ledger.delete_token(TOKEN)
     assert_error(prepare(client), 404, "was burned on the ledger, or its token was deleted")
 
 

@@ -451,10 +451,13 @@ def test_one_odd_nft_keeps_no_other_from_being_looked_at(
         assert "serial_number" in caplog.text
 
 
-def test_a_partial_mirror_node_and_one_without_metadata_are_understood(app, client, lister, ledger):
-    for serial_no, oddity in ((1, "PARTIAL_HISTORY"), (2, "METADATA_NULL")):
-        body = {"tokenId": TOKEN, "serialNo": serial_no, "oddity": oddity}
-        assert client.post("/sandbox/oddities", json=body).json == {"result": "OK"}
+def test_a_partial_mirror_node_and_one_without_metadata_are_understood(
+    app, client, lister, ledger, mirror
+):
+    mirror.alter("/nfts/1/transactions", lambda document: None, status=206)
+    mirror.alter("/nfts/1$", lambda document: document.update(created_timestamp=None))
+    mirror.alter("/nfts/2$", lambda document: document.update(metadata=None))
+    for serial_no in (1, 2):
         lister((TOKEN, serial_no), listing_price=serial_no)
         ledger.sign_and_submit(
             prepare(client, 100 + serial_no, (TOKEN, serial_no)).json["byteArray"]

@@ -2,8 +2,10 @@
 
 import pytest
 
+from marketplace.sandbox.ledger import accounts
+from marketplace.store.database import write
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, association, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -14,13 +16,12 @@ PAYER = "0.0.9001"
 
 
 @pytest.fixture
-def limit(client):
+def limit(ledger):
     """Say how many associations an account lets transfers make."""
 
     def set_limit(account_id, number):
-        body = {"accountId": account_id, "maxAutomaticTokenAssociations": number}
-        r = client.post("/sandbox/accounts", json=body)
-        assert (r.status_code, r.json) == (200, {"result": "OK"})
+        with ledger.sandbox.app_context(), write() as db:
+            accounts.set_automatic_associations(db, account_id, number, lives.MINTED_AT)
 
     return set_limit
 
@@ -139,8 +140,8 @@ def test_an_account_associates_itself_and_no_other(submit, minted, tokens):
     assert tokens(BOB) == {}
 
 
-def test_of_a_deleted_token_one_may_let_go(client, submit, minted, tokens):
-    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+def test_of_a_deleted_token_one_may_let_go(ledger, submit, minted, tokens):
+    ledger.delete_token(TOKEN)
     assert submit(association(BOB, TOKEN), BOB).result == "TOKEN_WAS_DELETED"
     assert submit(association(ALICE, TOKEN, kind="tokenDissociate"), ALICE).result == "SUCCESS"
     assert tokens(ALICE) == {}
@@ -152,10 +153,3 @@ def test_the_list_is_paged_and_filtered(submit, follow, get):
     assert [row["token_id"] for row in rows] == ["0.0.71", "0.0.709", "0.0.7010"]
     assert get(f"/accounts/{BOB}/tokens?token.id=0.0.709")["tokens"] == rows[1:2]
     assert get(f"/accounts/{BOB}/tokens?token.id=0.0.5")["tokens"] == []
-
-
-@pytest.mark.parametrize("number", [-2, 5001, 2**63, 1.0, "0", True, None, []])
-def test_there_are_no_other_limits(client, number):
-    body = {"accountId": BOB, "maxAutomaticTokenAssociations": number}
-    r = client.post("/sandbox/accounts", json=body)
-    assert_error(r, 422, "maxAutomaticTokenAssociations must")

@@ -94,8 +94,8 @@ def test_only_the_treasury_mints(submit, balance):
     assert balance(TREASURY) == 10_000 * HBAR
 
 
-def test_nothing_is_minted_of_a_deleted_token(client, submit):
-    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+def test_nothing_is_minted_of_a_deleted_token(ledger, submit):
+    ledger.delete_token(TOKEN)
     assert submit(minting(TREASURY, TOKEN, b"x"), TREASURY).result == "TOKEN_WAS_DELETED"
 
 

@@ -1,4 +1,4 @@
-"""The sandbox shows what mirror nodes show rarely: several rows under an id, 206, null, deleted tokens."""
+"""The sandbox shows what mirror nodes show rarely: several rows under an id, deleted tokens."""
 
 import base64
 
@@ -7,7 +7,7 @@ import pytest
 from marketplace import times
 from marketplace.market.memos import listing_memo
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, approval
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -72,31 +72,29 @@ def test_only_approvals_are_scheduled(submit, minted, kind):
 
 
 def test_a_deleted_token_takes_its_nfts_with_it_and_moves_no_date(
-    client, ledger, submit, get, shown, minted
+    ledger, submit, get, shown, minted
 ):
     ledger.approve(NFT, ALICE, MARKET)
     before = shown()
-    assert client.post("/sandbox/deletions", json={"tokenId": TOKEN}).json["result"] == "SUCCESS"
+    assert ledger.delete_token(TOKEN).result == "SUCCESS"
     assert shown() == before | {"deleted": True}
     assert get(f"/tokens/{TOKEN}")["deleted"] is True
     assert get(f"/accounts/{ALICE}/nfts?spender.id={MARKET}")["nfts"] == [shown()]
 
-    again = client.post("/sandbox/deletions", json={"tokenId": TOKEN}).json
-    assert again["result"] == "TOKEN_WAS_DELETED"
+    assert ledger.delete_token(TOKEN).result == "TOKEN_WAS_DELETED"
     assert ledger.hand_over(NFT, BOB).result == "TOKEN_WAS_DELETED"
     assert submit(approval(ALICE), ALICE).result == "TOKEN_WAS_DELETED"
 
 
-def test_nobody_gets_what_is_of_a_deleted_token(client, get):
-    client.post("/sandbox/deletions", json={"tokenId": TOKEN})
+def test_nobody_gets_what_is_of_a_deleted_token(ledger, get):
+    ledger.delete_token(TOKEN)
     assert get(f"/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=7")["nfts"] == []
 
 
-def test_an_update_of_metadata_keeps_the_approval(client, ledger, history, shown, minted):
+def test_an_update_of_metadata_keeps_the_approval(ledger, history, shown, minted):
     ledger.approve(NFT, ALICE, MARKET)
     before = shown()
-    body = {"tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/sandbox/updates", json=body).json["result"] == "SUCCESS"
+    assert ledger.update_metadata(NFT, "ipfs://other/7.json").result == "SUCCESS"
     assert history()[0] == "TOKENUPDATENFTS"
     assert shown()["spender"] == MARKET
     assert shown()["modified_timestamp"] > before["modified_timestamp"]
@@ -125,45 +123,3 @@ def test_a_history_is_paged(ledger, follow, minted, order):
 def test_a_history_has_no_other_moments(client, minted, timestamp):
     path = f"{API}/tokens/{TOKEN}/nfts/7/transactions?timestamp={timestamp}"
     assert client.get(path).status_code == 400
-
-
-def inject(client, fault):
-    body = {"tokenId": TOKEN, "serialNo": 7, "oddity": fault}
-    return client.post("/sandbox/oddities", json=body)
-
-
-def test_a_mirror_node_may_have_begun_after_the_mint(client, history, shown, minted):
-    assert inject(client, "PARTIAL_HISTORY").json == {"result": "OK"}
-    r = client.get(f"{API}/tokens/{TOKEN}/nfts/7/transactions")
-    assert r.status_code == 206
-    assert history() == ["TOKENMINT"]
-    assert shown()["created_timestamp"] is None
-
-
-def test_metadata_may_be_null(client, shown, minted):
-    inject(client, "METADATA_NULL")
-    assert shown()["metadata"] is None
-
-
-def test_an_id_may_be_one_that_no_network_can_have(client):
-    inject(client, "IMPOSSIBLE_ID")
-    path = f"{API}/accounts/{ALICE}/nfts?token.id={TOKEN}&serialnumber=7"
-    for asked, said in (
-        (path, f'Invalid entity ID "{TOKEN}"'),
-        (f"{API}/tokens/{TOKEN}/nfts/7", "Invalid parameter: tokenid"),
-    ):
-        r = client.get(asked)
-        assert r.status_code == 400
-        assert r.json["_status"]["messages"] == [{"message": said}]
-
-
-@pytest.mark.parametrize("seconds", [-1, 3601, "5", None, True, 1.5])
-def test_a_list_lags_for_a_plain_number_of_seconds(client, seconds):
-    assert_error(
-        client.post("/sandbox/oddities/lag", json={"seconds": seconds}), 422, "seconds must"
-    )
-
-
-@pytest.mark.parametrize("fault", ["", "ODD", None, 5, []])
-def test_there_are_no_other_faults(client, fault):
-    assert_error(inject(client, fault), 422, "oddity must")

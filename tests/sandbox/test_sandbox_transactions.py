@@ -108,13 +108,6 @@ def test_it_goes_back_sixty_days_at_most(get, listed):
         assert len(found) == expected
 
 
-def test_it_lags_when_it_is_asked_to(client, names):
-    client.post("/sandbox/oddities/lag", json={"seconds": 600})
-    assert names() == []
-    client.post("/sandbox/oddities/lag", json={"seconds": 0})
-    assert len(names()) == 4
-
-
 @pytest.mark.parametrize(
     "query",
     [
@@ -134,21 +127,10 @@ def test_it_refuses_what_the_real_one_refuses(client, query):
     assert r.json["_status"]["messages"][0]["message"]
 
 
-def update(client, **more):
-    return client.post("/sandbox/updates", json={"tokenId": NFT[0], "serialNo": NFT[1]} | more)
-
-
-def test_metadata_is_updated(client, get, names, listed):
-    assert update(client, metadata="ipfs://other/7.json").json["result"] == "SUCCESS"
+def test_metadata_is_updated(ledger, get, names, listed):
+    assert ledger.update_metadata(NFT, "ipfs://other/7.json").result == "SUCCESS"
     shown = get(f"/tokens/{NFT[0]}/nfts/{NFT[1]}")
     assert base64.b64decode(shown["metadata"]) == b"ipfs://other/7.json"
     [row] = listed(f"&transactiontype={UPDATE}")
     assert (row["entity_id"], row["nft_transfers"]) == (NFT[0], [])
     assert row["consensus_timestamp"] == shown["modified_timestamp"]
-
-
-@pytest.mark.parametrize("metadata", ["x" * 101, "é" * 51, None, 7])
-def test_metadata_has_a_hundred_bytes_at_most(client, minted, metadata):
-    r = update(client, metadata=metadata)
-    assert r.status_code == 422
-    assert "metadata must" in str(r.json)

@@ -120,10 +120,7 @@ def operations(document):
     ]
 
 
-VERBS = (
-    "add|change|decode|delete|get|inject|list|make|prepare|report|set|show|sign|submit"
-    "|transfer|update"
-)
+VERBS = "add|change|decode|get|list|make|prepare|report|set|show|sign|submit|transfer|update"
 
 
 @pytest.mark.parametrize("path", DOCUMENTS.values())

@@ -209,22 +209,3 @@ def list_nft_transactions(
         ORDER BY consensus_at
     """
     return _rows(db, sql, token=token, serial_no=serial_no, low=low, high=high)
-
-
-# Fault injection
-
-
-def has_fault(db: Connection, token: str, fault: str) -> bool:
-    sql = "SELECT 1 FROM oddity WHERE token = :token AND kind = :fault"
-    return _row(db, sql, token=token, fault=fault) is not None
-
-
-def list_faults(db: Connection, token: str, serial_no: int) -> set[str]:
-    sql = "SELECT kind FROM oddity WHERE token = :token AND serial_no = :serial_no"
-    return {row["kind"] for row in db.execute(sql, {"token": token, "serial_no": serial_no})}
-
-
-def get_lag(db: Connection) -> int:
-    # How many nanoseconds behind the mirror node's list of transactions is.
-    row = db.execute("SELECT value FROM property WHERE name = 'lag'").fetchone()
-    return int(row["value"]) if row else 0

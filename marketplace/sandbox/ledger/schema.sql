@@ -64,14 +64,6 @@ CREATE TABLE holding (
     PRIMARY KEY (token, account_id)
 ) STRICT;
 
--- Of which NFTs the mirror node answers in a way that is rare, and real.
-CREATE TABLE oddity (
-    token TEXT NOT NULL,
-    serial_no INTEGER NOT NULL,
-    kind TEXT NOT NULL CHECK (kind IN ('PARTIAL_HISTORY', 'METADATA_NULL', 'IMPOSSIBLE_ID')),
-    PRIMARY KEY (token, serial_no, kind)
-) STRICT;
-
 -- One transaction that reached consensus, as the mirror node shows it. Several may share an id: a repetition that
 -- was refused, or what a schedule executed.
 CREATE TABLE transaction_record (

@@ -32,7 +32,7 @@ def show_nft(token: str, serial_no: str) -> Document:
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
-def list_nft_transactions(token: str, serial_no: str) -> tuple[Document, int]:
+def list_nft_transactions(token: str, serial_no: str) -> Document:
     parameters.require_known("limit", "order", "timestamp")
     parameters.require_id(token, "tokenid")
     ascending, limit = parameters.is_ascending(), parameters.limit()
@@ -44,8 +44,7 @@ def list_nft_transactions(token: str, serial_no: str) -> tuple[Document, int]:
         last = times.to_consensus(page[-1]["consensus_at"])
         following = parameters.next_page(ascending, {"timestamp": last})
     history = [json.loads(row["document"]) for row in page]
-    is_partial = "PARTIAL_HISTORY" in queries.list_faults(read(), token, number)
-    return {"transactions": history, "links": {"next": following}}, 206 if is_partial else 200
+    return {"transactions": history, "links": {"next": following}}
 
 
 @blp.get("/accounts/<account_id>/nfts")
@@ -78,14 +77,12 @@ def _follows(row: queries.Row, operator: str, token: str, low: int, high: int) -
 
 
 def _document(nft: Nft) -> Document:
-    faults = queries.list_faults(read(), nft.token, nft.serial_no)
-    created_at = None if "PARTIAL_HISTORY" in faults else times.to_consensus(nft.created_at)
     return {
         "account_id": nft.owner,
-        "created_timestamp": created_at,
+        "created_timestamp": times.to_consensus(nft.created_at),
         "delegating_spender": None,
         "deleted": queries.is_deleted(read(), nft.token),
-        "metadata": None if "METADATA_NULL" in faults else nft.metadata_base64,
+        "metadata": nft.metadata_base64,
         "modified_timestamp": times.to_consensus(nft.modified_at),
         "serial_number": nft.serial_no,
         "spender": nft.spender,

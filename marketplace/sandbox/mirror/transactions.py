@@ -7,7 +7,6 @@ from itertools import islice
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
-from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import TYPES
@@ -25,8 +24,6 @@ def list_transactions() -> Document:
     )
     limit, is_ascending = parameters.limit(), parameters.is_ascending()
     low, high = parameters.recent_bounds()
-    lag = queries.get_lag(read())
-    high = min(high, times.now() - lag) if lag else high
     documents = [*islice(_filtered(low, high, is_ascending), limit)]
     following = None
     if len(documents) == limit and low != high:

@@ -85,11 +85,11 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
         "/sandbox/transactions", {"transaction": base64.b64encode(signed).decode()}
     )
     assert receipt["result"] == "SUCCESS"
-    trader.call("/sandbox/updates", {"tokenId": nft[0], "serialNo": nft[1]})
+    trader.call("/sandbox/transfers", {"tokenId": nft[0], "serialNo": nft[1], "accountId": CHARLIE})
 
     visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404])
     told = visitor.page.locator(".history .what")
-    expect(told.nth(0)).to_have_text("Its metadata was updated")
+    expect(told.nth(0)).to_contain_text("Moved from")
     expect(told.nth(1)).to_contain_text("Approved for sale")
     expect(visitor.page.locator(".history .memo")).to_have_text("the memo that was signed")
     visitor.look("nft-history")
