@@ -21,7 +21,7 @@ from marketplace.ledger.mirror import MirrorNode
 from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_keys
 from marketplace.market.signer import verifies
-from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger import accounts, keys
 from marketplace.services import services
 from marketplace.settings import load
 from marketplace.store.database import write
@@ -232,8 +232,8 @@ def learn(app, key):
     """Let the ledger know the account's key: it signs something."""
     ledger = Ledger(app)
     with ledger.sandbox.app_context(), write() as db:
-        kind = "ED25519" if len(raw(key)) == 32 else "ECDSA_SECP256K1"
-        accounts.learn_key(db, "0.0.9001", kind, raw(key).hex(), 1)
+        encoded = keys.of_bytes(raw(key)).SerializeToString().hex()
+        accounts.change(db, "0.0.9001", 1, key=encoded)
 
 
 @pytest.mark.parametrize("name", ["ED25519, raw", "ECDSA, raw", "ED25519, PEM", "ECDSA, DER"])

@@ -1,13 +1,27 @@
 """Transactions of a few words, for tests of what the ledger makes of them."""
 
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
+from marketplace.sandbox import wallet
 from stress import lives
 from stress.lives import account, token_id
 from tests.conftest import TOKEN
 
 HBAR = 100_000_000
 NFT = (TOKEN, 7)
+
+
+def sign(body: TransactionBody, *signers) -> bytes:
+    """A body with the signatures of accounts, by the demo wallet, or of keys."""
+    content = body.SerializeToString()
+    signed = SignedTransaction(bodyBytes=content)
+    for signer in signers:
+        key = wallet.private_key(signer) if isinstance(signer, str) else signer
+        field = "ed25519" if key.is_ed25519() else "ECDSA_secp256k1"
+        pair = signed.sigMap.sigPair.add(pubKeyPrefix=key.public_key().to_bytes_raw())
+        setattr(pair, field, key.sign(content))
+    return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
 
 
 def transfer(payer: str, hbar=(), nfts=()) -> TransactionBody:

@@ -3,7 +3,6 @@
 import pytest
 
 from marketplace import times
-from stress import lives
 from tests.conftest import ALICE
 from tests.sandbox import bodies
 
@@ -44,13 +43,10 @@ def balance(get):
 
 @pytest.fixture
 def submit(ledger):
-    """Sign a body with the demo wallet's keys, and submit it."""
+    """Sign a body with the demo wallet's keys, or with other keys, and submit it."""
 
     def submit_body(body, *signers):
-        content = lives.seal(body)
-        for signer in signers:
-            content = ledger.sign_bytes(content, signer)
-        return ledger.submit(content)
+        return ledger.submit(bodies.sign(body, *signers))
 
     return submit_body
 

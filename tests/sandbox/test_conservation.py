@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
-from marketplace.sandbox.ledger import accounts, consensus, queries
+from marketplace.sandbox.ledger import accounts, consensus, keys, queries
 from marketplace.store.database import read, write
 from stress import lives
 from tests.sandbox.bodies import HBAR, approval, transfer
@@ -88,18 +88,21 @@ class Model:
                 wanted.add(receiver)
         if not wanted <= set(signers):
             return False
-        changes = Counter(hbar)
+        first, then = Counter(hbar), Counter()
         for person, amount in self.royalties(hbar, nfts):
-            changes[person] += amount
+            is_of_credit = amount < 0 < hbar.get(person, 0)
+            (first if is_of_credit else then)[person] += amount
         for (token, _), _, receiver, _ in nfts:
             if (receiver, token) not in self.associated:
                 self.associated.add((receiver, token))
                 self.pay(payer, ASSOCIATION)
                 if self.balances[payer] < 0:
                     return False
-        self.balances.update(changes)
-        if any(self.balances[person] < 0 for person in ALL):
-            return False
+        # Nobody pays with what the fees of the same transfer bring.
+        for changes in (first, then):
+            self.balances.update(changes)
+            if any(self.balances[person] < 0 for person in ALL):
+                return False
         for nft, sender, receiver, is_approval in nfts:
             allowed = not is_approval or self.spenders[nft] == payer
             if self.owners[nft] != sender or not allowed:
@@ -166,8 +169,9 @@ def begin(ledger):
         for table in TABLES:
             db.execute(f"DELETE FROM {table}")
         for account_id in (*PEOPLE, MARKET):
-            key = wallet.private_key(account_id).public_key().to_bytes_raw().hex()
-            accounts.learn_key(db, account_id, "ED25519", key, lives.MINTED_AT)
+            key = keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
+            encoded = key.SerializeToString().hex()
+            accounts.change(db, account_id, lives.MINTED_AT, key=encoded)
     for nft in NFTS:
         consensus.mint(*nft, PEOPLE[0], lives.MINTED_AT)
 

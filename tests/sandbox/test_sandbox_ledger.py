@@ -9,8 +9,8 @@ import pytest
 from hiero_sdk_python.account.account_allowance_approve_transaction import (
     AccountAllowanceApproveTransaction,
 )
-from hiero_sdk_python.account.account_create_transaction import AccountCreateTransaction
 from hiero_sdk_python.account.account_id import AccountId
+from hiero_sdk_python.consensus.topic_create_transaction import TopicCreateTransaction
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.tokens.nft_id import NftId
@@ -116,9 +116,9 @@ def test_its_validity_is_checked(submit, seconds_ago, result):
     assert submit(signed(approval(), ALICE, start=start)) == result
 
 
-def test_other_kinds_are_not_supported(submit):
-    creation = AccountCreateTransaction(key=wallet.private_key(ALICE).public_key())
-    assert submit(signed(creation, ALICE)) == "NOT_SUPPORTED"
+def test_other_kinds_are_not_supported(submit, caplog):
+    assert submit(signed(TopicCreateTransaction(), ALICE)) == "NOT_SUPPORTED"
+    assert "CONSENSUSCREATETOPIC: docs/sandbox.md lists what it executes" in caplog.text
 
 
 def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, get):

@@ -123,7 +123,7 @@ def test_the_sandboxs_accounts_get_their_hbar_and_tokens(old, tmp_path):
     owners = {(row["owner"], row["token"]) for row in rows(path, "nft")}
     app = create_app(**settings(tmp_path))
     upgraded = rows(path, "account")
-    assert {row["account_id"]: row["public_key"] for row in upgraded} == keys
+    assert {row["account_id"]: row["key"][4:] for row in upgraded} == keys
     assert {(row["balance"], row["automatic_associations"]) for row in upgraded} == {(10**12, -1)}
     associated = {(row["account_id"], row["token"]) for row in rows(path, "association")}
     assert associated == owners != set()

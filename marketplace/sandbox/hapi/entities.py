@@ -13,7 +13,7 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, 
 
 from marketplace import times
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.hapi.messages import account, key, timestamp, token
+from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.execution import entity
@@ -32,12 +32,16 @@ def find_account(asked: Message, told: Message, now: int) -> None:
     account_id = _require_account(asked.accountID)
     info = told.accountInfo
     info.accountID.CopyFrom(account(account_id))
-    if public_key := key(accounts.key(read(), account_id)):
+    if public_key := accounts.key(read(), account_id):
         info.key.CopyFrom(public_key)
-    info.balance = accounts.balance(read(), account_id)
+    stored = accounts.get(read(), account_id)
+    info.balance, info.memo, info.deleted = stored.balance, stored.memo, bool(stored.deleted_at)
+    info.receiverSigRequired = bool(stored.is_receiver_signature_required)
+    info.alias = next(iter(queries.list_aliases(read(), account_id)), b"")
+    info.contractAccountID = accounts.evm_address(read(), account_id).hex()
     info.expirationTime.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.autoRenewPeriod.seconds = LIFE_SECONDS
-    info.max_automatic_token_associations = accounts.get(read(), account_id).automatic_associations
+    info.max_automatic_token_associations = stored.automatic_associations
 
 
 def find_token(asked: Message, told: Message, now: int) -> None:
@@ -50,7 +54,7 @@ def find_token(asked: Message, told: Message, now: int) -> None:
     info.deleted = queries.is_deleted(read(), token_id)
     info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.autoRenewPeriod.seconds = LIFE_SECONDS
-    info.supplyKey.CopyFrom(key(accounts.key(read(), queries.TREASURY)))
+    info.supplyKey.CopyFrom(accounts.key(read(), queries.TREASURY))
     info.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
     info.supplyType = TokenSupplyType.INFINITE
     info.pause_status = TokenPauseStatus.PauseNotApplicable
@@ -88,4 +92,9 @@ def find_nft(asked: Message, told: Message, now: int) -> None:
 
 
 def _require_account(asked: Message) -> str:
+    if asked.alias:
+        account_id = accounts.find_by_alias(read(), asked.alias)
+        if account_id is None:
+            raise Refused("INVALID_ACCOUNT_ID")
+        return account_id
     return entity(asked, "INVALID_ACCOUNT_ID")

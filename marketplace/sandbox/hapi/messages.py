@@ -1,6 +1,6 @@
-"""Writes ids, timestamps and keys as HAPI's messages."""
+"""Writes ids and timestamps as HAPI's messages."""
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key, TokenID
+from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from marketplace import times
@@ -20,12 +20,3 @@ def timestamp(moment: int) -> Timestamp:
     """``moment`` is in nanoseconds since 1970."""
     seconds, nanos = divmod(moment, times.SECOND)
     return Timestamp(seconds=seconds, nanos=nanos)
-
-
-def key(known: tuple[str, str] | None) -> Key | None:
-    """The key of accounts.key(), or None where an account has not signed yet."""
-    if known is None:
-        return None
-    key_type, public_key = known
-    content = bytes.fromhex(public_key)
-    return Key(ed25519=content) if key_type == "ED25519" else Key(ECDSA_secp256k1=content)

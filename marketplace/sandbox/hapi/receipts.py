@@ -29,37 +29,45 @@ class Handled(NamedTuple):
 
 
 def find_receipt(asked: Message, told: Message, now: int) -> None:
-    first, *repeated = _find(asked.transactionID, now, "RECEIPT_NOT_FOUND")
+    (first, *repeated), children = _find(asked.transactionID, now, "RECEIPT_NOT_FOUND")
     told.receipt.CopyFrom(_receipt(first))
     if asked.includeDuplicates:
         told.duplicateTransactionReceipts.extend(map(_receipt, repeated))
+    if asked.include_child_receipts:
+        told.child_transaction_receipts.extend(map(_receipt, children))
 
 
 def find_record(asked: Message, told: Message, now: int) -> None:
-    first, *repeated = _find(asked.transactionID, now, "RECORD_NOT_FOUND")
-    told.transactionRecord.CopyFrom(_record(first, asked.transactionID))
+    transaction_id = asked.transactionID
+    (first, *repeated), children = _find(transaction_id, now, "RECORD_NOT_FOUND")
+    told.transactionRecord.CopyFrom(_record(first, transaction_id))
     if asked.includeDuplicates:
-        told.duplicateTransactionRecords.extend(
-            _record(handled, asked.transactionID) for handled in repeated
-        )
+        told.duplicateTransactionRecords.extend(_record(each, transaction_id) for each in repeated)
+    if asked.include_child_records:
+        told.child_transaction_records.extend(_record(each, transaction_id) for each in children)
 
 
-def _find(transaction_id: TransactionID, now: int, missing: str) -> list[Handled]:
-    """The recent transactions under an id, in the order of consensus. Refuses if there are none."""
+def _find(
+    transaction_id: TransactionID, now: int, missing: str
+) -> tuple[list[Handled], list[Handled]]:
+    """The recent transactions under an id in the order of consensus, and their children.
+
+    Refuses if there are none.
+    """
     if not transaction_id.HasField("accountID"):
         raise Refused("INVALID_TRANSACTION_ID")
     rows = queries.list_transactions(read(), read_transaction_id(transaction_id).dashed)
     handled = [Handled(row["consensus_at"], json.loads(row["document"])) for row in rows]
-    found = [
+    recent = [
         each
         for each in handled
         if each.consensus_at >= now - KEPT_SECONDS * times.SECOND
         and each.document["scheduled"] == transaction_id.scheduled
-        and each.document["nonce"] == transaction_id.nonce
     ]
+    found = [each for each in recent if each.document["nonce"] == transaction_id.nonce]
     if not found:
         raise Refused(missing)
-    return found
+    return found, [each for each in recent if each.document["nonce"] > transaction_id.nonce]
 
 
 def _receipt(handled: Handled) -> TransactionReceipt:
@@ -67,6 +75,8 @@ def _receipt(handled: Handled) -> TransactionReceipt:
     receipt = TransactionReceipt(
         status=code(document["result"]), exchangeRate=exchange_rate(handled.consensus_at)
     )
+    if document["name"] == "CRYPTOCREATEACCOUNT" and document["result"] == "SUCCESS":
+        receipt.accountID.CopyFrom(account(document["entity_id"]))
     if document["name"] == "TOKENMINT" and document["result"] == "SUCCESS":
         minted = document["nft_transfers"]
         receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)

@@ -1,13 +1,15 @@
 """Accounts: their HBAR, their keys, and the tokens that they are associated with."""
 
+from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from flask import current_app
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue, wallet
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger import keys, queries
 from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -25,10 +27,11 @@ class Account(NamedTuple):
     """An account. It begins with these values, and has a row from the first change on."""
 
     account_id: str
-    key_type: str | None = None
-    public_key: str | None = None  # hexadecimal
+    key: str | None = None  # HAPI's Key, in hexadecimal; None until it has signed
     balance: int = FIRST_BALANCE  # tinybars
     automatic_associations: int = UNLIMITED  # how many transfers may make
+    memo: str = ""
+    is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
     deleted_at: int | None = None
 
@@ -85,24 +88,53 @@ def add_units(db: Connection, account_id: str, token: str, amount: int, code: st
     queries.put(db, "holding", account_id=account_id, token=token, balance=after)
 
 
-def learn_key(db: Connection, account_id: str, key_type: str, public_key: str, now: int) -> None:
-    """The first key that signs for an account is its key from then on."""
-    change(db, account_id, now, key_type=key_type, public_key=public_key)
-
-
-def key(db: Connection, account_id: str) -> tuple[str, str] | None:
-    """An account's key: its type, and the public key in hexadecimal. None where it has not signed yet.
+def key(db: Connection, account_id: str) -> Key | None:
+    """An account's key. None where it has not signed yet.
 
     The treasury has the demo wallet's key from the beginning, which is the supply key of every token. So
     has the marketplace's account, where the demo wallet signs for it. Without that the first signature of a
     purchase could make the buyer's key the marketplace's.
     """
-    account = get(db, account_id)
-    if account.key_type and account.public_key:
-        return account.key_type, account.public_key
+    known = get(db, account_id).key
+    if known:
+        return Key.FromString(bytes.fromhex(known))
     if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
-        return "ED25519", wallet.private_key(account_id).public_key().to_bytes_raw().hex()
+        return keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
     return None
+
+
+# Aliases
+
+
+def find_by_alias(db: Connection, alias: bytes) -> str | None:
+    """The account that has an alias: a key or an EVM address, which may be the account's number."""
+    if len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12]):
+        number = int.from_bytes(alias)
+        return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
+    row = queries.get_alias(db, alias)
+    return row["account_id"] if row else None
+
+
+def evm_address(db: Connection, account_id: str) -> bytes:
+    """An account's EVM address, which follows from its number if it has no other."""
+    for alias in queries.list_aliases(db, account_id):
+        if len(alias) == keys.EVM_ADDRESS_BYTES:
+            return alias
+    shard, realm, number = map(int, account_id.split("."))
+    return shard.to_bytes(4) + realm.to_bytes(8) + number.to_bytes(8)
+
+
+def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: Any) -> str:
+    """Create an account without HBAR; returns its id."""
+    account_id = queries.new_id(db)
+    queries.put(
+        db, "account", **Account(account_id, balance=0, created_at=now, **columns)._asdict()
+    )
+    for alias in aliases:
+        if find_by_alias(db, alias):
+            raise Refused("ALIAS_ALREADY_ASSIGNED")
+        queries.put(db, "alias", alias=alias, account_id=account_id)
+    return account_id
 
 
 # Tokens

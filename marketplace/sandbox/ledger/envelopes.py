@@ -74,8 +74,9 @@ def read_transaction_id(proto: TransactionID) -> TransactionId:
 
 
 def write_id(proto: Message) -> str:
-    """Write a protobuf TokenID or AccountID as text."""
-    return f"{proto.shardNum}.{proto.realmNum}.{number_of(proto)}"
+    """Write a protobuf TokenID or AccountID as text; an alias in hexadecimal."""
+    number = getattr(proto, "alias", b"").hex() or number_of(proto)
+    return f"{proto.shardNum}.{proto.realmNum}.{number}"
 
 
 def number_of(proto: Message) -> int:

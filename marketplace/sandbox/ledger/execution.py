@@ -6,9 +6,10 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, network_fees, queries, signatures
+from marketplace.sandbox.ledger import accounts, keys, network_fees, queries, signatures
 from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
 from marketplace.store.rows import Connection
@@ -49,6 +50,9 @@ class Effects:
     units: Counter[tuple[str, str]] = field(default_factory=Counter)
     # For automatic associations, in tinybars.
     further_fee: int = 0
+    # The id of what the transaction created, and the accounts that were created for aliases.
+    created: str | None = None
+    auto_created: list[str] = field(default_factory=list)
     # The transaction that a schedule executed.
     child: "Execution | None" = None
 
@@ -75,6 +79,11 @@ class Execution:
     def require_signature(self, account_id: str) -> None:
         """Refuse with INVALID_SIGNATURE what this account has not signed."""
         signatures.require(self.db, self.signed, account_id, self.now)
+
+    def require_key(self, key: Key) -> None:
+        """Refuse with INVALID_SIGNATURE what this key has not signed."""
+        if not keys.has_signed(key, self.signed):
+            raise Refused("INVALID_SIGNATURE")
 
     def charge(self) -> None:
         """Take the transaction's own fee from its payer."""
@@ -120,3 +129,8 @@ def entity(proto: Message, code: str) -> str:
     if min(proto.shardNum, proto.realmNum, number) < 0 or number > MAX_INT64 or number == 0:
         raise Refused(code)
     return write_id(proto)
+
+
+def party(proto: Message, code: str) -> str:
+    """Write the id of an account that a transfer may name by its alias. Refuses as entity() does."""
+    return write_id(proto) if proto.alias else entity(proto, code)

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from google.protobuf.message import Message
+
 from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import accounts, queries
@@ -13,17 +15,16 @@ from marketplace.sandbox.ledger.envelopes import TYPES, write_id
 from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTransfer
 from marketplace.store.rows import Connection
 
-# The account or token that a transaction is about, where mirror nodes name one: a field of its content.
-ENTITIES = {"tokenAssociate": "account", "tokenDissociate": "account", "tokenMint": "token"}
+# The account or token that a transaction is about, where mirror nodes name one: the first of these fields.
+ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID")
 
 
 def write_signed(execution: Execution, result: str) -> None:
     """Record a transaction that reached consensus, successful or not."""
     body = execution.signed.body
     kind = body.WhichOneof("data")
-    entity = getattr(getattr(body, kind), ENTITIES[kind]) if kind in ENTITIES else None
     fields = {
-        "entity_id": entity and write_id(entity),
+        "entity_id": execution.effects.created or _entity(getattr(body, kind)),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
         "node": write_id(body.nodeAccountID),
@@ -32,6 +33,26 @@ def write_signed(execution: Execution, result: str) -> None:
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
     }
     _write_execution(execution, TYPES[kind], fields)
+    for nonce, account_id in enumerate(execution.effects.auto_created, start=1):
+        _write_creation(execution, account_id, nonce)
+
+
+def _entity(content: Message) -> str | None:
+    for name in ENTITIES:
+        if name in content.DESCRIPTOR.fields_by_name:
+            return write_id(getattr(content, name))
+    return None
+
+
+def _write_creation(execution: Execution, account_id: str, nonce: int) -> None:
+    """Record an account that a transfer to its alias has created, just before the transfer."""
+    fields = {
+        "entity_id": account_id,
+        "nonce": nonce,
+        "parent_consensus_timestamp": times.to_consensus(execution.now),
+    }
+    now = execution.now - nonce
+    write_transaction(execution.db, execution.id, "CRYPTOCREATEACCOUNT", now, fields)
 
 
 def write_executed(execution: Execution) -> None:

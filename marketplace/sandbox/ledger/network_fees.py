@@ -21,8 +21,11 @@ TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
 # In USD, with the fees of node and network: 0.0001 together.
 BASE = {
     "cryptoApproveAllowance": Decimal("0.05"),
+    "cryptoCreateAccount": Decimal("0.05"),
+    "cryptoDelete": Decimal("0.005"),
     "cryptoDeleteAllowance": Decimal("0.05"),
     "cryptoTransfer": Decimal("0.0001"),
+    "cryptoUpdateAccount": Decimal("0.00022"),
     "scheduleCreate": Decimal("0.01"),
     "tokenAssociate": Decimal("0.05"),
     "tokenDissociate": Decimal("0.05"),
@@ -62,6 +65,11 @@ def price_scheduled(scheduled: Message) -> int:
 def association() -> int:
     """The fee of an automatic association, which a transfer's payer pays, in tinybars: HIP-904."""
     return _tinybars(BASE["tokenAssociate"])
+
+
+def account_creation() -> int:
+    """The fee of an account that a transfer creates, which its payer pays, in tinybars: HIP-542."""
+    return _tinybars(BASE["cryptoCreateAccount"])
 
 
 def _tinybars(usd: Decimal) -> int:

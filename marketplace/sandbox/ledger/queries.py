@@ -6,6 +6,7 @@ from typing import Any
 from marketplace.store.rows import Connection
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
+LAST_NUMBER = 1_000_000  # those that transactions create have higher ones
 
 Row = Mapping[Any, Any]  # by name, or by position
 
@@ -40,6 +41,35 @@ def get_account(db: Connection, account_id: str) -> Row | None:
 
 def list_accounts(db: Connection) -> list[Row]:
     return _rows(db, "SELECT * FROM account ORDER BY account_id")
+
+
+def get_alias(db: Connection, alias: bytes) -> Row | None:
+    return _row(db, "SELECT * FROM alias WHERE alias = :alias", alias=alias)
+
+
+def list_aliases(db: Connection, account_id: str) -> list[bytes]:
+    sql = "SELECT alias FROM alias WHERE account_id = :account_id ORDER BY alias"
+    return [row["alias"] for row in _rows(db, sql, account_id=account_id)]
+
+
+def new_id(db: Connection) -> str:
+    """Take the next id for what a transaction creates."""
+    sql = """
+        INSERT INTO created (number) SELECT COALESCE(MAX(number), :last) + 1 FROM created
+        RETURNING number
+    """
+    while True:
+        entity_id = f"0.0.{_number(db, sql, last=LAST_NUMBER)}"
+        if not _is_used(db, entity_id):
+            return entity_id
+
+
+def _is_used(db: Connection, entity_id: str) -> bool:
+    sql = """
+        SELECT EXISTS (SELECT 1 FROM account WHERE account_id = :entity_id)
+            OR EXISTS (SELECT 1 FROM nft WHERE token = :entity_id)
+    """
+    return bool(_number(db, sql, entity_id=entity_id))
 
 
 # Fungible tokens

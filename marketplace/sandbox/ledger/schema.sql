@@ -3,12 +3,27 @@
 -- An account to which something has happened. To every other id there is one, too, with what it begins with.
 CREATE TABLE account (
     account_id TEXT PRIMARY KEY,
-    key_type TEXT CHECK (key_type IN ('ED25519', 'ECDSA_SECP256K1')), -- null until it has signed
-    public_key TEXT, -- hexadecimal; the first key that signed for the account
+    key TEXT, -- HAPI's Key in hexadecimal; null until it has signed
     balance INTEGER NOT NULL CHECK (balance >= 0), -- tinybars
     automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- how many; -1: any number
+    memo TEXT NOT NULL,
+    is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
     created_at INTEGER NOT NULL,
     deleted_at INTEGER -- null of one that is there
+) STRICT;
+
+-- Another name of an account: its EVM address, or its key as HAPI writes it.
+CREATE TABLE alias (
+    alias BLOB PRIMARY KEY,
+    account_id TEXT NOT NULL
+) STRICT;
+
+-- Serves queries.list_aliases.
+CREATE INDEX alias_by_account ON alias (account_id);
+
+-- The numbers of what transactions have created: accounts, tokens, schedules.
+CREATE TABLE created (
+    number INTEGER PRIMARY KEY
 ) STRICT;
 
 -- An account may hold a token. A token's treasury may, without being here.

@@ -1,47 +1,42 @@
-"""Checks signatures with the accounts' keys: ED25519 and ECDSA (secp256k1)."""
+"""Checks that accounts have signed, and learns the keys of those that had none."""
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-from google.protobuf.message import Message
-from hiero_sdk_python.crypto.public_key import PublicKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import accounts
+from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import Signed
 from marketplace.store.rows import Connection
 
 
 def require(db: Connection, signed: Signed, account_id: str, now: int) -> None:
-    """Check that an account has signed. The first key that signs for an account becomes its key.
+    """Check that an account has signed. Refuses with INVALID_SIGNATURE.
 
-    The payer's own signature does not count for another account whose key is not known yet. The demo wallet's
-    signature for an account is tried first. Refuses with INVALID_SIGNATURE.
+    The first key that signs for an account that nobody has created becomes its key. The payer's own
+    signature does not count for another account whose key is not known yet. The demo wallet's signature for
+    an account is tried first. An account that a transfer to its EVM address has created gets the key of
+    that address.
     """
-    known, payers = accounts.key(db, account_id), accounts.key(db, signed.id.account_id)
+    known = accounts.key(db, account_id)
+    if known is None:
+        found = _find_key(db, signed, account_id)
+        if found is None:
+            raise accounts.Refused("INVALID_SIGNATURE")
+        accounts.change(db, account_id, now, key=found.SerializeToString().hex())
+    elif not keys.has_signed(known, signed):
+        raise accounts.Refused("INVALID_SIGNATURE")
+
+
+def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
+    """The first key that has signed and may become the account's."""
+    payers = accounts.key(db, signed.id.account_id)
+    addresses = queries.list_aliases(db, account_id)
     demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
     for pair in sorted(signed.pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
-        key = bytes.fromhex(known[1]) if known else pair.pubKeyPrefix
-        if not key.startswith(pair.pubKeyPrefix):
+        content = pair.pubKeyPrefix
+        if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):
             continue
-        if known is None and payers and payers[1] == key.hex():
+        if addresses and keys.evm_address(content) not in addresses:
             continue
-        key_type = _verify(key, pair, signed.body_bytes)
-        if key_type:
-            if known is None:
-                accounts.learn_key(db, account_id, key_type, key.hex(), now)
-            return
-    raise accounts.Refused("INVALID_SIGNATURE")
-
-
-def _verify(key: bytes, pair: Message, content: bytes) -> str | None:
-    """The key's type, if the pair holds its signature of the content; else None."""
-    try:
-        if len(key) == 32:
-            Ed25519PublicKey.from_public_bytes(key).verify(pair.ed25519, content)
-            return "ED25519"
-        if len(key) == 33:
-            PublicKey.from_bytes_ecdsa(key).verify(pair.ECDSA_secp256k1, content)
-            return "ECDSA_SECP256K1"
-    except (InvalidSignature, ValueError):
-        pass
+        if addresses or keys.of_bytes(content) != payers:
+            return keys.of_bytes(content)
     return None

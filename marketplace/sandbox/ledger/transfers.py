@@ -18,8 +18,9 @@ from marketplace.sandbox.ledger import (
     nfts,
     queries,
 )
+from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
 from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity, party
 
 MAX_HBAR_TRANSFERS = 10
 MAX_NFT_TRANSFERS = 10
@@ -31,7 +32,7 @@ def check(content: Message) -> None:
     given = content.transfers.accountAmounts
     if sum(amount.amount for amount in given):
         raise Refused("INVALID_ACCOUNT_AMOUNTS")
-    account_ids = [entity(amount.accountID, "INVALID_ACCOUNT_ID") for amount in given]
+    account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in given]
     if len(set(account_ids)) < len(account_ids):
         raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
     tokens = set()
@@ -50,8 +51,8 @@ def _check_nfts(transfers: list[Message]) -> None:
     for transfer in transfers:
         if transfer.serialNumber < 1:
             raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-        sender = entity(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
-        receiver = entity(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        sender = party(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
+        receiver = party(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
         if transfer.serialNumber in serial_nos:
             raise Refused("INVALID_ACCOUNT_AMOUNTS")
         if sender == receiver:
@@ -63,7 +64,7 @@ def hbar_of(content: Message) -> Counter[str]:
     """The tinybars that a transfer gives to each account, or takes from it, before custom fees."""
     given: Counter[str] = Counter()
     for amount in content.transfers.accountAmounts:
-        given[entity(amount.accountID, "INVALID_ACCOUNT_ID")] += amount.amount
+        given[party(amount.accountID, "INVALID_ACCOUNT_ID")] += amount.amount
     return given
 
 
@@ -72,8 +73,8 @@ def nfts_of(content: Message) -> list[NftTransfer]:
         NftTransfer(
             entity(transfers.token, "INVALID_TOKEN_ID"),
             transfer.serialNumber,
-            entity(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
-            entity(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
+            party(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
+            party(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
             transfer.is_approval,
         )
         for transfers in content.tokenTransfers
@@ -82,6 +83,7 @@ def nfts_of(content: Message) -> list[NftTransfer]:
 
 
 def transfer(execution: Execution, content: Message) -> None:
+    _resolve_aliases(execution, content)
     given, moved = hbar_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
     _require_possible(content, given, moved)
@@ -98,17 +100,32 @@ def transfer(execution: Execution, content: Message) -> None:
         _move(execution, nft)
 
 
+def _resolve_aliases(execution: Execution, content: Message) -> None:
+    for amount in content.transfers.accountAmounts:
+        resolve(execution, amount.accountID, may_create=amount.amount > 0)
+    for transfers in content.tokenTransfers:
+        for moved in transfers.nftTransfers:
+            resolve(execution, moved.senderAccountID, may_create=False)
+            resolve(execution, moved.receiverAccountID, may_create=True)
+
+
 def _require_signatures(
     execution: Execution, content: Message, given: Counter[str], moved: list[NftTransfer]
 ) -> None:
     for amount in content.transfers.accountAmounts:
         if amount.amount < 0 and not amount.is_approval:
-            execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
+            execution.require_signature(party(amount.accountID, "INVALID_ACCOUNT_ID"))
+    for account_id in receivers(given, moved):
+        require_receivers_signature(execution, account_id)
     for nft in moved:
         if not nft.is_approval:
             execution.require_signature(nft.sender)
         if custom_fees.may_owe_fallback(execution.db, nft, given):
             execution.require_signature(nft.receiver)
+
+
+def receivers(given: Counter[str], moved: list[NftTransfer]) -> set[str]:
+    return {nft.receiver for nft in moved} | {to for to, amount in given.items() if amount > 0}
 
 
 def _require_possible(content: Message, given: Counter[str], moved: list[NftTransfer]) -> None:
@@ -117,8 +134,7 @@ def _require_possible(content: Message, given: Counter[str], moved: list[NftTran
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if len(moved) > MAX_NFT_TRANSFERS:
         raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
-    receivers = {nft.receiver for nft in moved} | {to for to, amount in given.items() if amount > 0}
-    if accounts.FEE_COLLECTOR in receivers:
+    if accounts.FEE_COLLECTOR in receivers(given, moved):
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
     if any(amount.amount < 0 and amount.is_approval for amount in amounts):
         # There are no allowances of HBAR here.

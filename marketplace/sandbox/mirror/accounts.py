@@ -1,12 +1,15 @@
 """The mirror node's accounts: key, HBAR, tokens and approvals."""
 
+import base64
+import re
 from collections.abc import Iterable
 
 from flask import Blueprint, request
+from werkzeug.exceptions import NotFound
 
 from marketplace import times
 from marketplace.ids import is_entity_id
-from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.history import by_number
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
@@ -18,25 +21,25 @@ blp = Blueprint("accounts", __name__)
 @blp.get("/accounts/<account_id>")
 def show_account(account_id: str) -> Document:
     parameters.require_known("transactions")
-    parameters.require_id(account_id, "idOrAliasOrEvmAddress")
-    account = accounts.get(read(), account_id)
+    account_id = _find(account_id)
+    account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
     balance = {"timestamp": times.to_consensus(times.now())} | _balance(account_id)
     return {
         "account": account_id,
-        "alias": None,
+        "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
         "auto_renew_period": 7_776_000,
         "balance": balance,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
         "deleted": bool(account.deleted_at),
         "ethereum_nonce": 0,
-        "evm_address": _evm_address(account_id),
+        "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
         "expiry_timestamp": None,
-        "key": shown_key(account_id),
+        "key": keys.shown(accounts.key(read(), account_id)),
         "max_automatic_token_associations": account.automatic_associations,
-        "memo": "",
+        "memo": account.memo,
         "pending_reward": 0,
-        "receiver_sig_required": False,
+        "receiver_sig_required": bool(account.is_receiver_signature_required),
         "staked_account_id": None,
         "staked_node_id": None,
         "stake_period_start": None,
@@ -45,16 +48,21 @@ def show_account(account_id: str) -> Document:
     }
 
 
-def _evm_address(account_id: str) -> str:
-    """The address that follows from the id of an account without an alias."""
-    shard, realm, number = by_number(account_id)
-    return f"0x{shard:08x}{realm:016x}{number:016x}"
-
-
-def shown_key(account_id: str) -> Document | None:
-    """The key that an account has signed with, or None where it has not yet."""
-    key = accounts.key(read(), account_id)
-    return {"_type": key[0], "key": key[1]} if key else None
+def _find(text: str) -> str:
+    """The account of an id, of an EVM address, or of an alias in base32."""
+    if is_entity_id(text):
+        return text
+    if re.fullmatch("(0x)?[0-9a-fA-F]{40}", text):
+        alias = bytes.fromhex(text[-40:])
+    else:
+        try:
+            alias = base64.b32decode(text + "=" * (-len(text) % 8))
+        except ValueError:
+            raise parameters.invalid("idOrAliasOrEvmAddress") from None
+    account_id = accounts.find_by_alias(read(), alias)
+    if account_id is None:
+        raise NotFound("No account with a matching alias found")
+    return account_id
 
 
 def _balance(account_id: str) -> Document:

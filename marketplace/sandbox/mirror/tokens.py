@@ -4,9 +4,8 @@ from flask import Blueprint
 
 from marketplace import times
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import custom_fees, queries
+from marketplace.sandbox.ledger import accounts, custom_fees, keys, queries
 from marketplace.sandbox.mirror import parameters
-from marketplace.sandbox.mirror.accounts import shown_key
 from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
 
@@ -45,7 +44,7 @@ def show_token(token: str) -> Document:
         "modified_timestamp": created,
         "name": collection.name,
         "pause_status": "NOT_APPLICABLE",
-        "supply_key": shown_key(queries.TREASURY),
+        "supply_key": keys.shown(accounts.key(read(), queries.TREASURY)),
         "supply_type": "INFINITE",
         "symbol": collection.symbol,
         "token_id": token,

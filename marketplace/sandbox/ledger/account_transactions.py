@@ -1,0 +1,181 @@
+"""Transactions about accounts: their creation, by themselves or by a transfer, update and deletion."""
+
+from collections import Counter
+
+from google.protobuf.message import Message
+
+from marketplace.ids import MAX_INT64
+from marketplace.sandbox.ledger import accounts, keys, network_fees, queries
+from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.execution import Execution, entity
+
+MAX_ASSOCIATIONS = 5000
+MEMO_BYTES = 100
+RENEWAL_SECONDS = range(2_592_000, 8_000_002)
+
+
+def check_create(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    if not content.HasField("key"):
+        raise Refused("KEY_REQUIRED")
+    if not keys.is_valid(content.key):
+        raise Refused("BAD_ENCODING")
+    if content.initialBalance > MAX_INT64:
+        raise Refused("INVALID_INITIAL_BALANCE")
+    if content.max_automatic_token_associations < accounts.UNLIMITED:
+        raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
+    if not content.HasField("autoRenewPeriod"):
+        raise Refused("INVALID_RENEWAL_PERIOD")
+    if content.alias and len(content.alias) != keys.EVM_ADDRESS_BYTES:
+        raise Refused("INVALID_ALIAS_KEY")
+    require_memo(content.memo)
+    if content.hook_creation_details:
+        raise Refused("NOT_SUPPORTED")
+
+
+def create(execution: Execution, content: Message) -> None:
+    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
+    _require_possible_limit(content.max_automatic_token_associations)
+    if content.receiverSigRequired:
+        execution.require_key(content.key)
+    if content.alias:
+        _require_key_of(execution, content.alias)
+    account_id = accounts.create(
+        execution.db,
+        execution.now,
+        [content.alias] if content.alias else [],
+        key=content.key.SerializeToString().hex(),
+        automatic_associations=content.max_automatic_token_associations,
+        memo=content.memo,
+        is_receiver_signature_required=int(content.receiverSigRequired),
+    )
+    execution.effects.created = account_id
+    if content.initialBalance:
+        given = {execution.payer: -content.initialBalance, account_id: content.initialBalance}
+        execution.move(Counter(given))
+
+
+def require_renewal(content: Message, code: str) -> None:
+    """Refuse, with the code, a period after which nothing can be renewed."""
+    period = content.autoRenewPeriod.seconds
+    if content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS:
+        raise Refused(code)
+
+
+def _require_possible_limit(limit: int) -> None:
+    if limit > MAX_ASSOCIATIONS:
+        raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
+
+
+def _require_key_of(execution: Execution, address: bytes) -> None:
+    """Refuse an EVM address whose key has not signed."""
+    for pair in execution.signed.pairs:
+        if keys.evm_address(pair.pubKeyPrefix) == address:
+            return execution.require_key(keys.of_bytes(pair.pubKeyPrefix))
+    raise Refused("INVALID_SIGNATURE")
+
+
+def check_update(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
+    if content.HasField("key") and not keys.is_valid(content.key):
+        raise Refused("BAD_ENCODING")
+    if content.hook_creation_details or content.hook_ids_to_delete:
+        raise Refused("NOT_SUPPORTED")
+
+
+def update(execution: Execution, content: Message) -> None:
+    account_id = entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
+    execution.require_signature(account_id)
+    accounts.require_usable(execution.db, account_id)
+    require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
+    changes: dict[str, object] = {}
+    if content.HasField("key"):
+        execution.require_key(content.key)
+        changes["key"] = content.key.SerializeToString().hex()
+    if content.HasField("memo"):
+        require_memo(content.memo.value)
+        changes["memo"] = content.memo.value
+    if content.HasField("receiverSigRequiredWrapper"):
+        changes["is_receiver_signature_required"] = int(content.receiverSigRequiredWrapper.value)
+    if content.HasField("max_automatic_token_associations"):
+        limit = content.max_automatic_token_associations.value
+        _require_limit(execution, account_id, limit)
+        changes["automatic_associations"] = limit
+    accounts.change(execution.db, account_id, execution.now, **changes)
+
+
+def require_memo(memo: str) -> None:
+    if len(memo.encode()) > MEMO_BYTES:
+        raise Refused("MEMO_TOO_LONG")
+    if "\0" in memo:
+        raise Refused("INVALID_ZERO_BYTE_IN_STRING")
+
+
+def _require_limit(execution: Execution, account_id: str, limit: int) -> None:
+    _require_possible_limit(limit)
+    if limit < accounts.UNLIMITED:
+        raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
+    used = queries.count_automatic_associations(execution.db, account_id)
+    if limit != accounts.UNLIMITED and used > limit:
+        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
+
+
+def check_delete(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    deleted = entity(content.deleteAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
+    heir = entity(content.transferAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
+    if deleted == heir:
+        raise Refused("TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT")
+
+
+def delete(execution: Execution, content: Message) -> None:
+    """Delete an account without tokens; its HBAR go to another."""
+    deleted = entity(content.deleteAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
+    heir = entity(content.transferAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
+    execution.require_signature(deleted)
+    require_receivers_signature(execution, heir)
+    if any(row["balance"] for row in queries.list_associations(execution.db, deleted)):
+        raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    left = accounts.balance(execution.db, deleted)
+    execution.move(Counter({deleted: -left, heir: left}))
+    accounts.delete(execution.db, deleted, execution.now)
+
+
+def require_receivers_signature(execution: Execution, account_id: str) -> None:
+    """Refuse to give to an account that wants to sign for it, and has not."""
+    if accounts.get(execution.db, account_id).is_receiver_signature_required:
+        execution.require_signature(account_id)
+
+
+# Accounts by alias: HIP-32, HIP-583
+
+
+def resolve(execution: Execution, account: Message, *, may_create: bool) -> None:
+    """Replace an alias in a transaction by the account's number. The account may be created for it."""
+    if not account.alias:
+        return
+    account_id = accounts.find_by_alias(execution.db, account.alias)
+    if account_id is None:
+        if not may_create:
+            raise Refused("INVALID_ACCOUNT_ID")
+        account_id = _create_for(execution, account.alias)
+    account.accountNum = int(account_id.rpartition(".")[2])
+
+
+def _create_for(execution: Execution, alias: bytes) -> str:
+    """Create an account for an alias, at the cost of the transfer's payer.
+
+    One for an EVM address has no key, until the key of that address signs.
+    """
+    key, aliases = keys.of_alias(alias), {alias}
+    if key:
+        address = keys.evm_address(key.ECDSA_secp256k1)
+        aliases |= {address} if address else set()
+    elif len(alias) != keys.EVM_ADDRESS_BYTES:
+        raise Refused("INVALID_ALIAS_KEY")
+    encoded = key.SerializeToString().hex() if key else None
+    account_id = accounts.create(execution.db, execution.now, aliases, key=encoded)
+    execution.charge_further(network_fees.account_creation())
+    execution.effects.auto_created.append(account_id)
+    return account_id

@@ -1,0 +1,86 @@
+"""Keys as HAPI writes them: ED25519, ECDSA (secp256k1), lists of keys, and threshold keys."""
+
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+from google.protobuf.message import DecodeError, Message
+from hiero_sdk_python.crypto.public_key import PublicKey
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+
+from marketplace.sandbox.ledger.envelopes import Signed
+
+# The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
+TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
+EVM_ADDRESS_BYTES = 20
+
+
+def of_bytes(public_key: bytes) -> Key:
+    """The key of 32 or 33 bytes: ED25519 or compressed ECDSA."""
+    if len(public_key) == TYPES["ed25519"][1]:
+        return Key(ed25519=public_key)
+    return Key(ECDSA_secp256k1=public_key)
+
+
+def is_valid(key: Key) -> bool:
+    """Whether somebody can sign with the key."""
+    if key.HasField("keyList"):
+        return bool(key.keyList.keys) and all(map(is_valid, key.keyList.keys))
+    if key.HasField("thresholdKey"):
+        keys = key.thresholdKey.keys.keys
+        return 1 <= key.thresholdKey.threshold <= len(keys) and all(map(is_valid, keys))
+    kind = key.WhichOneof("key")
+    return kind in TYPES and len(getattr(key, kind)) == TYPES[kind][1]
+
+
+def has_signed(key: Key, signed: Signed) -> bool:
+    """Whether a transaction has the signatures that a key asks for."""
+    if key.HasField("keyList"):
+        return is_valid(key) and all(has_signed(each, signed) for each in key.keyList.keys)
+    if key.HasField("thresholdKey"):
+        count = sum(has_signed(each, signed) for each in key.thresholdKey.keys.keys)
+        return is_valid(key) and count >= key.thresholdKey.threshold
+    kind = key.WhichOneof("key")
+    content = getattr(key, kind) if kind in TYPES else b""
+    return any(
+        content.startswith(pair.pubKeyPrefix) and verifies(content, pair, signed.body_bytes)
+        for pair in signed.pairs
+    )
+
+
+def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
+    """Whether a signature pair holds a simple key's signature of the content."""
+    try:
+        if len(public_key) == TYPES["ed25519"][1]:
+            Ed25519PublicKey.from_public_bytes(public_key).verify(pair.ed25519, content)
+        else:
+            PublicKey.from_bytes_ecdsa(public_key).verify(pair.ECDSA_secp256k1, content)
+    except (InvalidSignature, ValueError):
+        return False
+    return True
+
+
+def shown(key: Key | None) -> dict[str, str] | None:
+    """A key as the mirror node shows it."""
+    if key is None:
+        return None
+    kind = key.WhichOneof("key")
+    if kind in TYPES:
+        return {"_type": TYPES[kind][0], "key": getattr(key, kind).hex()}
+    return {"_type": "ProtobufEncoded", "key": key.SerializeToString().hex()}
+
+
+def evm_address(public_key: bytes) -> bytes | None:
+    """The address that Ethereum gives an ECDSA key; None of another key."""
+    try:
+        address = PublicKey.from_bytes_ecdsa(public_key).to_evm_address()
+    except ValueError:
+        return None
+    return bytes.fromhex(address.to_string())
+
+
+def of_alias(alias: bytes) -> Key | None:
+    """The key that an alias is; None of an EVM address, and of other bytes."""
+    try:
+        key = Key.FromString(alias)
+    except DecodeError:
+        return None
+    return key if key.WhichOneof("key") in TYPES and is_valid(key) else None
