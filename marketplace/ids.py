@@ -32,6 +32,7 @@ _NUMBER = "(?:0|[1-9][0-9]{0,18})"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
 CURSOR = rf"([0-9a-f]{{8}})-({_NUMBER})"
+NFT_ID = rf"({ENTITY_ID}):({_NUMBER})"
 _match_entity_id = re.compile(ENTITY_ID).fullmatch
 
 
@@ -45,6 +46,15 @@ class NftId(NamedTuple):
 
     token: str
     serial_no: int
+
+    @classmethod
+    def parse(cls, value: str) -> "NftId | None":
+        """Read 0.0.5001:7; None for anything else."""
+        match = re.fullmatch(NFT_ID, value)
+        if not match or not is_entity_id(match[1]):
+            return None
+        nft_id = cls(match[1], int(match[2]))
+        return nft_id if 1 <= nft_id.serial_no <= MAX_INT64 else None
 
     def __str__(self) -> str:
         return f"{self.token} #{self.serial_no}"

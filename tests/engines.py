@@ -100,6 +100,7 @@ NEW_INDEXES = (
     "nft_by_price_descending",
     "nft_in_collection_by_price",
     "nft_in_collection_by_price_descending",
+    "nft_by_owner",
 )
 
 

@@ -145,7 +145,7 @@ class Blueprint(flask_smorest.Blueprint):
                     arguments.getlist(key) if isinstance(field, List) else arguments[key]
                 )
                 for key, (name, field) in fields.items()
-                if key in arguments
+                if key in arguments or field.required
             }
             query = defaults | given
             agree(query)
@@ -187,12 +187,12 @@ class Blueprint(flask_smorest.Blueprint):
         )
         return lambda view: document(validate(view))
 
-    def rows(self, schema: Schema, **documentation: Any) -> Decorator:
+    def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
         """Answer with rows, encoded as the schema says: one, a list, or an iterator of lists.
 
-        The view returns them alone, or with a dict of headers.
+        The view returns them alone, or with a dict of headers. ``shown`` documents them instead.
         """
-        document = _document_only(self.response(200, schema, **documentation))
+        document = _document_only(self.response(200, shown or schema, **documentation))
         others = self.doc(responses={304: "NotModified", 503: "Unavailable"})
         answer = row_json.answer_many if schema.many else row_json.answer_one
 

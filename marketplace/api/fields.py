@@ -14,8 +14,10 @@ from marketplace.ids import (
     CURSOR,
     ENTITY_ID,
     MAX_INT64,
+    NFT_ID,
     TRANSACTION_ID,
     Cursor,
+    NftId,
     TransactionId,
     is_entity_id,
 )
@@ -61,6 +63,18 @@ class EntityId(Strict, fields.String):
 
     def read(self, value: Any) -> str | None:
         return value if isinstance(value, str) and is_entity_id(value) else None
+
+
+class NftIdField(Strict, fields.String):
+    """A token id and a serial number in one text."""
+
+    expected = "a token id, a colon and a serial number, such as 0.0.5001:7"
+
+    def __init__(self, description: str, example: str) -> None:
+        super().__init__(metadata=described(description, example, pattern=f"^{NFT_ID}$"))
+
+    def read(self, value: Any) -> NftId | None:
+        return NftId.parse(value)
 
 
 class WholeNumber(Strict, fields.Integer):
@@ -137,11 +151,20 @@ class Choice(Strict, fields.String):
         return value if value in self.choices else None
 
 
-class Choices(fields.List[Any]):
-    """Some of a few words: a parameter of a query that is given several times."""
+class Several(fields.List[Any]):
+    """A parameter of a query that is given several times; a refusal is of the first wrong one."""
+
+    default_error_messages = {"required": "is required"}
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
-        return tuple(dict.fromkeys(map(self.inner.deserialize, value)))
+        return tuple(map(self.inner.deserialize, value))
+
+
+class Choices(Several):
+    """Some of a few words."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        return tuple(dict.fromkeys(super()._deserialize(value, attr, data, **kwargs)))
 
 
 class EventsCursor(Strict, fields.String):

@@ -5,15 +5,25 @@ from collections.abc import Iterator
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import CURSOR_HEADER, with_events_cursor
-from marketplace.api.request_schemas import AddNftSchema, CollectionPathSchema, NftPathSchema
+from marketplace.api.request_schemas import (
+    AddNftSchema,
+    CollectionPathSchema,
+    NftPathSchema,
+    NftsQuerySchema,
+)
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotStored
+from marketplace.ids import NftId
 from marketplace.market.add_nft import add
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
 from marketplace.store.rows import Connection, NftRow
 
+NFTS_OR_NULL = {
+    "type": "array",
+    "items": {"anyOf": [{"$ref": "#/components/schemas/Nft"}, {"type": "null"}]},
+}
 ROWS_AT_ONCE = 200  # of a long list: encoded, sent and forgotten
 
 blp = Blueprint("NFT", __name__, description="NFT records")
@@ -34,6 +44,19 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     if nft is None:
         raise NftNotStored(token, serial_no)
     return nft
+
+
+@blp.get("/nfts")
+@require_scope("read")
+@blp.query(NftsQuerySchema)
+@blp.rows(NftSchema(many=True), shown=NFTS_OR_NULL, description="The NFTs, in the order asked")
+def list_nfts(ids: tuple[NftId, ...]) -> list[NftRow | None]:
+    """List NFTs by id
+
+    Up to 100, in the order in which they are asked for; null for one that is not stored.
+    """
+    stored = {(row["token"], row["serial_no"]): row for row in nfts.list_nfts(read(), ids)}
+    return [stored.get(nft_id) for nft_id in ids]
 
 
 @blp.get("/nftslisted/<tokenId>")

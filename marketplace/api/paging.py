@@ -45,13 +45,15 @@ FEED_LINK_HEADER = documented(
 )
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
+BY_ID = "id"
 # The sort key of a row. Keys grow along a list; those of dates shrink.
 KEYS: dict[str, Callable[[Any], str | int]] = {
     NEWEST: lambda row: row["listed_order"],
     CHEAPEST: lambda row: row["listing_price"],
     DEAREST: lambda row: -row["listing_price"],
+    BY_ID: lambda row: 0,
 }
-ORDERS = (*KEYS,)
+ORDERS = (NEWEST, CHEAPEST, DEAREST)
 Headers = dict[str, str]
 View = Callable[..., Any]
 Page = list[NftRow] | tuple[list[NftRow], Headers]
@@ -72,6 +74,8 @@ class Position(NamedTuple):
     def order(self) -> str:
         if isinstance(self.key, str):
             return NEWEST
+        if self.key == 0:
+            return BY_ID
         return CHEAPEST if self.key > 0 else DEAREST
 
     @classmethod
@@ -99,7 +103,7 @@ class Position(NamedTuple):
 
 def _is_key(key: object) -> bool:
     if type(key) is int:
-        return 1 <= abs(key) <= MAX_HBAR
+        return abs(key) <= MAX_HBAR
     return isinstance(key, str) and LISTED_ORDER.fullmatch(key) is not None
 
 

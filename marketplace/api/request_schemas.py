@@ -14,6 +14,7 @@ from marshmallow import (
     post_load,
     validates_schema,
 )
+from marshmallow.validate import Length
 
 from marketplace.api.fields import (
     Choice,
@@ -21,18 +22,22 @@ from marketplace.api.fields import (
     Digits,
     EntityId,
     EventsCursor,
+    NftIdField,
     PagePosition,
+    Several,
     TransactionIdField,
     UserLimit,
     WalletName,
     WholeNumber,
+    described,
 )
 from marketplace.api.orderbook_filter import Selection
-from marketplace.api.paging import NEWEST, ORDERS
+from marketplace.api.paging import BY_ID, NEWEST, ORDERS
 from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
+NFTS_AT_ONCE = 100
 EVENTS_LIMIT = 100
 EVENTS_LIMIT_MAX = 1000
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
@@ -79,7 +84,7 @@ class CollectionPathSchema(RequestSchema):
 
 
 class AccountPathSchema(RequestSchema):
-    account_id = account_id_field("Account whose listings are asked for")
+    account_id = account_id_field("Account whose NFTs are asked for")
 
 
 class WalletPathSchema(RequestSchema):
@@ -161,6 +166,23 @@ class UserQuerySchema(RequestSchema):
     )
     offset = offset_field()
     page = page_field()
+
+
+class UserNftsQuerySchema(UserQuerySchema):
+    page = page_field((BY_ID,))
+
+    class Meta(UserQuerySchema.Meta):
+        exclude = ("offset",)
+
+
+class NftsQuerySchema(RequestSchema):
+    ids = Several(
+        NftIdField("The NFT's token id and serial number", "0.0.5001:7"),
+        data_key="id",
+        required=True,
+        validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
+        metadata=described(f"An NFT; give it up to {NFTS_AT_ONCE} times", ["0.0.5001:7"]),
+    )
 
 
 class NftEventsQuerySchema(RequestSchema):

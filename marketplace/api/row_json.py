@@ -48,10 +48,12 @@ ENCODERS: dict[type[fields.Field[Any]], Encode] = {
 
 
 def compile_schema(schema: Schema, app: Flask) -> Encode:
-    """Make a function that writes one row as the JSON object that the schema would dump."""
+    """Make a function that writes one row as the JSON object that the schema would dump; None as null."""
     template, columns = _compile_fields(schema, app)
 
     def encode(row: Any) -> str:
+        if row is None:
+            return "null"
         return template % tuple([write(row[column]) for column, write in columns])
 
     return encode

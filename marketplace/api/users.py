@@ -1,14 +1,16 @@
-"""The listings of one account."""
+"""What one account holds, and what of it is for sale."""
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook import read_newest
-from marketplace.api.paging import Page, Position
-from marketplace.api.request_schemas import AccountPathSchema, UserQuerySchema
+from marketplace.api.paging import BY_ID, Page, Position
+from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
+from marketplace.store import nfts
+from marketplace.store.database import read
 
-blp = Blueprint("Users", __name__, description="What one account has listed")
+blp = Blueprint("Users", __name__, description="What one account holds and lists")
 
 
 @blp.get("/user/<accountId>/listed")
@@ -23,3 +25,20 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
     In the order of the order book; an empty array where the account has listed nothing.
     """
     return paging.page(read_newest(limit + 1, offset, page, account_id), limit)
+
+
+@blp.get("/user/<accountId>/nfts")
+@require_scope("read")
+@blp.path(AccountPathSchema)
+@blp.query(UserNftsQuerySchema)
+@blp.rows(NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS)
+@paging.with_events_cursor
+def list_user_nfts(account_id: str, limit: int, page: Position | None) -> Page:
+    """List an account's NFTs
+
+    Those stored here, for sale or not, by token and serial number; not the burned ones. An empty array where
+    nothing that the account holds is stored.
+    """
+    _, token, serial_no = page or Position(0, "", 0)
+    rows = nfts.list_nfts_of_owner(read(), account_id, token, serial_no, limit + 1)
+    return paging.page(rows, limit, BY_ID)

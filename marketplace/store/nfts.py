@@ -1,6 +1,6 @@
 """The statements about NFTs, but for those that list what is for sale: orderbook.py has them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from marketplace.store.rows import (
     AccountRow,
@@ -16,11 +16,37 @@ from marketplace.store.rows import (
 )
 
 COMPARED = ("ledger_at", "owner", "listing_price", "listed_order")  # by mark_reconciled()
+NFTS_AT_ONCE = 100  # by list_nfts()
+_PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
+_BY_ID = f"SELECT * FROM nft WHERE (token, serial_no) IN (VALUES {', '.join(_PAIRS)})"
 
 
 def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
     sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
     return db.execute(sql, {"token": token, "serial_no": serial_no}).fetchone()
+
+
+def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
+    # Of NFTS_AT_ONCE ids at most, each one step in the primary key. The last one fills the places left.
+    padded = [*ids, *[ids[-1]] * (NFTS_AT_ONCE - len(ids))]
+    parameters: dict[str, object] = {}
+    for n, (token, serial_no) in enumerate(padded):
+        parameters |= {f"token_{n}": token, f"serial_no_{n}": serial_no}
+    return db.execute(_BY_ID, parameters).fetchall()
+
+
+def list_nfts_of_owner(
+    db: Connection, owner: str, token: str, serial_no: int, limit: int
+) -> list[NftRow]:
+    # After a token and serial number. What was burned has the year 9999, and no owner on the ledger.
+    sql = """
+        SELECT * FROM nft
+        WHERE owner = :owner AND ledger_at < '9999' AND (token, serial_no) > (:token, :serial_no)
+        ORDER BY token, serial_no
+        LIMIT :limit
+    """
+    parameters = {"owner": owner, "token": token, "serial_no": serial_no, "limit": limit}
+    return db.execute(sql, parameters).fetchall()
 
 
 def insert_nft(db: Connection, nft: Mapping[str, object]) -> NftRow | None:

@@ -64,6 +64,9 @@ CREATE INDEX nft_listed_in_collection
 -- Serves prepared_transactions.list_preparers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
+-- Serves nfts.list_nfts_of_owner.
+CREATE INDEX nft_by_owner ON nft (owner, token, serial_no) WHERE ledger_at < '9999';
+
 -- Serves nfts.list_collections_incomplete and list_incomplete.
 CREATE INDEX nft_incomplete ON nft (token, retry_at) WHERE retry_at IS NOT NULL;
 

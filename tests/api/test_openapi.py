@@ -51,6 +51,8 @@ def test_it_holds_these_endpoints(app):
         ("get", "/v1/nftslisted/{tokenId}"),
         ("get", "/v1/collection/{tokenId}"),
         ("get", "/v1/user/{accountId}/listed"),
+        ("get", "/v1/user/{accountId}/nfts"),
+        ("get", "/v1/nfts"),
         ("get", "/v1/orderbook"),
         ("get", "/v1/events"),
         ("get", "/v1/nft/{tokenId}/{serialNo}/events"),

@@ -68,6 +68,7 @@ ARGUMENTS = {
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
+    "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": 1, "event_id": 501, "failure": "x", "failed_since": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
@@ -113,7 +114,7 @@ for selection, newest_first in itertools.product(SELECTIONS, (False, True)):
     )
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|tied|cheaper|asked|incomplete|kept|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
+        r"SCAN (?!page|tied|cheaper|asked|100 CONSTANT|incomplete|kept|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
     ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }

@@ -209,8 +209,8 @@ def set_version(path, value):
     ("value", "words"),
     [
         (
-            b"9",
-            f"is of a newer version (its schema is 9, this version's is {SCHEMA.version}): install that",
+            b"99",
+            f"is of a newer version (its schema is 99, this version's is {SCHEMA.version}): install that",
         ),
         (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
         (b"-1", "which is no number"),

@@ -100,7 +100,9 @@ def translate(sql: str) -> tuple[str, tuple[str, ...]]:
     """Write a statement's parameters as PostgreSQL reads them: ``$1`` is the first of the names."""
     names: dict[str, int] = {}
     text = re.sub(
-        r"(?<!:):([a-z_]+)\b", lambda match: f"${names.setdefault(match[1], len(names) + 1)}", sql
+        r"(?<!:):([a-z_][a-z0-9_]*)\b",
+        lambda match: f"${names.setdefault(match[1], len(names) + 1)}",
+        sql,
     )
     return text, tuple(names)
 

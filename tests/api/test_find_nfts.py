@@ -1,0 +1,92 @@
+"""NFTs by account and by id: what is stored, for sale or not."""
+
+import pytest
+
+from marketplace import times
+from marketplace.sandbox.ledger import consensus
+from marketplace.watcher.sweep import sync
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
+
+OTHER = "0.0.7002"
+
+
+def add(client, token, serial_no, account_id=ALICE):
+    body = KEYS | {"tokenId": token, "serialNo": serial_no, "accountId": account_id}
+    assert client.post("/v1/add", json=body).status_code == 200
+
+
+def ids(r):
+    assert r.status_code == 200, r.text
+    return [nft and (nft["token"], nft["serialNo"]) for nft in r.json]
+
+
+def held(client, account_id=ALICE, **query):
+    return client.get(f"/v1/user/{account_id}/nfts", query_string=query)
+
+
+def find(client, *nft_ids):
+    return client.get("/v1/nfts", query_string={"id": nft_ids})
+
+
+def test_an_account_holds_what_is_listed_and_what_is_not(app, client, lister, ledger):
+    lister((TOKEN, 7))
+    for serial_no in (12, 3, 9):
+        add(client, TOKEN, serial_no)
+    add(client, OTHER, 1)
+    add(client, OTHER, 2, BOB)
+    assert ids(held(client)) == [(TOKEN, 3), (TOKEN, 7), (TOKEN, 9), (TOKEN, 12), (OTHER, 1)]
+    assert held(client).json[1] == client.get(f"/v1/nft/{TOKEN}/7").json
+    assert held(client).headers["X-Events-Cursor"]
+    ledger.hand_over((TOKEN, 7), BOB)
+    with ledger.sandbox.app_context():
+        consensus.delete_token(OTHER, times.now())
+    with app.app_context():
+        sync()
+    assert ids(held(client)) == [(TOKEN, 3), (TOKEN, 9), (TOKEN, 12)]
+    assert ids(held(client, BOB)) == [(TOKEN, 7)]
+    assert ids(held(client, "0.0.999999")) == []
+
+
+def test_its_pages_lead_on(client):
+    for token, serial_no in ((TOKEN, 1), (TOKEN, 2), (OTHER, 1)):
+        add(client, token, serial_no)
+    seen, url = [], f"/v1/user/{ALICE}/nfts?limit=1"
+    while url:
+        r = client.get(url)
+        seen += ids(r)
+        url = r.headers.get("Link", "").removeprefix("<").removesuffix('>; rel="next"')
+    assert seen == [(TOKEN, 1), (TOKEN, 2), (OTHER, 1)]
+
+
+def test_it_refuses_the_page_of_another_list(client, lister):
+    lister((TOKEN, 1))
+    lister((TOKEN, 2))
+    link = client.get("/v1/orderbook?limit=1").headers["Link"]
+    page = link.partition("page=")[2].partition(">")[0].replace("%3D", "=")
+    assert_error(held(client, page=page), 422, "page must be a page token from this list")
+
+
+def test_it_finds_nfts_in_the_order_asked(client, nft):
+    add(client, OTHER, 5)
+    r = find(client, f"{OTHER}:5", f"{TOKEN}:999", f"{TOKEN}:7", f"{OTHER}:5")
+    assert ids(r) == [(OTHER, 5), None, (TOKEN, 7), (OTHER, 5)]
+    assert r.json[2] == client.get(f"/v1/nft/{TOKEN}/7").json
+
+
+@pytest.mark.parametrize(
+    ("nft_ids", "message"),
+    [
+        ([], "id is required"),
+        ([f"{TOKEN}:7"] * 101, "id must be given 1 to 100 times"),
+        *(([value], "must be a token id, a colon and a serial number") for value in
+          ("", TOKEN, f"{TOKEN}:0", f"{TOKEN}:07", f"{TOKEN}#7", f"{TOKEN}:{2**63}", f"0.0.{2**63}:1")),
+    ],
+)  # fmt: skip
+@pytest.mark.once("no statement is asked")
+def test_it_rejects(client, nft_ids, message):
+    assert_error(find(client, *nft_ids), 422, message)
+
+
+def test_a_hundred_at_once(client, nft):
+    r = find(client, *(f"{TOKEN}:{serial_no}" for serial_no in range(1, 101)))
+    assert [nft is not None for nft in r.json] == [n == 7 for n in range(1, 101)]
