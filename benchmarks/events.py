@@ -13,16 +13,27 @@ from benchmarks.writer import Writer
 LIMIT = 100  # events of a page
 # 2,500 a day, until now.
 FILL = """
-    WITH RECURSIVE numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count)
+    WITH RECURSIVE
+    numbers (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM numbers WHERE n < :count),
+    made (n, kind, token, serial_no, from_account, to_account, price, transaction_id, date) AS (
+        SELECT
+            n,
+            CASE n % 4 WHEN 0 THEN 'SOLD' WHEN 1 THEN 'LISTED' WHEN 2 THEN 'WITHDRAWN' ELSE 'TRANSFERRED' END,
+            '0.0.' || (:token + n / 4 % 100), 1 + n % 9973, '0.0.' || (:owner + n % 7919),
+            '0.0.' || (:owner + n % 7907), n % 900 + 1, '0.0.9001@1763640000.' || (100000000 + n),
+            strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 'now', ((n - :count) * 86400 / 2500) || ' seconds')
+        FROM numbers
+    )
     INSERT INTO event
     SELECT
-        n,
-        CASE n % 4 WHEN 0 THEN 'SOLD' WHEN 1 THEN 'LISTED' WHEN 2 THEN 'WITHDRAWN' ELSE 'TRANSFERRED' END,
-        '0.0.' || (:token + n / 4 % 100), 1 + n % 9973, '0.0.' || (:owner + n % 7919),
-        '0.0.' || (:owner + n % 7907), n % 900 + 1, NULL, '0.0.9001@1763640000.' || (100000000 + n),
-        strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 'now', ((n - :count) * 86400 / 2500) || ' seconds'),
-        strftime('%Y-%m-%dT%H:%M:%S.000000000Z', 'now', ((n - :count) * 86400 / 2500) || ' seconds')
-    FROM numbers
+        n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date,
+        json_object(
+            'kind', kind, 'token', token, 'serialNo', serial_no,
+            'from', json_object('accountId', from_account), 'to', json_object('accountId', to_account),
+            'price', price, 'previousPrice', NULL, 'transactionId', transaction_id,
+            'consensusTimestamp', unixepoch(date) || '.000000000', 'date', substr(date, 1, 23) || 'Z'
+        )
+    FROM made
 """
 
 

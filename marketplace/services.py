@@ -48,6 +48,7 @@ class Services(Storage):
     token_usage: TokenUsage
     sandbox: Sandbox | None
     encoders: dict[type[Schema], Encode] = field(default_factory=dict)
+    encode_event_body: Encode = str
     reference: Callable[[], dict[str, Any]] = dict
     # In place of the watcher's processes for metadata and images.
     enrich: Enrich | None = None

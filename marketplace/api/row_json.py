@@ -122,7 +122,12 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
     yield "]"
 
 
+def encode_event(row: Any) -> str:
+    """An event, whose body was encoded when it was stored."""
+    return f'{{"id":"{row["cursor"]}",{row["body"][1:]}'
+
+
 def init_app(app: Flask) -> None:
-    services(app).encoders = {
-        schema: compile_schema(schema(), app) for schema in (NftSchema, EventSchema)
-    }
+    own = services(app)
+    own.encoders = {NftSchema: compile_schema(NftSchema(), app), EventSchema: encode_event}
+    own.encode_event_body = compile_schema(EventSchema(exclude=["cursor"]), app)

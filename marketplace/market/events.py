@@ -161,4 +161,11 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
         services.database().order_events(db)
     for row in rows:
         seen_at = times.to_iso(times.now())
-        events.insert_event(db, row | {"kind": str(row["kind"]), "seen_at": seen_at})
+        insert(db, row | {"kind": str(row["kind"]), "seen_at": seen_at})
+
+
+def insert(db: Connection, event: Mapping[str, Any]) -> None:
+    """Insert an event, and the JSON in which every reader is given it."""
+    date = event["consensus_at"] or event["seen_at"]
+    body = services.services().encode_event_body({**event, "date": date})
+    events.insert_event(db, {**event, "body": body})

@@ -55,6 +55,7 @@ def read_page(
         cursor.id if cursor else MAX_INT64,
         limit,
         newest_first=newest_first or cursor is None,
+        columns=events.SENT,
     )
     if cursor:
         # What was deleted meanwhile is missing from the rows.

@@ -14,8 +14,12 @@ EPOCH, HOME = "events_epoch", "events_home"
 
 COLUMNS = """
     kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id, consensus_at,
-    seen_at
+    seen_at, body
 """
+
+CURSOR = "CAST(:epoch AS TEXT) || '-' || id AS cursor"
+WHOLE = f"*, {CURSOR}, COALESCE(consensus_at, seen_at) AS date"
+SENT = f"id, {CURSOR}, body"  # what readers are given: half the time of a page
 
 
 class Selection(NamedTuple):
@@ -36,7 +40,7 @@ def insert_event(db: Connection, event: Mapping[str, object]) -> None:
         INSERT INTO event (id, {COLUMNS})
         VALUES (
             (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
-            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at
+            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
         )
     """
     db.execute(sql, event)
@@ -50,13 +54,14 @@ def list_events(
     limit: int,
     *,
     newest_first: bool = False,
+    columns: str = WHOLE,
 ) -> list[EventRow]:
     # Each part is a range of an index: of a kind, of an owner before, of an owner after.
     kinds = {f"kind_{letter}": kind for letter, kind in zip(ascii_lowercase, selection.kinds)}  # noqa: B905
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     parts = [
         f"""
-        SELECT *, CAST(:epoch AS TEXT) || '-' || id AS cursor, COALESCE(consensus_at, seen_at) AS date
+        SELECT {columns}
         FROM event
         WHERE {condition} AND id {beyond} :after
         ORDER BY id {order}

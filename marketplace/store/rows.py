@@ -143,6 +143,7 @@ class EventRow(TypedDict):
     transaction_id: str | None
     consensus_at: str | None
     seen_at: str
+    body: str  # JSON of all but the cursor
     cursor: str  # the epoch and the id
     date: str  # when it happened, or else when it was seen here
 

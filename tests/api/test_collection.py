@@ -6,8 +6,9 @@ import pytest
 
 from marketplace import times
 from marketplace.market import nft_collections as collecting
+from marketplace.market.events import insert
 from marketplace.services import services
-from marketplace.store import events, nft_collections
+from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import collection_import
 from marketplace.watcher import nft_collections as watched
@@ -103,7 +104,7 @@ def sell(app, price, seconds_ago, token=TOKEN):
     with app.app_context(), write() as db:
         services(app).database.order_events(db)
         nft_collections.add_sale(db, token, price, sold_at)
-        events.insert_event(db, sale)
+        insert(db, sale)
     return {"price": price, "date": f"{sold_at[:23]}Z"}
 
 

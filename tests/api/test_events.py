@@ -4,6 +4,7 @@ import pytest
 
 from marketplace import times
 from marketplace.ids import Cursor, EventKind
+from marketplace.market.events import insert
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import read, write
@@ -29,7 +30,7 @@ def tell(app):
         with app.app_context(), write() as db:
             services(app).database.order_events(db)
             for change in changes:
-                events.insert_event(db, SALE | change)
+                insert(db, SALE | change)
 
     return tell
 

@@ -8,6 +8,7 @@ from functools import partial
 import pytest
 
 from marketplace import create_app
+from marketplace.market.events import insert
 from marketplace.store import (
     access_tokens,
     events,
@@ -49,6 +50,7 @@ COLLECTION = {
 EVENT = {
     "kind": "SOLD", "token": "0.0.7001", "serial_no": 1, "from_account": "0.0.1001", "to_account": "0.0.1002",
     "price": 5, "previous_price": 5, "transaction_id": "x", "consensus_at": DATE, "seen_at": DATE,
+    "body": "{}",
 }  # fmt: skip
 WEBHOOK = {
     "id": 1, "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x", "secret_hash": "x",
@@ -158,9 +160,7 @@ def app(tmp_path_factory, engine):
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
             nfts.mark_reconciled(db, STATE | keys | listing, nft)
             kinds = {"kind": "SOLD" if number % 50 else "LISTED", "from_account": keys["owner"]}
-            events.insert_event(
-                db, EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds
-            )
+            insert(db, EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds)
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.

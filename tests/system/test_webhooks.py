@@ -12,8 +12,8 @@ import pytest
 from standardwebhooks import Webhook
 
 from marketplace import times
+from marketplace.market.events import insert
 from marketplace.services import services
-from marketplace.store import events
 from marketplace.store.database import write
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.conftest import settings
@@ -74,7 +74,7 @@ def happen(app, serial_no):
     with app.app_context(), write() as db:
         services(app).database.order_events(db)
         seen_at = times.to_iso(times.now())
-        events.insert_event(db, EVENT | {"serial_no": serial_no, "seen_at": seen_at})
+        insert(db, EVENT | {"serial_no": serial_no, "seen_at": seen_at})
 
 
 def watcher(folder):

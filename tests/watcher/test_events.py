@@ -10,6 +10,7 @@ import pytest
 from marketplace import times
 from marketplace.market import events as market_events
 from marketplace.market import reconciler
+from marketplace.market.events import insert
 from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store import events
@@ -173,7 +174,7 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
             try:
                 with app.app_context(), write() as db:
                     services(app).database.order_events(db)
-                    events.insert_event(db, EVENT | {"token": key[0], "serial_no": key[1]})
+                    insert(db, EVENT | {"token": key[0], "serial_no": key[1]})
                     time.sleep(dice.random() / 200)
                     if dice.random() < 0.3:
                         raise Interrupted

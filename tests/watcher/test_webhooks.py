@@ -14,6 +14,7 @@ from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from marketplace import times
+from marketplace.market.events import insert
 from marketplace.services import database
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
@@ -90,7 +91,7 @@ def happen(app):
             }  # fmt: skip
             with app.app_context(), write() as db:
                 database().order_events(db)
-                events.insert_event(db, event)
+                insert(db, event)
 
     return happen
 

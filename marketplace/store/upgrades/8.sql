@@ -11,7 +11,8 @@ CREATE TABLE event (
     previous_price INTEGER,
     transaction_id TEXT,
     consensus_at TEXT,
-    seen_at TEXT NOT NULL
+    seen_at TEXT NOT NULL,
+    body TEXT NOT NULL
 ) STRICT;
 CREATE INDEX event_by_nft ON event (token, serial_no, id);
 CREATE INDEX event_by_token ON event (token, id);
