@@ -10,9 +10,9 @@ import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from typing import Any, NamedTuple
+from urllib.parse import quote, urlencode
 
-from flask import request, url_for
-from werkzeug.urls import iri_to_uri
+from flask import request
 
 from marketplace.ids import MAX_HBAR, MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
@@ -141,6 +141,6 @@ def asked(names: Iterable[str]) -> dict[str, list[str]]:
 
 def link_to_next(**query: Any) -> Headers:
     """The Link header that leads to the next page, by what it is to be asked."""
-    url = url_for(str(request.endpoint), **(request.view_args or {}), **query)
-    # url_for() leaves the mount as it is, and a proxy may say what it likes of it.
-    return {"Link": f'<{iri_to_uri(url)}>; rel="next"'}
+    # Quoted: a proxy may say what it likes of the mount.
+    path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")
+    return {"Link": f'<{path}?{urlencode(query, doseq=True)}>; rel="next"'}
