@@ -1,6 +1,7 @@
 """A fixed cast: Alice sells, Bob buys, Charlie must be refused. A new database and sandbox per test."""
 
 import base64
+import signal
 import uuid
 from collections import Counter
 from contextlib import closing, contextmanager
@@ -47,6 +48,10 @@ hypothesis.settings.register_profile(
     "patient", deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
 hypothesis.settings.load_profile("patient")
+
+# A shell ignores SIGINT for what runs in its background, and every process that a test starts would, too.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _compile_builder, _builders = Rule._compile_builder, {}
 

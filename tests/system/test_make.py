@@ -41,9 +41,7 @@ class Terminal:
         self.pid, self.ours = pty.fork()
         if self.pid == 0:
             os.chdir(folder)
-            # Tests that run in the background, or under nohup, ignore these, and so would the shell.
-            for number in (signal.SIGINT, signal.SIGHUP):
-                signal.signal(number, signal.SIG_DFL)
+            signal.signal(signal.SIGHUP, signal.SIG_DFL)  # nohup ignores it, and so would the shell
             os.execvpe("bash", ["bash", "-c", f"echo A shell; {command}; exit"], environment())
         self.shown, self.status = b"", None
         self.wait_for(b"A shell")  # a Ctrl-C before would be lost in the process that becomes it
