@@ -7,6 +7,8 @@ PORT ?= 8000
 BIN := .venv/bin
 PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 PYTEST = env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest --dist worksteal
+# All tests: pytest leaves tests/system out of "tests tests/system", as the one path is inside the other.
+ALL_TESTS = --override-ini "norecursedirs=.* node_modules" tests
 UV := $(shell command -v uv)
 export BENCH_POSTGRESQL ?= $(POSTGRESQL)
 export MARKETPLACE_PUBLIC_URL ?= http://127.0.0.1:$(PORT)
@@ -50,13 +52,13 @@ test-system: .venv/installed-dev
 
 # All tests that use PostgreSQL: make test-postgresql TEST_POSTGRESQL_BIN=/usr/lib/postgresql/15/bin
 test-postgresql: .venv/installed-dev
-	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql tests tests/system
+	@$(PYTEST) -n $$(($(PROCESSES) + 1)) -k postgresql $(ALL_TESTS)
 
 test-all: test test-system
 
 # The tests that failed last, one after the other: what fails here, too, is no matter of a busy machine.
 test-again: .venv/installed-dev
-	@$(PYTEST) --last-failed --last-failed-no-failures none tests tests/system
+	@$(PYTEST) --last-failed --last-failed-no-failures none $(ALL_TESTS)
 
 # The service among all that may happen to it, for SECONDS: make soak SECONDS=1800. POSTGRESQL=1: on PostgreSQL.
 soak: .venv/installed-dev
