@@ -7,13 +7,20 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
+from multiprocessing import forkserver
 from pathlib import Path
 from typing import NamedTuple
 
 from PIL import Image
 
-from marketplace.watcher.strangers import decoding
-from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES, ImageUnusable
+from marketplace.settings import load
+from marketplace.watcher import enrichment_processes
+from marketplace.watcher.enrichment_processes import EnrichmentProcesses
+from marketplace.watcher.strangers.enrich import QUICK, Found, Limits
+from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES
+from tests.network import response, serve_raw
+
+POINTER = '{"image": "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.png"}'
 
 CORPUS: dict[str, Callable[[], bytes]] = {}
 MEGABYTE = 1_000_000
@@ -409,53 +416,46 @@ def nothing() -> bytes:
 
 class Cost(NamedTuple):
     outcome: str
-    process: int  # what the decoding process had at its peak
-    together: int  # and what it had in the worker, with the image itself
+    process: int  # the most memory that it took, beyond what it had when it began
     seconds: float
 
 
-def cost(content: bytes, seconds: float = decoding.QUICK_SECONDS) -> Cost:
-    """Decode it in a new process, as the first try does."""
-    Path("/proc/self/clear_refs").write_text("5")  # forgets the peak of this process
-    before, began = _memory("VmRSS"), time.monotonic()
-    outcome, process = _decode(content, seconds)
-    took = time.monotonic() - began
-    ours = _memory("VmHWM") - before + len(content)
-    return Cost(outcome, process, process + ours, took)
+def cost(content: bytes, seconds: float = QUICK.decoding) -> Cost:
+    """Fetch and decode an image as the first try does, with so many seconds of the processor."""
+    limits = Limits(15, seconds)
+    enrichment_processes.QUICK = limits
+    with serve_raw(lambda connection: connection.sendall(response(content))) as url:
+        settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{url}/ipfs"}, {})
+        processes, began = EnrichmentProcesses(settings, dict), time.monotonic()
+        found, process = _enrich(processes)
+    return Cost(found.reason or "made small", process, time.monotonic() - began)
 
 
-def _decode(content: bytes, seconds: float) -> tuple[str, int]:
+def _enrich(processes: EnrichmentProcesses) -> tuple[Found, int]:
     """What became of it, and the most memory that the process took."""
     peak, is_done = 0, threading.Event()
+    server = forkserver._forkserver._forkserver_pid
+    before = _memory(server)
 
     def look() -> None:
         nonlocal peak
         while not is_done.wait(0.001):
-            for pid in _children():
-                peak = max(peak, _memory("VmHWM", pid))
+            for pid in _read(Path(f"/proc/{server}/task/{server}/children")).split():
+                peak = max(peak, _memory(pid) - before)
 
     looker = threading.Thread(target=look)
     looker.start()
     try:
-        decoding.decode(content, seconds)
-        return "made small", peak
-    except (ImageUnusable, decoding.ImageSlow) as reason:
-        return f"{type(reason).__name__}: {reason}", peak
+        return processes.enrich(POINTER, is_quick=True), peak
     finally:
         is_done.set()
         looker.join()
 
 
-def _children() -> list[str]:
-    tasks = Path("/proc/self/task").iterdir()
-    pids = [pid for task in tasks for pid in _read(task / "children").split()]
-    # Until it runs the program, a child still has our memory.
-    return [pid for pid in pids if decoding.PROGRAM.name in _read(Path(f"/proc/{pid}/cmdline"))]
-
-
-def _memory(name: str, pid: str = "self") -> int:
+def _memory(pid: str) -> int:
+    """What it holds itself, without what it maps from files."""
     lines = _read(Path(f"/proc/{pid}/status")).splitlines()
-    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith(name)), 0)
+    return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
 
 
 def _read(path: Path) -> str:
@@ -466,13 +466,13 @@ def _read(path: Path) -> str:
 
 
 def main() -> None:
-    print(f"{'image':45} {'bytes':>10} {'process':>8} {'together':>8} {'s':>5}  outcome")
+    print(f"{'image':45} {'bytes':>10} {'process':>8} {'s':>5}  outcome")
     for name, make in CORPUS.items():
         content = make()
         found = cost(content)
-        sizes = f"{found.process / MEGABYTE:7.1f}  {found.together / MEGABYTE:7.1f}"
+        size = f"{found.process / MEGABYTE:7.1f}"
         print(
-            f"{name:45} {len(content):10} {sizes} {found.seconds:6.2f}  {found.outcome}", flush=True
+            f"{name:45} {len(content):10} {size} {found.seconds:6.2f}  {found.outcome}", flush=True
         )
 
 

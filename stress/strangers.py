@@ -71,6 +71,11 @@ def add_hostile(app, stop: threading.Event) -> None:
                 return
 
 
+def run(enricher, stop: threading.Event) -> None:
+    while not stop.is_set():
+        enricher.run()
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=100, help="honest NFTs (default 100)")
@@ -79,12 +84,7 @@ def main() -> None:
     logging.getLogger("werkzeug").setLevel(logging.ERROR)
     images = {"honest": catalogue.image("0.0.7001", 1)}
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(2) as pool:
-        sandbox, stop, leads = (
-            create_sandbox(f"{folder}/s.db", 65536),
-            threading.Event(),
-            threading.Event(),
-        )
-        leads.set()
+        sandbox, stop = create_sandbox(f"{folder}/s.db", 65536), threading.Event()
         with (
             network.serve(sandbox) as mirror_url,
             network.serve_raw(
@@ -101,7 +101,7 @@ def main() -> None:
                 MEDIA_URL=f"file:{folder}/media",
             )
             enricher = make_enricher(app)
-            pool.submit(enricher.run, stop, leads)
+            pool.submit(run, enricher, stop)
             if not arguments.alone:
                 pool.submit(add_hostile, app, stop)
                 time.sleep(5)

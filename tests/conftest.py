@@ -32,7 +32,7 @@ from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.strangers import enrich, images
+from marketplace.watcher.strangers import enrich
 from stress import lives
 from tests.engines import ENGINES, copy_template, database_url, databases, running_on
 from tests.mirror import Mirror
@@ -125,8 +125,8 @@ def authorized_client(app, *scopes):
 def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
-    monkeypatch.setattr(enrich, "QUICK_SECONDS", 60)
-    monkeypatch.setattr(enrich, "LONG_SECONDS", 60)
+    monkeypatch.setattr(enrich, "QUICK", enrich.Limits(60, 60))
+    monkeypatch.setattr(enrich, "LONG", enrich.Limits(60, 60))
     monkeypatch.setattr(mirror_node, "FIRST_PAUSE_SECONDS", 0.01)
     # Nothing is written behind a test's back.
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 3600)
@@ -176,10 +176,9 @@ def enriching(app):
     resolver = enrich.make_resolver(app.config, adapters)
 
     def find(pointer, *, is_quick):
-        return enrich.enrich(resolver, pointer, is_quick=is_quick, decode=decode)
-
-    def decode(content, seconds):
-        return images.optimise(content)
+        limits = enrich.QUICK if is_quick else enrich.LONG
+        found, content = enrich.fetch(resolver, pointer, limits.fetching)
+        return enrich.decode(found, content) if content else found
 
     return find
 

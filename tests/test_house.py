@@ -147,7 +147,7 @@ def test_every_route_is_in_a_document(tmp_path):
         assert f"`{prefix}{rule.rule}`".replace("int:", "") in documents, rule
 
 
-STRANGE = ["PIL", "pebble", "requests_hardened", "marketplace.watcher.strangers"]
+STRANGE = ["PIL", "requests_hardened", "marketplace.watcher.strangers"]
 STRANGE += ["marketplace.watcher.webhooks.deliveries", "marketplace.watcher.webhooks.messages"]
 NEEDLESS = ["marketplace.sandbox", "marketplace.demo", "hiero_sdk_python", "grpc"]
 PROGRAM = """

@@ -1,9 +1,10 @@
 """Completes the metadata and the images that stored NFTs lack: many tries at once.
 
 There are eight places for first tries, and four for later ones, which have more time. At most half of either
-is for one collection or stranger's host, and half for all those that failed or took long twice in a row.
+is for one collection.
 """
 
+import random
 import threading
 import time
 from collections import Counter
@@ -36,9 +37,6 @@ PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4
 AT_ONCE = FIRST_AT_ONCE + LATER_AT_ONCE
-SLOW_AFTER = 2  # tries in a row that failed or took long
-LONG_SECONDS = 3  # of a try
-MAX_SLOW_SOURCES = 10_000  # remembered
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
@@ -53,7 +51,6 @@ def make_enricher(app: Flask) -> "Enricher":
         return Enricher(app, enrich)
     from marketplace.watcher.enrichment_processes import EnrichmentProcesses
     from marketplace.watcher.strangers import confine
-    from marketplace.watcher.strangers.uri import Gateways
 
     if not confine.is_filtered():
         app.logger.warning(
@@ -62,9 +59,8 @@ def make_enricher(app: Flask) -> "Enricher":
         )
     sandbox = services(app).sandbox
     make_adapters = sandbox.gateway_adapters if sandbox else dict
-    processes = EnrichmentProcesses(app.config, make_adapters, AT_ONCE)
-    gateways = Gateways(app.config["IPFS_GATEWAYS"], app.config["ARWEAVE_GATEWAYS"])
-    return Enricher(app, processes.enrich, gateways.find_strangers_host, processes.close)
+    processes = EnrichmentProcesses(app.config, make_adapters)
+    return Enricher(app, processes.enrich, processes.close)
 
 
 class Enrich(Protocol):
@@ -77,51 +73,34 @@ class Try(NamedTuple):
     """A try to complete an NFT, which is in progress."""
 
     nft: NftRow  # as it was stored
-    sources: frozenset[str]
     is_first: bool
-    is_slow: bool
-    began: float
     record: Future[Record]
 
 
 class Enricher:
-    """Completes what is due: the collections first that have failed least often in a row."""
+    """Completes what is due: first the collections with the fewest tries in progress."""
 
-    def __init__(
-        self,
-        app: Flask,
-        enrich: Enrich,
-        find_host: Callable[[str], str | None] = lambda uri: None,
-        end: Callable[[], None] = lambda: None,
-    ) -> None:
-        """``find_host`` says which stranger's host a URI leads to; ``end`` ends what enriches."""
-        self._app, self._enrich, self._find_host, self._end = app, enrich, find_host, end
+    def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
+        """``end`` ends what enriches."""
+        self._app, self._enrich, self._end = app, enrich, end
         self._media = services(app).media
         self._tries: dict[Key, Try] = {}
         self._unwritable: set[Key] = set()
-        # A collection or a host is a source. How often each was slow, or failed, in a row:
-        self._slow: dict[str, int] = {}
-        self._image_hosts: dict[str, str] = {}  # by collection, as they were seen last
         self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="enrich")
         self._changed = threading.Event()
 
-    def run(self, stop: threading.Event, leads: threading.Event) -> None:
-        """Complete what is due while this watcher leads, until told to stop."""
-        # In a thread of its own: a bucket takes minutes to list.
-        threading.Thread(target=self._measure, daemon=True).start()
-        while not stop.is_set():
-            try:
-                self.step(begins=leads.is_set())
-            except (MarketplaceError, OSError) as error:
-                self._app.logger.warning("Nothing was completed: %s", error)
-                stop.wait(1)
-            except Exception:
-                self._app.logger.exception("Nothing was completed")
-                stop.wait(1)
-            self._changed.wait(PAUSE_SECONDS)
-            self._changed.clear()
+    def run(self) -> float:
+        """Store what has ended, begin what is due, and wait a moment."""
+        self.step()
+        self._wait()
+        return 0
 
-    def _measure(self) -> None:
+    def _wait(self) -> None:
+        self._changed.wait(PAUSE_SECONDS)
+        self._changed.clear()
+
+    def measure(self) -> None:
+        """Measure what all images take. A bucket takes minutes to list."""
         try:
             self._media.measure()
         except MediaUnreachable as error:
@@ -133,8 +112,7 @@ class Enricher:
         counts = self.step()
         while self._tries:
             notify_alive()
-            self._changed.wait(PAUSE_SECONDS)
-            self._changed.clear()
+            self._wait()
             counts += self.step(begins=time.monotonic() < until)
         return counts
 
@@ -150,17 +128,13 @@ class Enricher:
         counts: Counter[Done] = Counter()
         for key, each in [*self._tries.items()]:
             if each.record.done():
-                done = self._store(key, each)
-                counts[done] += 1
+                counts[self._store(key, each)] += 1
                 del self._tries[key]
-                self._note_speed(each, is_complete=done is Done.COMPLETED)
         return counts
 
     def _store(self, key: Key, ended: Try) -> Done:
         """Store one; where it can not be written, it is left alone from then on."""
         record = ended.record.result()
-        if host := self._find_host(record["original_image_url"] or ""):
-            self._image_hosts[key[0]] = host
         try:
             with explained(), write() as db:
                 nft = nfts.mark_enriched(db, record, ended.nft)
@@ -175,21 +149,13 @@ class Enricher:
             return Done.NOT_CHECKED
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
 
-    def _note_speed(self, ended: Try, *, is_complete: bool) -> None:
-        is_slow = not is_complete or time.monotonic() - ended.began > LONG_SECONDS
-        for source in ended.sources:
-            times_slow = self._slow.pop(source, 0)
-            if is_slow:
-                self._slow[source] = times_slow + 1
-        if len(self._slow) > MAX_SLOW_SOURCES:
-            del self._slow[next(iter(self._slow))]
-
     def _begin_due(self) -> None:
         if len(self._tries) == AT_ONCE:
             return
         now, running = times.to_iso(times.now()), Counter(token for token, _ in self._tries)
         tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
-        for token in sorted(tokens, key=lambda each: (self._slow.get(each, 0), running[each])):
+        random.shuffle(tokens)
+        for token in sorted(tokens, key=running.__getitem__):
             others = {key for key in {*self._tries, *self._unwritable} if key[0] == token}
             at_most = FIRST_AT_ONCE // 2 + len(others)
             for is_first in (True, False):
@@ -200,23 +166,13 @@ class Enricher:
     def _begin(self, nft: NftRow) -> None:
         """Begin a try, if there is room for it."""
         is_first, token = nft["attempts"] == 0, nft["token"]
-        hosts = {self._find_host(nft["metadata"] or ""), self._image_hosts.get(token)}
-        sources = frozenset({token, *filter(None, hosts)})
-        is_slow = any(self._slow.get(source, 0) >= SLOW_AFTER for source in sources)
-        if not self._has_room(sources, is_first, is_slow):
+        alike = [key[0] for key, each in self._tries.items() if each.is_first == is_first]
+        places = FIRST_AT_ONCE if is_first else LATER_AT_ONCE
+        if len(alike) == places or alike.count(token) == places // 2:
             return
         record = self._threads.submit(self._complete, nft, is_first)
         record.add_done_callback(lambda _: self._changed.set())
-        begun = Try(nft, sources, is_first, is_slow, time.monotonic(), record)
-        self._tries[token, nft["serial_no"]] = begun
-
-    def _has_room(self, sources: frozenset[str], is_first: bool, is_slow: bool) -> bool:
-        alike = [each for each in self._tries.values() if each.is_first == is_first]
-        places = FIRST_AT_ONCE if is_first else LATER_AT_ONCE
-        if is_slow and sum(each.is_slow for each in alike) >= places // 2:
-            return False
-        running = Counter(source for each in alike for source in each.sources)
-        return len(alike) < places and all(running[each] < places // 2 for each in sources)
+        self._tries[token, nft["serial_no"]] = Try(nft, is_first, record)
 
     def _complete(self, nft: NftRow, is_quick: bool) -> Record:
         with self._app.app_context():

@@ -51,10 +51,11 @@ class Watch:
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Delivering events": Deliveries(app).run,
+            "Completing NFTs": self._enricher.run,
         }
         self._threads = [
             *(threading.Thread(target=self._repeat, args=job, daemon=True) for job in jobs.items()),
-            threading.Thread(target=self._enricher.run, args=(stop, self._leads), daemon=True),
+            threading.Thread(target=self._enricher.measure, daemon=True),
         ]
 
     def begin(self) -> None:

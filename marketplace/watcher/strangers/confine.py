@@ -1,6 +1,6 @@
 """Takes from a process what decoding an image does not need: files, network, privileges, most system calls.
 
-It is imported by the program of images.py, without the package. docs/metadata.md says where what holds.
+docs/metadata.md says where what holds.
 """
 
 import ctypes
@@ -10,13 +10,15 @@ import resource
 import signal
 import struct
 
-PR_SET_PDEATHSIG, PR_SET_SECCOMP, PR_SET_NO_NEW_PRIVS = 1, 22, 38
+PR_SET_PDEATHSIG, PR_SET_NO_NEW_PRIVS = 1, 38
+SET_MODE_FILTER, ALL_THREADS = 1, 1  # of linux/seccomp.h
 NOBODY = 65534
 # System calls that stay, by machine: reading, writing, memory, locks, signals, clocks, and the end. The
 # rest fails with EPERM. Numbers: the kernel's unistd_64.h and asm-generic/unistd.h.
 X86_64 = "0 1 3 5 8 9 10 11 12 13 14 15 24 25 28 39 60 96 99 131 202 204 228 230 231 318"
 AARCH64 = "57 62 63 64 80 93 94 98 113 115 123 124 132 134 135 139 169 172 179 214 215 216 222 226 233 278"
-ALLOWED = {"x86_64": (0xC000003E, X86_64), "aarch64": (0xC00000B7, AARCH64)}
+# The machine's number, that of the system call seccomp, and those that stay.
+ALLOWED = {"x86_64": (0xC000003E, 317, X86_64), "aarch64": (0xC00000B7, 277, AARCH64)}
 # Of linux/filter.h and linux/seccomp.h
 LOAD, JUMP_IF_EQUAL, RETURN = 0x20, 0x15, 0x06
 ALLOW, REFUSE, KILL = 0x7FFF0000, 0x00050001, 0x80000000
@@ -30,19 +32,22 @@ def is_filtered() -> bool:
 
 def end_with_parent() -> None:
     """Be killed when the process ends that began this one; gain no privileges; be the first out of memory."""
-    _prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _prctl(PR_SET_NO_NEW_PRIVS, 1)
+    _set(PR_SET_PDEATHSIG, signal.SIGKILL)
+    _set(PR_SET_NO_NEW_PRIVS, 1)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
 
 
-def confine() -> None:
-    """Open nothing, begin nothing, connect to nobody from now on. Whatever is imported later fails.
+def confine(descriptor: int) -> None:
+    """Use nothing but this descriptor from now on: open nothing, begin nothing, connect to nobody.
 
-    Without a free descriptor there is no socket and no file, which holds on every kernel. Root could take
-    that back, and becomes nobody.
+    Whatever is imported later fails. Without a free descriptor there is no socket and no file, which holds
+    on every kernel. Root could take that back, and becomes nobody.
     """
+    most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)
+    os.closerange(0, descriptor)
+    os.closerange(descriptor + 1, most)
     resource.setrlimit(resource.RLIMIT_NOFILE, (0, 0))
     resource.setrlimit(resource.RLIMIT_NPROC, (0, 0))
     if os.geteuid() == 0:
@@ -53,7 +58,7 @@ def confine() -> None:
         _filter(*ALLOWED[platform.machine()])
 
 
-def _filter(architecture: int, numbers: str) -> None:
+def _filter(architecture: int, seccomp: int, numbers: str) -> None:
     allowed = [int(number) for number in numbers.split()]
     steps = [
         (LOAD, 0, 0, ARCHITECTURE),
@@ -67,12 +72,17 @@ def _filter(architecture: int, numbers: str) -> None:
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     pointer = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
     program = ctypes.create_string_buffer(pointer)
-    _prctl(PR_SET_SECCOMP, 2, ctypes.addressof(program))
-
-
-def _prctl(option: int, *values: int) -> None:
-    """Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
-    arguments = [ctypes.c_ulong(value) for value in (*values, 0, 0, 0, 0)[:4]]
-    if libc.prctl(option, *arguments):
-        raise OSError(ctypes.get_errno(), "prctl")
+    arguments = seccomp, SET_MODE_FILTER, ALL_THREADS, ctypes.addressof(program)
+    _require_zero(libc.syscall(*map(ctypes.c_ulong, arguments)))
+
+
+def _set(option: int, value: int) -> None:
+    libc = ctypes.CDLL(None, use_errno=True)
+    _require_zero(libc.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
+
+
+def _require_zero(result: int) -> None:
+    """Raises OSError."""
+    if result:
+        raise OSError(ctypes.get_errno(), "The process can not be confined")

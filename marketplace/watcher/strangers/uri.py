@@ -6,7 +6,7 @@ Nothing is fetched here. Forms and their order: the network's own explorer, and 
 import base64
 import re
 from typing import NamedTuple
-from urllib.parse import quote, unquote, unquote_to_bytes, urlsplit
+from urllib.parse import quote, unquote, unquote_to_bytes
 
 from marketplace.ids import ENTITY_ID, MAX_INT64
 from marketplace.watcher.strangers.guarded_fetch import Address
@@ -82,16 +82,6 @@ class Gateways(NamedTuple):
         if re.match(r"https?://[^/\s]", uri, re.IGNORECASE):
             url = quote(uri, safe="%/:=&?~#+!$,;'@()*[]", errors="ignore")
             return Web((Address(url, is_ours=False),))
-        return None
-
-    def find_strangers_host(self, uri: str) -> str | None:
-        """The host that a URI leads to, where a stranger chose it."""
-        match self.locate(uri):
-            case Web((Address(url, is_ours=False),)):
-                try:
-                    return urlsplit(url).hostname
-                except ValueError:
-                    return None
         return None
 
 

@@ -1,0 +1,211 @@
+"""The processes that meet strangers: what each can do, and what becomes of an NFT when one ends."""
+
+import base64
+import json
+import multiprocessing
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, suppress
+
+import pytest
+from PIL import Image
+
+from marketplace.settings import load
+from marketplace.watcher import enrichment_processes
+from marketplace.watcher.enrichment_processes import EnrichmentProcesses, receive
+from marketplace.watcher.strangers import confine, enrich
+from marketplace.watcher.strangers.enrich import LONG, Found, Limits, Outcome
+from marketplace.watcher.strangers.images import optimise
+from stress.bombs import CORPUS
+from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
+from tests.watcher.test_images import encoded, frames, gradient
+
+pytestmark = pytest.mark.once("no statement is asked")
+
+POINTER = "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.json"
+
+
+@pytest.fixture(scope="module")
+def make():
+    def make(gateway="http://127.0.0.1:9"):
+        settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{gateway}/ipfs"}, {})
+        return closing(EnrichmentProcesses(settings, dict))
+
+    return make
+
+
+@pytest.fixture(scope="module")
+def processes(make):
+    with make() as processes:
+        yield processes
+
+
+def document(content):
+    """Metadata that holds its image itself."""
+    return json.dumps({"name": "A", "image": f"data:;base64,{base64.b64encode(content).decode()}"})
+
+
+@pytest.mark.parametrize(
+    ("format", "options"),
+    [(format, {}) for format in ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")]
+    + [(format, {"save_all": True, "append_images": frames(3)}) for format in ("GIF", "MPO")],
+)
+def test_the_confined_process_has_all_that_it_needs(processes, format, options):
+    """What Pillow would import later, it can not."""
+    content = encoded(frames(1)[0], format, **options)
+    found = processes.enrich(document(content), is_quick=False)
+    assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)
+    assert found.description.name == "A"
+    assert found.image == optimise(content)
+
+
+def test_a_transparent_palette_needs_nothing_more(processes):
+    image = gradient((64, 64)).convert("P", palette=Image.Palette.ADAPTIVE)
+    content = encoded(image, "PNG", transparency=0)
+    assert processes.enrich(document(content), is_quick=False).image == optimise(content)
+
+
+def test_an_image_that_can_not_be_shown_leaves_the_metadata(processes):
+    found = processes.enrich(document(b"<svg/>"), is_quick=True)
+    assert found[:2] == (Outcome.UNUSABLE, "it is not an image that can be shown")
+    assert found.description.name == "A"
+
+
+def test_an_image_that_takes_too_long_is_ended(make, monkeypatch):
+    endless, limits = response(CORPUS["jpeg_endless"]()), Limits(5, 0.2)
+    pointer = json.dumps({"name": "A", "image": POINTER})
+    with serve_raw(lambda connection: connection.sendall(endless)) as url, make(url) as processes:
+        monkeypatch.setattr(enrichment_processes, "QUICK", limits)
+        found = processes.enrich(pointer, is_quick=True)
+        assert (found.outcome, found.description.name) == (Outcome.SLOW, "A")
+        monkeypatch.setattr(enrichment_processes, "LONG", limits)
+        monkeypatch.setattr(enrichment_processes, "QUICK", LONG)
+        found = processes.enrich(pointer, is_quick=False)
+        assert found[:2] == (Outcome.UNUSABLE, "it takes too long to decode")
+
+
+def child_of(processes):
+    until = time.monotonic() + PATIENCE_SECONDS
+    while not processes._processes:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    (process,) = processes._processes
+    return process.pid
+
+
+@pytest.mark.parametrize(
+    ("number", "outcome"),
+    [(signal.SIGKILL, Outcome.BUSY), (signal.SIGSEGV, Outcome.UNREACHABLE)],
+)
+def test_a_process_that_is_ended_is_told_from_one_that_breaks(make, number, outcome):
+    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
+        under_way = thread.submit(processes.enrich, POINTER, is_quick=False)
+        os.kill(child_of(processes), number)
+        assert under_way.result(PATIENCE_SECONDS).outcome is outcome
+
+
+def test_closing_ends_what_is_under_way(make):
+    with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
+        under_way = thread.submit(processes.enrich, POINTER, is_quick=False)
+        child_of(processes)
+        processes.close()
+        assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
+
+
+def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, monkeypatch):
+    """Its own time is up long after: whatever it does, it ends."""
+    monkeypatch.setattr(enrichment_processes, "QUICK", Limits(20, 0))
+    monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", -19.7)
+    with serve_raw(drip_headers) as url, make(url) as processes:
+        assert processes.enrich(POINTER, is_quick=True).outcome is Outcome.SLOW
+        found = processes.enrich("{}", is_quick=False)
+        assert found.reason == "the metadata names no image"
+
+
+class Ended:
+    """A process that has ended by itself."""
+
+    exitcode = 0
+
+    def join(self):
+        pass
+
+
+def received(*messages):
+    ours, theirs = multiprocessing.Pipe(duplex=False)
+
+    def send():
+        with suppress(BrokenPipeError), theirs:
+            for message in messages:
+                theirs.send_bytes(message)
+
+    sending = threading.Thread(target=send)
+    sending.start()
+    with ours:
+        found = receive(ours, Ended(), LONG)
+    sending.join()
+    return found
+
+
+FETCHED = Found(Outcome.COMPLETE, None, None, "http://old")
+
+
+@pytest.mark.parametrize("message", [b"x" * 3_000_000, b"{}", b"[1]\n", b'["made"]', b"\xff"])
+def test_a_decoder_is_not_believed_what_it_may_not_say(message):
+    found = received(enrich.write_message(FETCHED), message)
+    assert found[:2] == (Outcome.UNUSABLE, "it breaks what decodes images")
+    assert found.original_url == "http://old"
+
+
+def test_a_decoder_speaks_of_the_image_only():
+    said = FETCHED._replace(original_url="http://new", image=optimise(encoded(gradient(), "PNG")))
+    found = received(enrich.write_message(FETCHED), enrich.write_message(said))
+    assert (found.original_url, found.image) == ("http://old", said.image)
+
+
+ATTEMPTS = """
+import errno, os, resource, socket, sys, threading
+sys.path.append(sys.argv[1])
+import confine
+def tried(attempt):
+    try:
+        attempt()
+    except OSError as error:
+        return error.errno in (errno.EMFILE, errno.EPERM, errno.EAGAIN, errno.EBADF)
+    except ValueError:  # a limit that may not be raised
+        return True
+confined, answers = threading.Event(), []
+def try_in_a_thread():
+    confined.wait()
+    answers.append(tried(lambda: os.kill(os.getppid(), 0)))
+thread = threading.Thread(target=try_in_a_thread)
+thread.start()
+confine.end_with_parent()
+confine.confine(1)
+confined.set()
+thread.join()
+print(*answers, *map(tried, (
+    lambda: open("/etc/passwd"),
+    lambda: open("/proc/self/environ"),
+    lambda: socket.socket(),
+    lambda: os.read(0, 1),
+    lambda: os.fork(),
+    lambda: os.kill(os.getppid(), 0),
+    lambda: resource.setrlimit(resource.RLIMIT_NOFILE, (64, 64)) or open("/etc/passwd"),
+    lambda: os.setuid(0) or open("/etc/passwd"),
+    lambda: os.execv("/bin/true", ["true"]),
+)))
+"""
+
+
+@pytest.mark.skipif(not confine.is_filtered(), reason="needs seccomp, on x86_64 or aarch64")
+def test_the_confined_process_opens_nothing_and_reaches_nobody():
+    folder = os.path.dirname(confine.__file__)
+    command = [sys.executable, "-I", "-c", ATTEMPTS, folder]
+    run = subprocess.run(command, capture_output=True, text=True, check=True)
+    assert run.stdout.split() == ["True"] * 10
