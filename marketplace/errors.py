@@ -256,13 +256,12 @@ class FeesChanged(Conflict):
         )
 
 
-class TooManyFees(Conflict):
-    """Custom fees that are not looked up: there are too many, or a fee's token has fees itself."""
+class FeesInTokens(Conflict):
+    """The seller would owe a custom fee that is not paid in HBAR."""
 
     def __init__(self, token: str) -> None:
         super().__init__(
-            f"The custom fees of {token} are too many to be looked up, or are paid in a token that has fees"
-            " itself: its NFTs can't be bought here"
+            f"A custom fee of {token} is paid in a token: its NFTs can't be bought here"
         )
 
 

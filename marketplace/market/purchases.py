@@ -173,7 +173,7 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     token = buyer_checks.require_able(*parties, ask.token, price, standing, deadline)
     credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
     sale = custom_fees.Sale(ask.token, nft["owner"], credit, nft["last_listed_at"])
-    custom_fees.require_payable(sale, token, deadline)
+    custom_fees.require_payable(sale, token)
     if balance < fee:
         purchase_fees.note_balance(balance)
         raise BalanceTooLow(balance)
