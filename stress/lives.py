@@ -37,7 +37,7 @@ from marketplace.errors import MarketplaceError
 from marketplace.hbar import TINYBARS
 from marketplace.ids import TransactionId
 from marketplace.ledger import mirror
-from marketplace.ledger.tokens import Token
+from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet

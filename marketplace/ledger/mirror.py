@@ -21,7 +21,7 @@ from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
 from marketplace.ids import TransactionId
-from marketplace.ledger import mirror_schemas, transaction_feed
+from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
 from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetchable, fetch
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
@@ -33,10 +33,9 @@ from marketplace.ledger.mirror_schemas import (
     NftEvent,
     Page,
     Relationship,
-    Shape,
+    Token,
     Transaction,
 )
-from marketplace.ledger.tokens import Token
 
 MAX_ANSWER_BYTES = 5 * 1024 * 1024
 ATTEMPTS = 3
@@ -51,7 +50,7 @@ REDIRECTS = (301, 302, 303, 307, 308)
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
-T = TypeVar("T")
+T = TypeVar("T", bound=tuple[Any, ...])
 
 
 class MirrorNode:
@@ -81,7 +80,7 @@ class MirrorNode:
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
-        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", mirror_schemas.NFT, deadline)
+        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", Nft, deadline)
         return nft and _require_same(nft, token, serial_no)
 
     def find_nft_of(
@@ -89,10 +88,10 @@ class MirrorNode:
     ) -> Nft | None:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        answer = self._get(path, mirror_schemas.NFTS, deadline)
+        answer = self._get(path, mirror_schemas.Nfts, deadline)
         if not answer or not answer.items:
             return None
-        return _require_same(_load(mirror_schemas.NFT, answer.items[0], path), token, serial_no)
+        return _require_same(_load(Nft, answer.items[0], path), token, serial_no)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
@@ -108,16 +107,16 @@ class MirrorNode:
         )
 
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        for item in self._pages(path, mirror_schemas.NFTS):
+        for item in self._pages(path, mirror_schemas.Nfts):
             try:
-                yield _load(mirror_schemas.NFT, item, path)
+                yield _load(Nft, item, path)
             except LedgerAnswerInvalid as error:
                 yield error
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        entries = _in_order(path, self._pages(path, mirror_schemas.NFT_EVENTS, deadline))
+        entries = _in_order(path, self._pages(path, mirror_schemas.NftEvents, deadline))
         newest = tuple(islice(entries, PAGE))
         for event in islice(chain(newest, entries), MAX_HISTORY):
             if event.name not in HARMLESS:
@@ -127,22 +126,20 @@ class MirrorNode:
         return History(newest_at, None, is_cut, newest)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
-        return self._get(f"/tokens/{token}", mirror_schemas.TOKEN, deadline)
+        return self._get(f"/tokens/{token}", Token, deadline)
 
     def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
-        return self._get(
-            f"/accounts/{account_id}?transactions=false", mirror_schemas.ACCOUNT, deadline
-        )
+        return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Read an account's relationship with a token; None where it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        answer = self._get(path, mirror_schemas.RELATIONSHIPS, deadline)
+        answer = self._get(path, mirror_schemas.Relationships, deadline)
         if not answer or not answer.items:
             return None
-        relationship: Relationship = answer.items[0]
+        relationship = answer.items[0]
         if relationship.token != token:
             raise _nonsense(path, f"it tells of {relationship.token}, and was asked about {token}")
         return relationship
@@ -150,7 +147,7 @@ class MirrorNode:
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
-        return self._pages(path, mirror_schemas.RELATIONSHIPS, deadline)
+        return self._pages(path, mirror_schemas.Relationships, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -160,14 +157,14 @@ class MirrorNode:
         Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
-        return answer.items if answer else []
+        answer = self._get(path, mirror_schemas.Transactions, deadline)
+        return [*answer.items] if answer else []
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        answer = self._get(path, mirror_schemas.TRANSACTIONS, deadline)
-        rows = answer.items if answer else []
+        answer = self._get(path, mirror_schemas.Transactions, deadline)
+        rows = answer.items if answer else ()
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def list_transactions_after(
@@ -181,7 +178,7 @@ class MirrorNode:
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
-        answer = self._get(path, mirror_schemas.TRANSACTION_LIST, deadline)
+        answer = self._get(path, mirror_schemas.TransactionList, deadline)
         if not answer:
             raise _nonsense(path, "it has no such list")
         try:
@@ -192,33 +189,34 @@ class MirrorNode:
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
-        answer = self._get("/blocks?limit=1&order=desc", mirror_schemas.BLOCKS, deadline)
-        if not answer:
+        answer = self._get("/blocks?limit=1&order=desc", mirror_schemas.Blocks, deadline)
+        if not answer or not answer.items:
             raise _nonsense("/blocks", "it has no blocks")
-        return answer[0]
+        return answer.items[0].end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
         path = "/network/exchangerate"
-        answer = self._get(path, mirror_schemas.EXCHANGE_RATES, deadline)
+        answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
             raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
         return max(ceil(cents * rate.tinybars_per_cent) for rate in answer)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        return self._get(f"/topics/{topic}", mirror_schemas.TOPIC, deadline)
+        found = self._get(f"/topics/{topic}", mirror_schemas.Topic, deadline)
+        return found and found.memo
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         path = f"/topics/messages/{consensus_timestamp}"
-        return self._get(path, mirror_schemas.MESSAGE, deadline)
+        return self._get(path, Message, deadline)
 
     def list_messages(self, topic: str, deadline: Deadline) -> Iterator[Message]:
         """All messages of a topic, the first one first."""
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
-        return self._pages(path, mirror_schemas.MESSAGES, deadline)
+        return self._pages(path, mirror_schemas.Messages, deadline)
 
     def _pages(
-        self, path: str, shape: Shape[Page], deadline: Deadline | None = None
+        self, path: str, shape: type[Page], deadline: Deadline | None = None
     ) -> Iterator[Any]:
         """Follow links.next to the end: of it only the query is taken, and never twice the same."""
         path, _, query = path.partition("?")
@@ -236,7 +234,7 @@ class MirrorNode:
             query = following.partition("?")[2]
         raise _nonsense(path, "its pages lead in a circle")
 
-    def _get(self, path: str, shape: Shape[T], deadline: Deadline) -> T | None:
+    def _get(self, path: str, shape: type[T], deadline: Deadline) -> T | None:
         try:
             answer = self._get_patiently(self._base_url + path, deadline)
         except TimeIsUp:
@@ -289,9 +287,9 @@ def _says_not_there(answer: Fetched) -> bool:
     return is_own and (answer.status == 404 or bool(is_impossible))
 
 
-def _load(shape: Shape[T], document: Any, path: str) -> T:
+def _load(shape: type[T], document: Any, path: str) -> T:
     try:
-        return shape.read(document)
+        return json_reader.read(shape, document)
     except ValueError as error:
         raise _nonsense(path, f"{_name(document)}{error}"[:200]) from error
 

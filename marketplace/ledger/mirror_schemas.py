@@ -1,95 +1,218 @@
-"""The shapes of a mirror node's answers. What is not of its shape is refused, what is more is ignored."""
+"""The objects of a mirror node's answers. Each field names its key, as json_reader explains.
 
-import base64
+Source of the keys: the mirror node's OpenAPI document, /api/v1.
+"""
+
 import re
 import string
-from collections.abc import Callable
 from fractions import Fraction
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Annotated, Any, NamedTuple
 
 from marketplace import times
 from marketplace.hbar import TINYBARS
-from marketplace.ids import MAX_INT64, TransactionId, is_entity_id
-from marketplace.ledger import tokens
-from marketplace.ledger.tokens import Token
+from marketplace.ids import NftId, TransactionId, is_entity_id
+from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text, whole_number
 
 # 100,000 HBAR, in tinybars: no transaction costs as much, and the sum of an answer's stays within 63 bits.
 MAX_FEE = 10**13
 
 
-class Nft(NamedTuple):
-    """One NFT as the ledger has it: who owns it, who may spend it, where its metadata is."""
+def _read_code(value: Any) -> str:
+    """The name of a kind of transaction, or of a result."""
+    if not re.fullmatch("[A-Z0-9_]{1,80}", read_text(value)):
+        raise ValueError("is not a code")
+    return str(value)
 
-    token: str
-    serial_no: int
-    owner: str | None
-    spender: str | None
-    is_deleted: bool
-    pointer: str
-    modified_at: int  # nanoseconds
+
+def _read_entity_id(value: Any) -> str:
+    if not is_entity_id(read_text(value)):
+        raise ValueError("is not an entity id")
+    return str(value)
+
+
+def _read_transaction_id(value: Any) -> TransactionId:
+    if not (parsed := TransactionId.parse(read_text(value))):
+        raise ValueError("is not a transaction id")
+    return parsed
+
+
+def _read_consensus(value: Any) -> int:
+    return times.from_consensus(read_text(value))
+
+
+def _read_amount(value: Any) -> int:
+    """An amount of tokens: mirror nodes write some as a number, and others as its digits."""
+    is_written = isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value)
+    amount: int = whole_number(0)(int(value) if is_written else value)
+    return amount
+
+
+def _read_pointer(value: Any) -> str:
+    """The metadata of an NFT: mostly base64 of text, otherwise the text itself.
+
+    Some minters pad a field of fixed length with NULs or spaces.
+    """
+    try:
+        decoded = read_base64(value).decode()
+    except ValueError:  # not base64, or not of text
+        decoded = read_text(value).encode(errors="ignore").decode()
+    return decoded.strip(f"\0{string.whitespace}")
+
+
+def _is(expected: str) -> Read:
+    return lambda value: read_text(value) == expected
+
+
+Code = Annotated[str, _read_code]
+EntityId = Annotated[str, _read_entity_id]
+Id = Annotated[TransactionId, _read_transaction_id]
+Consensus = Annotated[int, _read_consensus]  # nanoseconds
+Natural = Annotated[int, whole_number(0)]
+Positive = Annotated[int, whole_number(1)]
+Amount = Annotated[int, _read_amount]
+
+
+class Nft(NamedTuple):
+    """One NFT as the ledger has it: its owner, its spender, and the address of its metadata."""
+
+    token: Annotated[EntityId, "token_id"]
+    serial_no: Annotated[Positive, "serial_number"]
+    owner: Annotated[EntityId | None, "account_id"]
+    modified_at: Annotated[Consensus, "modified_timestamp"]
+    is_deleted: Annotated[bool, "deleted"] = False
+    spender: Annotated[EntityId | None, "spender"] = None  # old mirror nodes leave it out
+    pointer: Annotated[str, _read_pointer, "metadata"] = ""
+
+    @property
+    def id(self) -> NftId:
+        return NftId(self.token, self.serial_no)
 
 
 class Key(NamedTuple):
-    """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded, as lists of keys are."""
+    """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""
 
-    type: str
-    hex: str
+    type: Annotated[str, "_type"]
+    hex: Annotated[str, "key"]
 
 
 class Account(NamedTuple):
     """An account as the ledger has it."""
 
-    is_deleted: bool
-    key: Key | None
-    balance: int | None  # tinybars; None where it is not told
-    max_automatic_associations: int  # -1: any number
-    must_sign_to_receive: bool
+    is_deleted: Annotated[bool, "deleted"] = False
+    key: Annotated[Key | None, "key"] = None
+    balance: Annotated[Natural | None, "balance.balance"] = None  # tinybars
+    max_automatic_associations: Annotated[int, "max_automatic_token_associations"] = 0  # -1: any
+    must_sign_to_receive: Annotated[bool, "receiver_sig_required"] = False
 
 
 class Relationship(NamedTuple):
     """An account's relationship with a token that it is associated with."""
 
-    token: str
-    is_automatic: bool
-    is_frozen: bool
-    lacks_kyc: bool
-    balance: int = 0  # smallest units, or NFTs
+    token: Annotated[EntityId, "token_id"]
+    is_automatic: Annotated[bool, "automatic_association"] = False
+    is_frozen: Annotated[bool, _is("FROZEN"), "freeze_status"] = False
+    lacks_kyc: Annotated[bool, _is("REVOKED"), "kyc_status"] = False
+    balance: Annotated[Natural, "balance"] = 0  # smallest units, or NFTs
+
+
+class FallbackFee(NamedTuple):
+    """The fee of a buyer who gives nothing of value for an NFT."""
+
+    amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
+    token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
+
+
+class Royalty(NamedTuple):
+    """The part of an NFT's price that its creator is paid at each sale."""
+
+    collector: Annotated[EntityId, "collector_account_id"]
+    numerator: Annotated[Natural, "amount.numerator"]
+    denominator: Annotated[Positive, "amount.denominator"]
+    fallback: Annotated[FallbackFee | None, "fallback_fee"] = None
+    # All collectors of the token's fees are exempt from it.
+    spares_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+
+
+class FixedFee(NamedTuple):
+    """An amount that the sender of an NFT pays for each transfer: the seller, where it is sold."""
+
+    collector: Annotated[EntityId, "collector_account_id"]
+    amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
+    token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
+    spares_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+
+
+class Token(NamedTuple):
+    """A token as the ledger has it. Lenient fields are None where the ledger's value makes no sense."""
+
+    name: Annotated[str, "name"]
+    type: Annotated[str, "type"] = ""
+    total_supply: Annotated[Amount | None, "total_supply", LENIENT] = None
+    symbol: Annotated[Any, "symbol"] = None
+    treasury: Annotated[EntityId | None, "treasury_account_id", LENIENT] = None
+    royalties: Annotated[tuple[Royalty, ...] | None, "custom_fees.royalty_fees", LENIENT] = ()
+    fixed_fees: Annotated[tuple[FixedFee, ...] | None, "custom_fees.fixed_fees", LENIENT] = ()
+    # When its custom fees were last changed.
+    fees_since: Annotated[Consensus | None, "custom_fees.created_timestamp", LENIENT] = None
+    is_deleted: Annotated[bool, "deleted"] = False
+    is_paused: Annotated[bool, _is("PAUSED"), "pause_status"] = False
+    asks_for_kyc: Annotated[bool, bool, "kyc_key"] = False
+    freezes_newcomers: Annotated[bool, "freeze_default"] = False  # until its issuer unfreezes them
+
+    @property
+    def is_nft(self) -> bool:
+        return self.type == "NON_FUNGIBLE_UNIQUE"
 
 
 class ExchangeRate(NamedTuple):
     """So many HBAR are so many US cents."""
 
-    cents: int
-    hbar: int
+    cents: Annotated[Positive, "cent_equivalent"]
+    hbar: Annotated[Positive, "hbar_equivalent"]
 
     @property
     def tinybars_per_cent(self) -> Fraction:
         return Fraction(self.hbar * TINYBARS, self.cents)
 
 
+class ExchangeRates(NamedTuple):
+    """The rate of now, and that of the next hour."""
+
+    current: Annotated[ExchangeRate, "current_rate"]
+    following: Annotated[ExchangeRate, "next_rate"]
+
+
 class NftTransfer(NamedTuple):
     """One NFT's part in a transaction."""
 
-    token: str
-    serial_no: int
-    sender: str | None  # None where it was minted
-    receiver: str | None  # None where it was burned
+    token: Annotated[EntityId, "token_id"]
+    serial_no: Annotated[int, "serial_number"]
+    sender: Annotated[EntityId | None, "sender_account_id"] = None  # None where it was minted
+    receiver: Annotated[EntityId | None, "receiver_account_id"] = None  # None where it was burned
+
+
+class HbarTransfer(NamedTuple):
+    """The tinybars that a transaction gave an account."""
+
+    account: Annotated[EntityId, "account"]
+    amount: Annotated[int, "amount"]
 
 
 class Transaction(NamedTuple):
     """One row under a transaction id: several may share it."""
 
-    name: str
-    transaction_id: TransactionId
-    result: str
-    memo: bytes
-    consensus_at: int  # nanoseconds
-    nonce: int
-    scheduled: bool
-    fee_tinybars: int = 0  # that its payer was charged
-    nft_transfers: tuple[NftTransfer, ...] = ()
-    entity_id: str | None = None  # what it is about: of a token's transactions the token
-    hbar_transfers: tuple[tuple[str, int], ...] = ()  # accounts, and tinybars that each was given
+    name: Annotated[Code, "name"]
+    transaction_id: Annotated[Id, "transaction_id"]
+    result: Annotated[Code, "result"]
+    consensus_at: Annotated[Consensus, "consensus_timestamp"]
+    memo: Annotated[bytes, "memo_base64"] = b""
+    nonce: Annotated[int, "nonce"] = 0
+    scheduled: Annotated[bool, "scheduled"] = False
+    # Charged to its payer.
+    fee_tinybars: Annotated[int, whole_number(0, MAX_FEE), "charged_tx_fee"] = 0
+    nft_transfers: Annotated[tuple[NftTransfer, ...], "nft_transfers"] = ()
+    hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
+    entity_id: Annotated[EntityId | None, "entity_id"] = None  # of a token's transactions the token
 
     def moves(self, token: str, serial_no: int, receiver: str) -> bool:
         """Tell whether it gave an NFT to an account."""
@@ -100,9 +223,9 @@ class Transaction(NamedTuple):
 
     @property
     def is_original(self) -> bool:
-        """Whether it is the one that was signed under this id.
+        """Whether it is the transaction that was signed under this id.
 
-        Not so a repetition that was refused, what a contract call made happen, what a schedule executed.
+        A refused repetition, a contract's child and a scheduled execution are not.
         """
         return self.nonce == 0 and not self.scheduled and self.result != "DUPLICATE_TRANSACTION"
 
@@ -114,12 +237,12 @@ class Transaction(NamedTuple):
 class NftEvent(NamedTuple):
     """One entry of an NFT's history."""
 
-    name: str
-    transaction_id: TransactionId
-    consensus_at: int  # nanoseconds
-    sender: str | None = None
-    receiver: str | None = None
-    is_approval: bool = False  # whether a spender moved it, not its owner
+    name: Annotated[Code, "type"]
+    transaction_id: Annotated[Id, "transaction_id"]
+    consensus_at: Annotated[Consensus, "consensus_timestamp"]
+    sender: Annotated[EntityId | None, "sender_account_id"] = None
+    receiver: Annotated[EntityId | None, "receiver_account_id"] = None
+    is_approval: Annotated[bool, "is_approval"] = False  # a spender moved it, not its owner
 
     @property
     def is_move(self) -> bool:
@@ -128,7 +251,7 @@ class NftEvent(NamedTuple):
 
 
 class History(NamedTuple):
-    """How new the history of one NFT is, and the last event that decides who may spend it."""
+    """The newest moment of an NFT's history, and the last event that decides its owner and spender."""
 
     newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
     last_event: NftEvent | None
@@ -136,269 +259,57 @@ class History(NamedTuple):
     entries: tuple[NftEvent, ...] = ()  # the newest hundred, the newest first
 
 
-class Page(NamedTuple):
-    """One page of a list."""
-
-    items: list[Any]
-    next: str | None = None  # the path of the next page
-
-
 class Message(NamedTuple):
     """One message of a topic."""
 
-    content: bytes
+    content: Annotated[bytes, "message"]
 
 
-def decode_base64(text: str) -> bytes:
-    """Decode base64 with or without its padding. Raises ValueError."""
-    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+class Topic(NamedTuple):
+    memo: Annotated[str, "memo"]
 
 
-# Readers: each takes a JSON value, and returns what it means. Raises ValueError.
-
-Read = Callable[[Any], Any]
-
-
-def text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("is not a text")
-    return value
+class Block(NamedTuple):
+    end: Annotated[Consensus, "timestamp.to"]
 
 
-def code(value: Any) -> str:
-    """The name of a kind of transaction, or of a result."""
-    if not re.fullmatch("[A-Z0-9_]{1,80}", text(value)):
-        raise ValueError("is not a code")
-    return text(value)
+class Blocks(NamedTuple):
+    items: Annotated[tuple[Block, ...], "blocks"]
 
 
-def boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("is not a boolean")
-    return value
+class Transactions(NamedTuple):
+    items: Annotated[tuple[Transaction, ...], "transactions"]
 
 
-def number(low: int = -MAX_INT64, high: int = MAX_INT64) -> Read:
-    def read(value: Any) -> int:
-        if type(value) is not int or not low <= value <= high:
-            raise ValueError(f"is not a whole number between {low} and {high}")
-        return value
+class TransactionList(NamedTuple):
+    """A page of the feed: transaction_feed reads each row by itself."""
 
-    return read
+    items: Annotated[tuple[Any, ...], "transactions"]
 
 
-def is_text(expected: str) -> Read:
-    return lambda value: text(value) == expected
+NextPage = Annotated[str | None, "links.next"]
 
 
-def entity_id(value: Any) -> str:
-    if not is_entity_id(text(value)):
-        raise ValueError("is not an entity id")
-    return text(value)
+class Nfts(NamedTuple):
+    """A page of NFTs: the mirror client reads each by itself."""
+
+    items: Annotated[tuple[Any, ...], "nfts"]
+    next: NextPage
 
 
-def transaction_id(value: Any) -> TransactionId:
-    if not (parsed := TransactionId.parse(text(value))):
-        raise ValueError("is not a transaction id")
-    return parsed
+class Relationships(NamedTuple):
+    items: Annotated[tuple[Relationship, ...], "tokens"]
+    next: NextPage
 
 
-def consensus(value: Any) -> int:
-    return times.from_consensus(text(value))
+class NftEvents(NamedTuple):
+    items: Annotated[tuple[NftEvent, ...], "transactions"]
+    next: NextPage
 
 
-def encoded(value: Any) -> bytes:
-    return decode_base64(text(value))
+class Messages(NamedTuple):
+    items: Annotated[tuple[Message, ...], "messages"]
+    next: NextPage
 
 
-def pointer(value: Any) -> str:
-    """The metadata an NFT was minted with: base64 of text, mostly; if not, as it is.
-
-    Some minters fill a field of fixed length up with NULs or spaces.
-    """
-    try:
-        decoded = encoded(value).decode()
-    except ValueError:  # not base64, or not of text
-        decoded = text(value).encode(errors="ignore").decode()
-    return decoded.strip(f"\0{string.whitespace}")
-
-
-def document(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("is not an object")
-    return value
-
-
-def list_of(read: Read) -> Read:
-    def read_all(value: Any) -> list[Any]:
-        if not isinstance(value, list):
-            raise ValueError("is not a list")
-        return [read(item) for item in value]
-
-    return read_all
-
-
-# Shapes
-
-
-T = TypeVar("T")
-REFUSED: Any = object()
-
-
-class Field(NamedTuple):
-    """The key of a value in an object, and its parser."""
-
-    key: str
-    read: Read
-    null: Any = REFUSED  # the value where it is null
-    missing: Any = REFUSED  # the value where it is not there
-
-    def find(self, values: dict[str, Any]) -> Any:
-        """Raises ValueError, which names the key."""
-        value = values.get(self.key)
-        default = self.null if self.key in values else self.missing
-        if value is None and default is not REFUSED:
-            return default
-        try:
-            return self.read(value)
-        except ValueError as error:
-            raise ValueError(f"{self.key} {error}") from error
-
-
-def optional(key: str, read: Read, default: Any = None) -> Field:
-    """A value that may be null, or left out."""
-    return Field(key, read, null=default, missing=default)
-
-
-class Shape(Generic[T]):
-    """How an object of the mirror node is read: each field of what it is here, by its name."""
-
-    def __init__(self, make: Callable[..., T], **fields: Field) -> None:
-        self._make = make
-        self._fields = fields
-
-    def read(self, value: Any) -> T:
-        """Raises ValueError for what is not of this shape."""
-        values = document(value)
-        return self._make(**{name: field.find(values) for name, field in self._fields.items()})
-
-
-def only(key: str, read: Read) -> Shape[Any]:
-    """An object of which one value is read."""
-    return Shape(lambda value: value, value=Field(key, read))
-
-
-def _page(key: str, read: Read) -> Shape[Page]:
-    links = Shape(lambda next: next, next=Field("next", text, null=None))
-    return Shape(Page, items=Field(key, list_of(read)), next=Field("links", links.read))
-
-
-def _make_token(custom_fees: Any, **values: Any) -> Token:
-    return Token(**values, **tokens.read_custom_fees(custom_fees))
-
-
-NFT = Shape(
-    Nft,
-    token=Field("token_id", entity_id),
-    serial_no=Field("serial_number", number(1)),
-    owner=Field("account_id", entity_id, null=None),
-    spender=optional("spender", entity_id),  # left out by old mirror nodes
-    is_deleted=Field("deleted", boolean, null=False),
-    pointer=optional("metadata", pointer, ""),
-    modified_at=Field("modified_timestamp", consensus),
-)
-NFTS = _page("nfts", lambda item: item)  # each read by itself
-TOKEN = Shape(
-    _make_token,
-    name=Field("name", text),
-    type=Field("type", text, missing=""),
-    symbol=optional("symbol", lambda value: value),
-    total_supply=optional("total_supply", tokens.read_amount),  # written as a string
-    treasury=optional("treasury_account_id", tokens.read_treasury),
-    custom_fees=optional("custom_fees", lambda value: value),
-    is_deleted=optional("deleted", boolean, False),
-    is_paused=optional("pause_status", is_text("PAUSED"), False),
-    asks_for_kyc=optional("kyc_key", lambda value: True, False),
-    freezes_newcomers=optional("freeze_default", boolean, False),
-)
-_KEY = Shape(Key, type=Field("_type", text), hex=Field("key", text))
-_BALANCE = Shape(lambda value: value, value=Field("balance", number(0), null=None))
-ACCOUNT = Shape(
-    Account,
-    is_deleted=optional("deleted", boolean, False),
-    key=optional("key", _KEY.read),
-    balance=optional("balance", _BALANCE.read),
-    max_automatic_associations=optional("max_automatic_token_associations", number(), 0),
-    must_sign_to_receive=optional("receiver_sig_required", boolean, False),
-)
-_RELATIONSHIP = Shape(
-    Relationship,
-    token=Field("token_id", entity_id),
-    is_automatic=optional("automatic_association", boolean, False),
-    is_frozen=optional("freeze_status", is_text("FROZEN"), False),
-    lacks_kyc=optional("kyc_status", is_text("REVOKED"), False),
-    balance=optional("balance", number(0), 0),
-)
-RELATIONSHIPS = _page("tokens", _RELATIONSHIP.read)
-_NFT_TRANSFER = Shape(
-    NftTransfer,
-    token=Field("token_id", entity_id),
-    serial_no=Field("serial_number", number()),
-    sender=optional("sender_account_id", entity_id),
-    receiver=optional("receiver_account_id", entity_id),
-)
-_TRANSACTION = {
-    "name": Field("name", code),
-    "transaction_id": Field("transaction_id", transaction_id),
-    "result": Field("result", code),
-    "memo": optional("memo_base64", encoded, b""),
-    "consensus_at": Field("consensus_timestamp", consensus),
-    "nonce": Field("nonce", number(), missing=0),
-    "scheduled": Field("scheduled", boolean, missing=False),
-    "fee_tinybars": optional("charged_tx_fee", number(0, MAX_FEE), 0),
-    "nft_transfers": optional(
-        "nft_transfers", lambda value: tuple(list_of(_NFT_TRANSFER.read)(value)), ()
-    ),
-}
-_HBAR_TRANSFER = Shape(
-    lambda account, amount: (account, amount),
-    account=Field("account", entity_id),
-    amount=Field("amount", number()),
-)
-_WHOLE_TRANSACTION = Shape(
-    Transaction,
-    **_TRANSACTION,
-    hbar_transfers=optional(
-        "transfers", lambda value: tuple(list_of(_HBAR_TRANSFER.read)(value)), ()
-    ),
-)
-TRANSACTIONS = Shape(Page, items=Field("transactions", list_of(_WHOLE_TRANSACTION.read)))
-LISTED_TRANSACTION = Shape(Transaction, **_TRANSACTION, entity_id=optional("entity_id", entity_id))
-TRANSACTION_LIST = Shape(Page, items=Field("transactions", list_of(document)))
-_NFT_EVENT = Shape(
-    NftEvent,
-    name=Field("type", code),
-    transaction_id=Field("transaction_id", transaction_id),
-    consensus_at=Field("consensus_timestamp", consensus),
-    sender=optional("sender_account_id", entity_id),
-    receiver=optional("receiver_account_id", entity_id),
-    is_approval=optional("is_approval", boolean, False),
-)
-NFT_EVENTS = _page("transactions", _NFT_EVENT.read)
-# The ends of blocks.
-BLOCKS: Shape[list[int]] = only(
-    "blocks", list_of(only("timestamp", only("to", consensus).read).read)
-)
-_RATE = Shape(
-    ExchangeRate,
-    cents=Field("cent_equivalent", number(1, 2**31)),
-    hbar=Field("hbar_equivalent", number(1, 2**31)),
-)
-EXCHANGE_RATES: Shape[tuple[ExchangeRate, ExchangeRate]] = Shape(
-    lambda current, following: (current, following),
-    current=Field("current_rate", _RATE.read),
-    following=Field("next_rate", _RATE.read),
-)
-TOPIC = only("memo", text)
-MESSAGE = Shape(Message, content=Field("message", encoded))
-MESSAGES = _page("messages", MESSAGE.read)
+Page = Nfts | Relationships | NftEvents | Messages

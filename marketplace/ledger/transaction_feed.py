@@ -1,12 +1,13 @@
 """One page of the ledger's transactions, oldest first: what of it tells of NFTs, and how far it goes."""
 
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from flask import current_app
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, shown
-from marketplace.ledger import mirror_schemas
+from marketplace.ledger import json_reader
 from marketplace.ledger.mirror_schemas import Transaction
 
 # Kinds of transactions that change an NFT, its approvals, or its token.
@@ -25,7 +26,7 @@ class Page(NamedTuple):
     is_full: bool  # more may follow at once
 
 
-def read_page(documents: list[dict[str, Any]], after: int, payer: str, length: int) -> Page:
+def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, length: int) -> Page:
     """Read the rows of a page of so many at most; of transfers of HBAR alone only those of one payer.
 
     A row that makes no sense is left out, if at least its consensus timestamp does. Raises
@@ -57,7 +58,7 @@ def _is_plain(document: dict[str, Any], payer: str) -> bool:
 
 def _read_row(document: dict[str, Any]) -> Transaction | None:
     try:
-        return mirror_schemas.LISTED_TRANSACTION.read(document)
+        return json_reader.read(Transaction, document)
     except ValueError as error:
         moment = shown(document["consensus_timestamp"])
         current_app.logger.warning("The transaction of %s makes no sense: %s", moment, error)

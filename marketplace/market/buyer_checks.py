@@ -8,8 +8,7 @@ from typing import NamedTuple
 from marketplace.errors import LedgerAnswerInvalid, PurchaseImpossible
 from marketplace.hbar import TINYBARS, to_hbar
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.mirror_schemas import Account, Relationship
-from marketplace.ledger.tokens import Token
+from marketplace.ledger.mirror_schemas import Account, Relationship, Token
 
 UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them

@@ -16,7 +16,7 @@ from marketplace.errors import (
     NothingLeftForSeller,
 )
 from marketplace.hbar import to_hbar
-from marketplace.ledger.tokens import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 
 
 class Sale(NamedTuple):

@@ -9,7 +9,7 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
-from marketplace.ledger.tokens import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.store import nft_collections as kept
 from marketplace.store import nfts
 from marketplace.store.database import read, write

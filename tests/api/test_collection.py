@@ -276,7 +276,6 @@ def fees(*royalties, **changes):
         (fees(fallback_fee={"amount": 1, "denominating_token_id": "x"}), None),
         (fees(collector_account_id=["0.0.1"]), None),
         (fees(None), None),
-        (fees(*[ROYALTY] * 200), None),
         ({"custom_fees": "x"}, None),
         ({"custom_fees": {"royalty_fees": {"x": 5}}}, None),
     ],
@@ -315,7 +314,6 @@ SHOWN_FIXED = {"accountId": "0.0.2001", "amount": 500, "token": None}
         ([FIXED | {"collector_account_id": "x"}], None),
         ([FIXED | {"denominating_token_id": "0.0"}], None),
         ([FIXED, 5], None),
-        ([FIXED] * 101, None),
     ],
 )
 def test_fixed_fees(client, mirror, listed, shown):

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from werkzeug.test import EnvironBuilder, run_wsgi_app
 
 from marketplace import create_app
-from marketplace.ledger import mirror_schemas
+from marketplace.ledger import json_reader
+from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
 from marketplace.services import services
 from marketplace.store import nfts
@@ -58,7 +59,7 @@ def store(app, pointer, token_name):
         "modified_timestamp": "1.000000000",
     }
     with app.app_context():
-        nft = mirror_schemas.NFT.read(answer)
+        nft = json_reader.read(Nft, answer)
         record = reconciler.new_record(nft, token_name)
         with write() as db:
             db.execute("DELETE FROM nft")

@@ -10,7 +10,7 @@ from collections import Counter
 import pytest
 
 from marketplace import times
-from marketplace.ledger.tokens import FixedFee, Royalty, Token
+from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.sandbox.catalogue import Royalty as SandboxRoyalty
 from marketplace.sandbox.ledger import accounts, consensus, queries

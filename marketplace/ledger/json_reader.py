@@ -1,0 +1,127 @@
+"""Reads JSON objects into NamedTuples, by the types of their fields.
+
+A field's annotation names its key, dotted where the value is nested: ``Annotated[int, "balance.balance"]``.
+A field with a default may be null or left out; ``X | None`` alone may be null. A value of another type is
+refused, a key that no field names is ignored.
+"""
+
+import base64
+from collections.abc import Callable
+from functools import cache, partial
+from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+
+from marketplace.ids import MAX_INT64
+
+Read = Callable[[Any], Any]
+T = TypeVar("T", bound=tuple[Any, ...])
+LENIENT = "lenient"  # beside a key: None where the value makes no sense
+MISSING: Any = object()
+
+
+class Field(NamedTuple):
+    """A field of a NamedTuple, and its reader."""
+
+    key: str
+    read: Read
+    default: Any
+    is_lenient: bool
+
+    def find(self, document: Any) -> Any:
+        """Raises ValueError, which names the key."""
+        try:
+            value = _find(document, self.key)
+            if value in (None, MISSING) and self.default is not MISSING:
+                return self.default
+            return self.read(value)
+        except ValueError as error:
+            if self.is_lenient:
+                return None
+            raise ValueError(f"{self.key} {error}") from error
+
+
+def read(shape: type[T], document: Any) -> T:
+    """Read an object into a NamedTuple. Raises ValueError."""
+    values = read_object(document)
+    return shape(*[field.find(values) for field in _list_fields(shape)])
+
+
+@cache
+def _list_fields(shape: Any) -> list[Field]:
+    fields, defaults = [], shape._field_defaults
+    for name, hint in get_type_hints(shape, include_extras=True).items():
+        key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)]
+        default = defaults.get(name, MISSING)
+        fields.append(Field(key, _reader(hint), default, is_lenient=LENIENT in marks))
+    return fields
+
+
+def _find(document: Any, key: str) -> Any:
+    for part in key.split("."):
+        if document is None:
+            return None
+        document = read_object(document).get(part, MISSING)
+    return document
+
+
+def _reader(hint: Any) -> Read:
+    """The reader of a type. A reader that stands in an annotation is used as it is."""
+    if get_origin(hint) is Annotated:
+        own: list[Read] = [mark for mark in hint.__metadata__ if callable(mark)]
+        return own[0] if own else _reader(hint.__origin__)
+    if type(None) in get_args(hint):
+        return partial(_read_nullable, _reader(get_args(hint)[0]))
+    if get_origin(hint) is tuple:
+        return partial(_read_list, _reader(get_args(hint)[0]))
+    return BASIC.get(hint) or partial(read, hint)
+
+
+def _read_nullable(read: Read, value: Any) -> Any:
+    return None if value is None else read(value)
+
+
+def _read_list(read: Read, value: Any) -> tuple[Any, ...]:
+    if not isinstance(value, list):
+        raise ValueError("is not a list")
+    return tuple(map(read, value))
+
+
+def read_object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("is not an object")
+    return value
+
+
+def read_text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise ValueError("is not a text")
+    return value
+
+
+def read_boolean(value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ValueError("is not a boolean")
+    return value
+
+
+def whole_number(low: int = -MAX_INT64, high: int = MAX_INT64) -> Read:
+    def read_number(value: Any) -> int:
+        if type(value) is not int or not low <= value <= high:
+            raise ValueError(f"is not a whole number between {low} and {high}")
+        return value
+
+    return read_number
+
+
+def read_base64(value: Any) -> bytes:
+    """Decode base64, with or without its padding."""
+    text = read_text(value)
+    return base64.b64decode(text + "=" * (-len(text) % 4), validate=True)
+
+
+BASIC: dict[Any, Read] = {
+    str: read_text,
+    int: whole_number(),
+    bool: read_boolean,
+    bytes: read_base64,
+    Any: lambda value: value,
+}
