@@ -29,7 +29,6 @@ from marketplace.store.rows import Connection
 PREFIX = "marketplace_"
 FAMILIES = {
     "counter": CounterMetricFamily,
-    "gauge": GaugeMetricFamily,
     "histogram": HistogramMetricFamily,
 }
 HELP = {
@@ -47,7 +46,6 @@ HELP = {
     "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
     "webhooks_given_up": "Webhooks that are given up: nothing is delivered to them",
     "webhook_delay_seconds": "Age of the oldest event that is to be delivered to another webhook",
-    "processes": "Processes of this machine that count: workers and the watcher",
     "media_bytes": "What all optimised images take",
     "media_max_bytes": "What all optimised images may take",
     "mirror_node_rate": "Requests a second that this machine may make to the mirror node",
@@ -117,10 +115,8 @@ class _Found:
     """All metrics, as prometheus_client collects them."""
 
     def collect(self) -> Iterator[Metric]:
-        numbers, processes = services().counts.read()
         config = current_app.config
         facts = {
-            "processes": processes,
             "mirror_node_rate": config["MIRROR_NODE_RATE"],
             "media_max_bytes": config["MEDIA_MAX_BYTES"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
@@ -132,7 +128,7 @@ class _Found:
         yield about
         for name, value in facts.items():
             yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
-        yield from _families(numbers)
+        yield from _families(services().counts.read())
 
 
 def _families(numbers: Numbers) -> Iterator[Metric]:

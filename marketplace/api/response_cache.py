@@ -133,7 +133,7 @@ class ResponseCache:
         self._caches_tokens = caches_tokens
         self._application = application
         self._prefix = f"{app.config['API_PREFIX']}/v1/"
-        self._database, self._token_usage, self._counts = own.database, own.token_usage, own.counts
+        self._database, self._token_usage = own.database, own.token_usage
         self._entries: FIFOCache[Hashable, _Entry] = FIFOCache(MAX_BYTES, lambda entry: entry.size)
         self._writing = threading.Lock()
 
@@ -196,8 +196,6 @@ class ResponseCache:
         with self._writing:
             if entry.size <= self._entries.maxsize:
                 self._entries[key] = entry
-            self._counts.put(("kept_answers",), len(self._entries))
-            self._counts.put(("kept_answers_bytes",), self._entries.currsize)
 
 
 def init_app(app: Flask, *, caches_tokens: bool) -> None:

@@ -7,8 +7,7 @@ BUCKETS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.
 
 
 class Metric(NamedTuple):
-    """A counter grows, and outlives its process; a gauge is of a process that lives; a histogram counts
-    and adds up seconds."""
+    """A counter grows; a histogram counts and adds up seconds."""
 
     kind: str
     help: str
@@ -26,11 +25,8 @@ METRICS = {
         "Requests, and the time until their answers began",
         ("method", "route", "status"),
     ),
-    "writes_under_way": Metric("gauge", "POST requests that are being worked on"),
     "writes_refused": Metric("counter", "POST requests refused at once: too many were under way"),
     "requests_limited": Metric("counter", "Requests refused: their limit was reached", ("by",)),
-    "kept_answers": Metric("gauge", "Answers that are kept to be given again"),
-    "kept_answers_bytes": Metric("gauge", "Memory that kept answers take"),
     "kept_answers_asked": Metric(
         "counter", "Reads, by whether a kept answer was given (hit) or not (miss)", ("outcome",)
     ),
