@@ -1,6 +1,6 @@
 """Reads the key of the marketplace's account from the file that ACCOUNT_KEY_FILE names, and signs with it.
 
-What is in the file is in no message, whatever is wrong with it.
+No message shows the file's content.
 """
 
 import os
@@ -8,7 +8,7 @@ import re
 import stat
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec
@@ -22,15 +22,11 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from marketplace.errors import StartRefused
 
 MAX_BYTES = 16 * 1024
-# Older SDKs of Hedera write this before an ECDSA key: DER, but no PKCS #8.
+# Hedera's portal writes this before an ECDSA key: DER, but no PKCS #8.
 HEDERAS_ECDSA = bytes.fromhex("3030020100300706052b8104000a04220420")
-RAW_BYTES = 32
 # openssl writes the curve's parameters before the key.
 PEM = re.compile(rb"-----BEGIN ([A-Z ]*PRIVATE KEY)-----.*?-----END \1-----", re.DOTALL)
-FORMS = (
-    "a private key of ED25519 or ECDSA secp256k1, as PEM, as DER (bytes or hexadecimal), or as 64"
-    " hexadecimal digits"
-)
+FORMS = "a private key of ED25519 or ECDSA secp256k1, as PEM or as DER (bytes or hexadecimal)"
 
 
 class Unusable(Exception):
@@ -51,11 +47,11 @@ class FileKey:
         return f"<FileKey {self.public_key.hex()}>"  # the SDK's own shows the private one
 
 
-def read_keys(path: str) -> list[FileKey]:
-    """The key in a file. Of 64 hexadecimal digits nobody can tell which type they are: then there are two.
+def read_key(path: str) -> FileKey:
+    """Read the key in a file.
 
-    Raises StartRefused, in a sentence that names the file, what is wrong with it, and the way out. A path
-    where nothing is, is not shown: it may be a key.
+    Raises StartRefused, in a sentence that names the file, the fault and the way out. A path that leads
+    nowhere is not shown: it may be a key.
     """
     try:
         link = os.lstat(path)
@@ -63,7 +59,7 @@ def read_keys(path: str) -> list[FileKey]:
         raise StartRefused(_tell_not_found(path, error)) from None
     try:
         _require_safe_owner(link)
-        return [FileKey(key) for key in _parse(_read(path))]
+        return FileKey(_parse(_read(path)))
     except Unusable as error:
         raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} {error}") from None
 
@@ -112,51 +108,37 @@ def _require_safe_owner(status: os.stat_result) -> None:
         raise Unusable(f"{kind} to another user, who can change it: chown it to the service's")
 
 
-def _parse(content: bytes) -> list[PrivateKey]:
-    """The private key in a file's content, or the two that it may be. Raises Unusable."""
+def _parse(content: bytes) -> PrivateKey:
+    """Read the private key in a file's content. Raises Unusable."""
     if not content.strip():
         raise Unusable(f"is empty: it must hold {FORMS}")
     if pem := PEM.search(content):
-        return [_require_known(_load(load_pem_private_key, pem[0]))]
+        return _load(load_pem_private_key, pem[0])
     digits = re.sub(rb"\s", b"", content).removeprefix(b"0x")
-    is_hexadecimal = re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits)
-    if is_hexadecimal:
+    if re.fullmatch(rb"(?:[0-9A-Fa-f]{2})+", digits):
         content = bytes.fromhex(digits.decode())
-    if is_hexadecimal and len(content) == RAW_BYTES:
-        return [PrivateKey.from_bytes_ed25519(content), *_ecdsa(content)]
-    if content.startswith(HEDERAS_ECDSA) and len(content) == len(HEDERAS_ECDSA) + RAW_BYTES:
-        return _ecdsa(content[-RAW_BYTES:]) or _refuse_content()
-    return [_require_known(_load(load_der_private_key, content))]
+    if content.startswith(HEDERAS_ECDSA):
+        return _load(_load_scalar, content.removeprefix(HEDERAS_ECDSA))
+    return _load(load_der_private_key, content)
 
 
-def _load(load: Callable[..., Any], content: bytes) -> Any:
+def _load_scalar(scalar: bytes, password: None) -> ec.EllipticCurvePrivateKey:
+    return ec.derive_private_key(int.from_bytes(scalar), ec.SECP256K1())
+
+
+def _load(load: Callable[..., Any], content: bytes) -> PrivateKey:
     try:
-        return load(content, password=None)
+        key = load(content, password=None)
     except TypeError:
         raise Unusable(
             "is encrypted, and a service has nobody who types a password: take the encryption off"
             " (openssl pkey), and keep others from reading the file"
         ) from None
     except (ValueError, UnsupportedAlgorithm):
-        _refuse_content()
-
-
-def _require_known(key: Any) -> PrivateKey:
-    is_secp256k1 = isinstance(key, ec.EllipticCurvePrivateKey) and isinstance(
-        key.curve, ec.SECP256K1
-    )
-    if not isinstance(key, Ed25519PrivateKey) and not is_secp256k1:
+        raise Unusable(
+            f"does not hold {FORMS}. Hedera's portal shows an account's key as DER"
+        ) from None
+    curve = getattr(key, "curve", None)
+    if not isinstance(key, Ed25519PrivateKey) and not isinstance(curve, ec.SECP256K1):
         raise Unusable(f"holds a key of a kind that Hedera has not: it must hold {FORMS}")
     return PrivateKey(key)
-
-
-def _ecdsa(scalar: bytes) -> list[PrivateKey]:
-    """The ECDSA key of 32 bytes; none where they are zero, or beyond the curve's order."""
-    try:
-        return [PrivateKey.from_bytes_ecdsa(scalar)]
-    except ValueError:
-        return []
-
-
-def _refuse_content() -> NoReturn:
-    raise Unusable(f"does not hold {FORMS}") from None

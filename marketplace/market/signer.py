@@ -1,12 +1,10 @@
-"""The door to whoever signs for the marketplace's account: what comes back is checked before it is handed on.
+"""Has purchases signed for the marketplace's account, and checks each signature before it is used.
 
 Only this module calls a signer, and only with the body of a purchase that this service has built.
 """
 
-import queue
-import threading
-import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor, wait
 from functools import partial
 from typing import Any
 
@@ -28,22 +26,20 @@ from marketplace.services import services
 Sign = Callable[[bytes], tuple[bytes, bytes]]
 
 ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
-SIGNER_SECONDS = 5
-SIGNATURES_AT_ONCE = 8  # more wait; who hangs, hangs in one of as many threads
-KEY_SECONDS = 3  # for the mirror node to tell the account's key
-KEY_KEPT_SECONDS = 600
+KEY_BYTES = {"ED25519": ED25519_BYTES, "ECDSA_SECP256K1": ECDSA_BYTES}
 SIGNATURE_BYTES = 64
 SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
-Answer = tuple[Any, BaseException | None]  # what a signer returned, or raised
-KEY_BYTES = {"ED25519": ED25519_BYTES, "ECDSA_SECP256K1": ECDSA_BYTES}
+SIGNER_SECONDS = 5
+SIGNATURES_AT_ONCE = 8  # a call that never ends keeps one of these threads
+KEY_SECONDS = 3  # for the mirror node to show the account's key
 
 
 class KeyUnusable(Exception):
-    """Why the account's key on the ledger is none that one signature satisfies: a sentence's end."""
+    """The reason why one signature does not satisfy the account's key on the ledger."""
 
 
 def find_key(account_id: str) -> bytes | None:
-    """The public key that must sign for an account; None where the sandbox has none for it yet.
+    """Read the public key that must sign for an account; None where the sandbox has none for it yet.
 
     Raises KeyUnusable, and the ledger's errors.
     """
@@ -82,20 +78,20 @@ def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
 
 
 class Signer:
-    """Has bodies signed, in threads of its own: whoever signs may hang for ever, and nobody waits as long."""
+    """Has bodies signed, in threads of its own, so that no request waits longer than SIGNER_SECONDS."""
 
-    def __init__(self, account_id: str, load: Callable[[], Sequence[Sign]]) -> None:
-        """``load`` returns alternatives: the first whose key is the account's signs."""
+    def __init__(self, account_id: str, load: Callable[[], Sign]) -> None:
+        """``load`` returns the callable that signs, or raises StartRefused."""
         self._account_id = account_id
         self._load = load
-        self._signs: tuple[Sign, ...] = ()
-        self._places = threading.BoundedSemaphore(SIGNATURES_AT_ONCE)
-        self._key: bytes | None = None
-        self._key_until = 0.0
+        self._sign: Sign | None = None
+        self._threads = ThreadPoolExecutor(SIGNATURES_AT_ONCE, thread_name_prefix="signer")
+        self._key: bytes | None = None  # the account's, as the ledger showed it last
 
-    def load(self) -> None:
+    def load(self) -> Sign:
         """Read the key's file, once. Raises StartRefused for one that holds no key."""
-        self._signs = self._signs or tuple(self._load())
+        self._sign = self._sign or self._load()
+        return self._sign
 
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
         """The account's public key, and its signature of the body of a transaction.
@@ -103,18 +99,20 @@ class Signer:
         Raises SignerFailed, whose reason is logged, and the ledger's errors.
         """
         try:
-            return self._sign(body)
+            public_key, signature = _require_signature(self._call(body), body)
+            self._require_key(public_key)
         except SignerFailed as error:
             current_app.logger.error("The signer of %s: %s", self._account_id, error.reason)
             raise
+        return public_key, signature
 
     def require_account(self) -> None:
-        """Compare what signs with the account's key on the ledger. Raises StartRefused.
+        """Compare the signer's key with the account's on the ledger. Raises StartRefused.
 
-        While the ledger does not answer, that is said: the first purchase compares then. What a host brings
-        shows its key only when it signs.
+        Where the ledger does not answer, a warning says so, and the first purchase compares. A host's
+        callable shows its key only when it signs.
         """
-        self.load()
+        sign = self.load()
         try:
             expected = find_key(self._account_id)
         except KeyUnusable as error:
@@ -127,73 +125,42 @@ class Signer:
             return
         finally:
             mirror_node().close()
-        keys = [getattr(sign, "public_key", expected) for sign in self._signs]
-        if expected is not None and expected not in keys:
+        if expected not in (None, getattr(sign, "public_key", expected)):
             raise StartRefused(
                 "MARKETPLACE_ACCOUNT_KEY_FILE holds another key than that of"
                 f" {self._account_id} on the ledger"
             )
 
-    def _sign(self, body: bytes) -> tuple[bytes, bytes]:
+    def _call(self, body: bytes) -> Any:
+        """Call the signer. Raises SignerFailed where it raises, or takes too long."""
         try:
-            self.load()
+            sign = self.load()
         except StartRefused as error:
             raise SignerFailed(str(error)) from error
-        until = time.monotonic() + SIGNER_SECONDS
-        reason: str | None = "there is none"
-        for sign in self._signs:
-            returned = self._call(sign, body, until)
-            public_key, signature = _require_signature(returned, body)
-            reason = self._find_wrong(public_key)
-            if reason is None:
-                self._signs = (sign, *(other for other in self._signs if other is not sign))
-                return public_key, signature
-        raise SignerFailed(str(reason))
-
-    def _find_wrong(self, public_key: bytes) -> str | None:
-        """Why a key is not the account's on the ledger, if it is not. The one that is known may be old."""
-        expected = self._key  # which another thread may replace at any time
-        try:
-            if expected is None or public_key != expected or time.monotonic() > self._key_until:
-                self._key = expected = find_key(self._account_id)
-                self._key_until = time.monotonic() + KEY_KEPT_SECONDS
-        except KeyUnusable as error:
-            return str(error)
-        if expected in (None, public_key):
-            return None
-        return f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
-
-    def _call(self, sign: Sign, body: bytes, until: float) -> Any:
-        """Call the signer. Raises SignerFailed where it raises, or takes too long."""
-        timeout = max(0.0, until - time.monotonic())
-        if not self._places.acquire(timeout=timeout):
-            raise SignerFailed(f"{SIGNATURES_AT_ONCE} signatures are under way, and none ends")
-        answers: queue.SimpleQueue[Answer] = queue.SimpleQueue()
-        thread = threading.Thread(target=self._work, args=(sign, body, answers), daemon=True)
-        try:
-            thread.start()
-        except RuntimeError as error:
-            self._places.release()
-            raise SignerFailed(f"no thread can be had for it: {error}") from error
-        try:
-            returned, raised = answers.get(timeout=max(0.0, until - time.monotonic()))
-        except queue.Empty:
-            raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s") from None
-        if raised is not None:
+        call = self._threads.submit(sign, body)
+        if not wait([call], SIGNER_SECONDS).done:
+            call.cancel()
+            raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s")
+        if raised := call.exception():
             raise SignerFailed(f"it raised {type(raised).__name__}: {raised}") from raised
-        return returned
+        return call.result()
 
-    def _work(self, sign: Sign, body: bytes, answers: queue.SimpleQueue[Answer]) -> None:
+    def _require_key(self, public_key: bytes) -> None:
+        """Raise SignerFailed where a key is not the account's on the ledger."""
+        if public_key == self._key:
+            return
         try:
-            answers.put((sign(body), None))
-        except BaseException as error:  # whatever a host's own code raises
-            answers.put((None, error))
-        finally:
-            self._places.release()
+            expected = self._key = find_key(self._account_id)
+        except KeyUnusable as error:
+            raise SignerFailed(str(error)) from error
+        if expected not in (None, public_key):
+            raise SignerFailed(
+                f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
+            )
 
 
 def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
-    """The key and the signature, if that is what they are. Raises SignerFailed."""
+    """Return the public key and the signature. Raises SignerFailed for anything else."""
     is_pair = isinstance(returned, tuple | list) and len(returned) == 2
     if not is_pair or not all(isinstance(part, bytes | bytearray) for part in returned):
         raise SignerFailed("it returned no pair of bytes (public key, signature)")
@@ -209,22 +176,22 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
 
 
 def _lower(signature: bytes) -> bytes:
-    """The same ECDSA signature with the lower of its two values of s: some verifiers take no other."""
+    """The same ECDSA signature with the lower of its two values of s: some verifiers accept no other."""
     r, s = signature[:32], int.from_bytes(signature[32:])
     return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
 
 
-def _read_keys(path: str) -> Sequence[Sign]:
+def _read_key(path: str) -> Sign:
     from marketplace.market import key_file  # which loads the Hedera SDK
 
-    return key_file.read_keys(path)
+    return key_file.read_key(path)
 
 
 def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer | None:
-    """Make what signs purchases: what a host brings, the key in a file, or in the sandbox its wallet.
+    """Make the signer of a host's callable, of the key in a file, or of the sandbox's demo wallet.
 
-    Without any of them nothing is bought. The file is read when the key is needed; the ledger is asked by
-    require_account().
+    Without any of them nothing is bought. The file is read when the key is needed; require_account() asks
+    the ledger.
     """
     path, account_id = config["ACCOUNT_KEY_FILE"], config["ACCOUNT_ID"]
     if path and sign is not None:
@@ -233,17 +200,17 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
         )
     if sign is not None and not callable(sign):
         raise StartRefused(
-            "create_app(sign=...) is not callable: give it what takes a body's bytes, and returns the public"
-            " key and the signature"
+            "create_app(sign=...) is not callable: it must take a body's bytes, and return the public key and"
+            " the signature"
         )
     if path:
-        return Signer(account_id, partial(_read_keys, path))
+        return Signer(account_id, partial(_read_key, path))
     chosen = sign or demo
-    return Signer(account_id, partial(list, [chosen])) if chosen else None
+    return Signer(account_id, lambda: chosen) if chosen else None
 
 
 def require_account(app: Flask) -> None:
-    """Look at the account before anybody buys, where purchases are signed. Raises StartRefused."""
+    """Check the signer's account at the start, where purchases are signed. Raises StartRefused."""
     if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
         with app.app_context():
             signer.require_account()
