@@ -5,9 +5,6 @@ from collections.abc import Mapping
 from marketplace.store import events
 from marketplace.store.rows import Connection, EventRow, WebhookRow, only
 
-# Not where it was removed, or where another watcher has delivered meanwhile.
-UNCHANGED = "id = :id AND secret_hash = :secret_hash AND delivered_to = :delivered_to"
-
 
 def is_given_up(webhook: WebhookRow) -> bool:
     return webhook["failure"] is not None and webhook["due_at"] is None
@@ -35,31 +32,35 @@ def list_webhooks(db: Connection) -> list[WebhookRow]:
     return db.execute("SELECT * FROM webhook ORDER BY id").fetchall()
 
 
-def get_undelivered_event(db: Connection, webhook: WebhookRow, epoch: str = "") -> EventRow | None:
-    # The first. The epoch is of its cursor.
+def list_undelivered_events(
+    db: Connection, webhook: WebhookRow, epoch: str, limit: int
+) -> list[EventRow]:
+    # Oldest first. The epoch is of their cursors.
     selection = events.Selection(kinds=tuple(webhook["kinds"].split()))
-    found = events.list_events(db, selection, epoch, webhook["delivered_to"], limit=1)
+    return events.list_events(db, selection, epoch, webhook["delivered_to"], limit)
+
+
+def get_undelivered_event(db: Connection, webhook: WebhookRow) -> EventRow | None:
+    found = list_undelivered_events(db, webhook, "", 1)
     return found[0] if found else None
 
 
-def mark_webhook_delivered(db: Connection, webhook: WebhookRow, event_id: int) -> None:
-    sql = f"""
-        UPDATE webhook
-        SET delivered_to = :event_id, failure = NULL, failed_since = NULL, due_at = NULL
-        WHERE {UNCHANGED}
-    """
-    db.execute(sql, {**webhook, "event_id": event_id})
-
-
-def mark_webhook_failed(
-    db: Connection, webhook: WebhookRow, failure: str, failed_since: str, due_at: str | None
+def mark_webhook(
+    db: Connection,
+    webhook: WebhookRow,
+    delivered_to: int,
+    failure: str | None = None,
+    failed_since: str | None = None,
+    due_at: str | None = None,
 ) -> None:
-    sql = f"""
-        UPDATE webhook SET failure = :failure, failed_since = :failed_since, due_at = :due_at
-        WHERE {UNCHANGED}
+    # Not where it was removed, or where another watcher has delivered meanwhile.
+    sql = """
+        UPDATE webhook
+        SET delivered_to = :to, failure = :failure, failed_since = :failed_since, due_at = :due_at
+        WHERE id = :id AND secret_hash = :secret_hash AND delivered_to = :delivered_to
     """
-    failed = {"failure": failure, "failed_since": failed_since, "due_at": due_at}
-    db.execute(sql, {**webhook, **failed})
+    marks = {"to": delivered_to, "failure": failure, "failed_since": failed_since, "due_at": due_at}
+    db.execute(sql, {**webhook, **marks})
 
 
 def delete_webhook(db: Connection, webhook_id: int) -> None:

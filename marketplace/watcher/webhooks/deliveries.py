@@ -2,7 +2,8 @@
 
 import random
 import threading
-from concurrent.futures import Future
+import time
+from concurrent.futures import Future, ThreadPoolExecutor
 from typing import NamedTuple
 
 from flask import Flask
@@ -10,7 +11,6 @@ from flask import Flask
 from marketplace import times
 from marketplace.api.response_schemas import EventSchema
 from marketplace.counts import count
-from marketplace.ledger.deadline import Deadline
 from marketplace.market.feed import Feed, find_feed
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
@@ -22,27 +22,31 @@ from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
 
 PAUSE_SECONDS = 0.25  # between two looks for new events
+# Events are delivered for so long before that is stored: each commit empties the cached answers.
+STORING_SECONDS = 1
+EVENTS_AT_ONCE = 100
+AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
 LONGEST_PAUSE = 6 * 3600 * times.SECOND
 GIVEN_UP_AFTER = 3 * 86_400 * times.SECOND
-NOTED_AFTER = 100  # events of other kinds, that there was nothing to deliver among them
 
 
-class Delivery(NamedTuple):
-    """An event on its way."""
+class Delivered(NamedTuple):
+    """The result of some deliveries to a webhook."""
 
     webhook: WebhookRow  # as it was stored
-    event: EventRow
-    status: Future[int]
-    deadline: Deadline
+    events: list[EventRow]  # those that it took
+    failed: EventRow | None = None  # the next one
+    failure: str | None = None
 
 
 class Deliveries:
-    """The deliveries in progress: one for each webhook at most, and each in a thread of its own."""
+    """The deliveries in progress: each webhook's in a thread of its own."""
 
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
-        self._in_progress: dict[str, Delivery] = {}  # by the hash of the webhook's secret
+        self._threads = ThreadPoolExecutor(AT_ONCE, "webhook")
+        self._in_progress: dict[str, Future[Delivered]] = {}  # by the hash of the webhook's secret
         self._changed = threading.Event()
 
     def run(self) -> float:
@@ -55,9 +59,9 @@ class Deliveries:
     def step(self, now: int) -> bool:
         """Store what has ended, and begin what is due; returns whether anything is in progress."""
         for key, each in [*self._in_progress.items()]:
-            if each.status.done() or not each.deadline.left:
-                self._store(each, now)
+            if each.done():
                 del self._in_progress[key]
+                self._store(each.result(), now)
         rows, present = webhooks.list_webhooks(read()), times.to_iso(now)
         if not rows:
             return bool(self._in_progress)
@@ -65,56 +69,58 @@ class Deliveries:
         for webhook in rows:
             is_due = (webhook["due_at"] or "") <= present and not webhooks.is_given_up(webhook)
             if is_due and webhook["secret_hash"] not in self._in_progress:
-                self._begin_next(webhook, feed)
+                self._begin(webhook, feed)
         return bool(self._in_progress)
 
-    def _store(self, delivery: Delivery, now: int) -> None:
-        webhook, event = delivery.webhook, delivery.event
-        failure = messages.find_failure(delivery.status)
-        if failure is None:
-            with write() as db:
-                webhooks.mark_webhook_delivered(db, webhook, event["id"])
-        else:
-            failed_since = webhook["failed_since"] or times.to_iso(now)
+    def _store(self, delivered: Delivered, now: int) -> None:
+        webhook, events, failed, failure = delivered
+        to = events[-1]["id"] if events else webhook["delivered_to"]
+        failed_since = due_at = None
+        if failed and failure:
+            failed_since = (not events and webhook["failed_since"]) or times.to_iso(now)
             due_at = find_next_try(failure, times.to_nanoseconds(failed_since), now)
-            with write() as db:
-                webhooks.mark_webhook_failed(db, webhook, failure, failed_since, due_at)
             self._app.logger.warning(
                 "Webhook %s did not take event %s: %s. %s",
-                *(webhook["id"], event["cursor"], failure),
+                *(webhook["id"], failed["cursor"], failure),
                 f"It is tried again at {due_at}" if due_at else "It is given up",
             )
-        count("webhook_deliveries", outcome="failed" if failure else "delivered")
+        with write() as db:
+            webhooks.mark_webhook(db, webhook, to, failure, failed_since, due_at)
+        count("webhook_deliveries", len(events), outcome="delivered")
+        count("webhook_deliveries", failed is not None, outcome="failed")
 
-    def _begin_next(self, webhook: WebhookRow, feed: Feed) -> None:
+    def _begin(self, webhook: WebhookRow, feed: Feed) -> None:
         after = webhook["delivered_to"]
         kept = min(max(after, feed.oldest - 1), feed.newest)
-        event = webhooks.get_undelivered_event(read(), webhook, feed.epoch)
         if kept != after:
-            warning = (
-                "Webhook %s goes on after event %s in place of %s: what is between them is lost"
-            )
+            warning = "Webhook %s goes on after event %s in place of %s: others are not kept"
             self._app.logger.warning(warning, webhook["id"], kept, after)
-        elif event is None and feed.newest >= after + NOTED_AFTER:
-            kept = feed.newest
-        if kept != after:
             with write() as db:
-                webhooks.mark_webhook_delivered(db, webhook, kept)
-        elif event is not None:
-            self._begin(webhook, event)
-
-    def _begin(self, webhook: WebhookRow, event: EventRow) -> None:
+                webhooks.mark_webhook(db, webhook, kept)
+            return
+        events = webhooks.list_undelivered_events(read(), webhook, feed.epoch, EVENTS_AT_ONCE)
+        if not events:
+            return
         try:
             secret = find_secret(webhook)
         except KeyUnusable as error:
             warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
             return
-        data = services().encoders[EventSchema](event)
-        body = messages.write(f"nft.{event['kind'].lower()}", event["date"], data)
-        status = messages.post(self._fetcher, webhook, secret, event["cursor"], body)
-        status.add_done_callback(lambda _: self._changed.set())
-        deadline = Deadline(messages.ABANDONED_SECONDS)
-        self._in_progress[webhook["secret_hash"]] = Delivery(webhook, event, status, deadline)
+        delivery = self._threads.submit(self._deliver, webhook, secret, events)
+        delivery.add_done_callback(lambda _: self._changed.set())
+        self._in_progress[webhook["secret_hash"]] = delivery
+
+    def _deliver(self, webhook: WebhookRow, secret: bytes, events: list[EventRow]) -> Delivered:
+        """Deliver events in order, until one fails or it is time to store how far it is."""
+        until = time.monotonic() + STORING_SECONDS
+        encode = services(self._app).encoders[EventSchema]
+        for position, event in enumerate(events):
+            if time.monotonic() > until:
+                return Delivered(webhook, events[:position])
+            body = messages.write(f"nft.{event['kind'].lower()}", event["date"], encode(event))
+            if failure := messages.post(self._fetcher, webhook, secret, event["cursor"], body):
+                return Delivered(webhook, events[:position], event, failure)
+        return Delivered(webhook, events)
 
 
 def find_next_try(failure: str, failed_since: int, now: int) -> str | None:
