@@ -42,8 +42,11 @@ from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
+from marketplace.sandbox.hapi import entities
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
+from marketplace.sandbox.ledger.consensus import Receipt
+from marketplace.sandbox.ledger.custom_fees import Schedule
 from marketplace.services import services
 from marketplace.store import (
     access_tokens,
@@ -68,7 +71,7 @@ ACCOUNTS = ("0.0.1001", "0.0.1002")
 NFTS = (("0.0.7001", 7), ("0.0.7001", 8), ("0.0.7002", 7))
 MINTED_AT = 1_700_000_000 * times.SECOND
 LEDGER_TABLES = (
-    "account", "association", "nft", "approval_for_all", "deleted_token",
+    "account", "association", "nft", "approval_for_all", "deleted_token", "token",
     "transaction_record", "nft_transaction",
 )  # fmt: skip
 # How often each step is drawn.
@@ -562,13 +565,13 @@ class Story:
 
     def update(self, step: Step) -> None:
         with self.world.ledger.app_context():
-            consensus.update_metadata(*step.choose(NFTS), times.now())
+            update_metadata(*step.choose(NFTS), times.now())
         self.world.note()
 
     def delete(self, step: Step) -> None:
         token = step.choose(NFTS)[0]
         with self.world.ledger.app_context():
-            consensus.delete_token(token, times.now())
+            delete_token(token, times.now())
         for nft, life in self.lives.items():
             if nft[0] == token:
                 life.is_deleted, life.listing = True, None
@@ -888,6 +891,42 @@ def id_of(content: bytes):
 def seal(body: TransactionBody) -> bytes:
     signed = SignedTransaction(bodyBytes=body.SerializeToString())
     return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+
+
+# What the issuer of a token does: the treasury's key is each of its keys
+
+
+def _submit(body: TransactionBody, now: int) -> Receipt:
+    start = body.transactionID.transactionValidStart
+    start.seconds, start.nanos = divmod(now - times.SECOND, times.SECOND)
+    return consensus.submit(wallet.sign(ledger_queries.TREASURY, seal(body)), now)
+
+
+def _new_body() -> TransactionBody:
+    return new_body(ledger_queries.TREASURY, "")
+
+
+def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
+    """Without metadata, to what it was."""
+    body = _new_body()
+    body.token_update_nfts.token.CopyFrom(token_id((token, serial_no)))
+    body.token_update_nfts.serial_numbers.append(serial_no)
+    if metadata is not None:
+        body.token_update_nfts.metadata.value = metadata.encode()
+    return _submit(body, now)
+
+
+def delete_token(token: str, now: int) -> Receipt:
+    body = _new_body()
+    body.tokenDeletion.token.CopyFrom(token_id((token, 0)))
+    return _submit(body, now)
+
+
+def change_fees(token: str, schedule: Schedule, now: int) -> Receipt:
+    body = _new_body()
+    body.token_fee_schedule_update.token_id.CopyFrom(token_id((token, 0)))
+    body.token_fee_schedule_update.custom_fees.extend(entities.fees_of(schedule))
+    return _submit(body, now)
 
 
 # Many stories

@@ -310,11 +310,11 @@ class Ledger:
 
     def update_metadata(self, nft, metadata):
         with self.sandbox.app_context():
-            return consensus.update_metadata(*nft, times.now(), metadata)
+            return lives.update_metadata(*nft, times.now(), metadata)
 
     def delete_token(self, token=TOKEN):
         with self.sandbox.app_context():
-            return consensus.delete_token(token, times.now())
+            return lives.delete_token(token, times.now())
 
 
 def nft_id(nft):

@@ -13,7 +13,6 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store.database import write
 from marketplace.store.postgresql.servers import Session
@@ -393,7 +392,7 @@ def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, li
     lister(nft, add=False)
     lister((TOKEN, 8))
     with ledger.sandbox.app_context():
-        consensus.delete_token(TOKEN, times.now())
+        lives.delete_token(TOKEN, times.now())
     assert "NFTs taken off the order book: 2" in sync(app).output
     assert client.get("/v1/orderbook").json == []
     assert_error(report(client), 409, "its token was deleted")
@@ -404,7 +403,7 @@ def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, li
 def test_an_nft_of_a_deleted_collection_is_not_added(client, ledger):
     ledger.mint((TOKEN, 7), ALICE, times.now())
     with ledger.sandbox.app_context():
-        consensus.delete_token(TOKEN, times.now())
+        lives.delete_token(TOKEN, times.now())
     assert_error(client.post("/v1/add", json=KEYS), 404, "its token was deleted")
 
 
@@ -414,7 +413,7 @@ def test_an_old_answer_does_not_bring_a_deleted_collection_back(
     lister(nft, add=False)
     replica = mirror.replica()
     with ledger.sandbox.app_context():
-        consensus.delete_token(TOKEN, times.now())
+        lives.delete_token(TOKEN, times.now())
     sync(app)
     mirror.answer("/", replica)
     prepare(client)
@@ -566,7 +565,7 @@ def test_a_history_without_end_leaves_no_old_price(app, client, nft, ledger, lis
     ledger.approve(nft, ALICE, MARKET, memo=listing_memo(*nft, 1000, "Foo"))
     with ledger.sandbox.app_context():
         for _ in range(501):
-            consensus.update_metadata(*nft, times.now())
+            lives.update_metadata(*nft, times.now())
     assert "NFTs taken off the order book: 1" in sync(app).output
     assert price(client) == 0
     assert sync(app).output == "sellers checked: 1\n"

@@ -11,10 +11,10 @@ from marketplace import times
 from marketplace.market import events as market_events
 from marketplace.market import reconciler
 from marketplace.market.events import insert
-from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import read, write
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN
 
 SECONDS = 0.7  # of the race
@@ -82,7 +82,7 @@ def test_each_thing_that_happens_is_told(
     watcher.follow()
     assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
     with ledger.sandbox.app_context():
-        consensus.delete_token(TOKEN, times.now())
+        lives.delete_token(TOKEN, times.now())
     watcher.follow()
     assert told() == [("BURNED", CHARLIE, None, None, None)]
     assert newest(app)["transaction_id"] is None  # of its token's deletion its history says nothing

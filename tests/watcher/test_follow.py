@@ -7,13 +7,13 @@ import pytest
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox.ledger import consensus
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
@@ -103,14 +103,14 @@ def test_it_finds_a_deleted_token(client, watcher, lister, ledger):
     lister((TOKEN, 8))
     watcher.follow()
     with ledger.sandbox.app_context():
-        consensus.delete_token(TOKEN, times.now())
+        lives.delete_token(TOKEN, times.now())
     assert watcher.follow() == {Done.TAKEN_OFF: 2}
     assert client.get("/v1/orderbook").json == []
 
 
 def update(ledger, metadata):
     with ledger.sandbox.app_context():
-        consensus.update_metadata(*NFT, times.now(), metadata)
+        lives.update_metadata(*NFT, times.now(), metadata)
 
 
 @pytest.mark.parametrize("is_listed", [True, False])

@@ -13,11 +13,11 @@ import requests
 
 from marketplace import times
 from marketplace.market.memos import listing_memo
-from marketplace.sandbox.ledger import consensus
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import write
+from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
 from tests.serving import ROOT
 
@@ -85,11 +85,11 @@ class Life:
 
     def update(self, nft, keys):
         with self.ledger.sandbox.app_context():
-            consensus.update_metadata(*nft, times.now())
+            lives.update_metadata(*nft, times.now())
 
     def delete(self, nft, keys):
         with self.ledger.sandbox.app_context():
-            consensus.delete_token(DOOMED, times.now())
+            lives.delete_token(DOOMED, times.now())
 
     def restore(self, nft, keys):
         with self.app.app_context(), write() as db:

@@ -5,20 +5,25 @@ import base64
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     Fraction,
+    TokenFreezeStatus,
+    TokenKycStatus,
     TokenPauseStatus,
-    TokenSupplyType,
-    TokenType,
 )
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, RoyaltyFee
 
 from marketplace import times
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.messages import account, timestamp, token
-from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries
-from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import entity
 from marketplace.store.database import read
 
+# Fields that a token's info shares with its creation.
+SAME_FIELDS = (
+    "decimals", "maxSupply", "memo", "metadata", "name", "supplyType", "symbol", "tokenType"
+)  # fmt: skip
+KEY_FIELDS = [field for field, _ in tokens.KEYS.values()]
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 
 
@@ -45,22 +50,37 @@ def find_account(asked: Message, told: Message, now: int) -> None:
 
 
 def find_token(asked: Message, told: Message, now: int) -> None:
-    token_id = entity(asked.token, "INVALID_TOKEN_ID")
-    collection, info = catalogue.collection_of(token_id), told.tokenInfo
-    info.tokenId.CopyFrom(token(token_id))
-    info.name, info.symbol = collection.name, collection.symbol
-    info.totalSupply = queries.count_nfts(read(), token_id)
-    info.treasury.CopyFrom(account(queries.TREASURY))
-    info.deleted = queries.is_deleted(read(), token_id)
-    info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
-    info.autoRenewPeriod.seconds = LIFE_SECONDS
-    info.supplyKey.CopyFrom(accounts.key(read(), queries.TREASURY))
-    info.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
-    info.supplyType = TokenSupplyType.INFINITE
+    found, info = tokens.find(read(), entity(asked.token, "INVALID_TOKEN_ID")), told.tokenInfo
+    definition = found.definition
+    for field in SAME_FIELDS:
+        setattr(info, field, getattr(definition, field))
+    for field in ("treasury", "autoRenewAccount", "autoRenewPeriod", "expiry", *KEY_FIELDS):
+        if definition.HasField(field):
+            getattr(info, field).CopyFrom(getattr(definition, field))
+    if not definition.HasField("expiry"):
+        info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
+    info.tokenId.CopyFrom(token(found.token))
+    info.totalSupply = tokens.supply(read(), found)
+    info.deleted = queries.is_deleted(read(), found.token)
+    if found.key("freeze"):
+        frozen, unfrozen = TokenFreezeStatus.Frozen, TokenFreezeStatus.Unfrozen
+        info.defaultFreezeStatus = frozen if definition.freezeDefault else unfrozen
+    if found.key("kyc"):
+        info.defaultKycStatus = TokenKycStatus.Revoked
     info.pause_status = TokenPauseStatus.PauseNotApplicable
-    schedule = custom_fees.schedule_of(read(), token_id)
-    info.custom_fees.extend(map(_royalty, schedule.royalties))
-    info.custom_fees.extend(map(_fixed_fee, schedule.fixed))
+    if found.key("pause"):
+        info.pause_status = (
+            TokenPauseStatus.Paused if found.is_paused else TokenPauseStatus.Unpaused
+        )
+    info.custom_fees.extend(fees_of(custom_fees.schedule_of(read(), found.token)))
+
+
+def fees_of(schedule: custom_fees.Schedule) -> list[CustomFee]:
+    fees = [*map(_royalty, schedule.royalties), *map(_fixed_fee, schedule.fixed)]
+    for fee, known in zip(fees, schedule.royalties + schedule.fixed, strict=True):
+        fee.fee_collector_account_id.CopyFrom(account(known.collector))
+        fee.all_collectors_are_exempt = known.spares_collectors
+    return fees
 
 
 def _royalty(royalty: catalogue.Royalty) -> CustomFee:
@@ -68,20 +88,20 @@ def _royalty(royalty: catalogue.Royalty) -> CustomFee:
     fee = RoyaltyFee(exchange_value_fraction=fraction)
     if royalty.fallback is not None:
         fee.fallback_fee.amount = royalty.fallback
-    return CustomFee(royalty_fee=fee, fee_collector_account_id=account(royalty.collector))
+    return CustomFee(royalty_fee=fee)
 
 
 def _fixed_fee(fixed: custom_fees.FixedFee) -> CustomFee:
     fee = FixedFee(amount=fixed.amount)
     if fixed.token:
         fee.denominating_token_id.CopyFrom(token(fixed.token))
-    return CustomFee(fixed_fee=fee, fee_collector_account_id=account(fixed.collector))
+    return CustomFee(fixed_fee=fee)
 
 
 def find_nft(asked: Message, told: Message, now: int) -> None:
     token_id = entity(asked.nftID.token_ID, "INVALID_TOKEN_ID")
     nft = nfts.find(read(), token_id, asked.nftID.serial_number)
-    if nft is None or queries.is_deleted(read(), token_id):
+    if nft is None or nft.owner == nfts.NOBODY or queries.is_deleted(read(), token_id):
         raise Refused("INVALID_NFT_ID")
     told.nft.nftID.CopyFrom(asked.nftID)
     told.nft.accountID.CopyFrom(account(nft.owner))

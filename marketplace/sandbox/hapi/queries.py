@@ -16,8 +16,7 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from marketplace.sandbox.hapi import entities, network, receipts
 from marketplace.sandbox.hapi.codes import code, of_faults
 from marketplace.sandbox.ledger import consensus
-from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction
+from marketplace.sandbox.ledger.envelopes import Refused, Unreadable, open_transaction
 from marketplace.sandbox.ledger.network_fees import TINYBARS_PER_DOLLAR
 
 # $0.0001, and what a version costs: https://docs.hedera.com/networks/fees

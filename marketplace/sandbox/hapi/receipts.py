@@ -14,8 +14,7 @@ from marketplace.sandbox.hapi.codes import code
 from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.hapi.network import exchange_rate
 from marketplace.sandbox.ledger import queries
-from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.envelopes import read_transaction_id
+from marketplace.sandbox.ledger.envelopes import Refused, read_transaction_id
 from marketplace.store.database import read
 
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
@@ -26,6 +25,7 @@ class Handled(NamedTuple):
 
     consensus_at: int
     document: dict[str, Any]
+    total_supply: int
 
 
 def find_receipt(asked: Message, told: Message, now: int) -> None:
@@ -57,7 +57,10 @@ def _find(
     if not transaction_id.HasField("accountID"):
         raise Refused("INVALID_TRANSACTION_ID")
     rows = queries.list_transactions(read(), read_transaction_id(transaction_id).dashed)
-    handled = [Handled(row["consensus_at"], json.loads(row["document"])) for row in rows]
+    handled = [
+        Handled(row["consensus_at"], json.loads(row["document"]), row["total_supply"] or 0)
+        for row in rows
+    ]
     recent = [
         each
         for each in handled
@@ -75,14 +78,15 @@ def _receipt(handled: Handled) -> TransactionReceipt:
     receipt = TransactionReceipt(
         status=code(document["result"]), exchangeRate=exchange_rate(handled.consensus_at)
     )
-    if document["name"] == "CRYPTOCREATEACCOUNT" and document["result"] == "SUCCESS":
-        receipt.accountID.CopyFrom(account(document["entity_id"]))
-    if document["name"] == "TOKENMINT" and document["result"] == "SUCCESS":
-        minted = document["nft_transfers"]
-        receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
-        receipt.newTotalSupply = queries.count_nfts(
-            read(), document["entity_id"], handled.consensus_at
-        )
+    if document["result"] == "SUCCESS":
+        if document["name"] == "CRYPTOCREATEACCOUNT":
+            receipt.accountID.CopyFrom(account(document["entity_id"]))
+        if document["name"] == "TOKENCREATION":
+            receipt.tokenID.CopyFrom(token(document["entity_id"]))
+        if document["name"] == "TOKENMINT":
+            minted = document["nft_transfers"]
+            receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
+        receipt.newTotalSupply = handled.total_supply
     return receipt
 
 

@@ -6,7 +6,7 @@ from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import accounts, keys, network_fees, queries
-from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, entity
 
 MAX_ASSOCIATIONS = 5000

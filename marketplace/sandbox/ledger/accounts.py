@@ -9,7 +9,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue, wallet
-from marketplace.sandbox.ledger import keys, queries
+from marketplace.sandbox.ledger import keys, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -17,10 +18,6 @@ UNLIMITED = -1
 # This account gets all fees, which the network shares out once a day: HIP-1259,
 # https://docs.hedera.com/learn/core-concepts/accounts/network-accounts
 FEE_COLLECTOR = "0.0.802"
-
-
-class Refused(Exception):
-    """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
 
 
 class Account(NamedTuple):
@@ -148,7 +145,8 @@ def set_automatic_associations(db: Connection, account_id: str, limit: int, now:
 def is_associated(db: Connection, account_id: str, token: str) -> bool:
     """Whether an account may hold a token. Its treasury always may."""
     return (
-        account_id == queries.TREASURY or queries.get_association(db, account_id, token) is not None
+        queries.get_association(db, account_id, token) is not None
+        or tokens.find(db, token).treasury == account_id
     )
 
 
@@ -157,6 +155,7 @@ def associate(
 ) -> None:
     """Associate an account with a token, where it is not yet."""
     if queries.get_association(db, account_id, token) is None:
+        definition = tokens.find(db, token).definition
         queries.put(
             db,
             "association",
@@ -164,6 +163,8 @@ def associate(
             token=token,
             is_automatic=int(is_automatic),
             created_at=now,
+            is_frozen=int(definition.freezeDefault),
+            is_kyc_granted=int(not definition.HasField("kycKey")),
         )
 
 

@@ -2,8 +2,8 @@
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import history, nfts, queries
-from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger import history, nfts, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
@@ -89,8 +89,7 @@ def _set_spender(
     db, now = execution.db, execution.now
     if serial_no < 1:
         raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    if queries.is_deleted(db, token):
-        raise Refused("TOKEN_WAS_DELETED")
+    tokens.get_usable(db, token)
     nft = nfts.find(db, token, serial_no)
     if nft is None or nft.owner != owner:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")

@@ -19,19 +19,21 @@ from marketplace.sandbox.ledger import (
     account_transactions,
     accounts,
     allowances,
-    custom_fees,
+    associations,
     history,
     network_fees,
     nfts,
     queries,
     schedules,
     signatures,
+    supply,
+    token_transactions,
     tokens,
     transfers,
 )
-from marketplace.sandbox.ledger.accounts import Refused
 from marketplace.sandbox.ledger.envelopes import (
     TYPES,
+    Refused,
     Signed,
     open_transaction,
     read_list,
@@ -59,23 +61,36 @@ class Receipt(NamedTuple):
 
 
 class Handler(NamedTuple):
-    """Executes one type of transaction: its check before consensus, and its effects at consensus."""
+    """Executes one type of transaction: its effects at consensus, and its check before."""
 
-    check: Callable[[Message], None]
     execute: Callable[[Execution, Message], None]
+    check: Callable[[Message], None] = lambda content: None
 
 
 HANDLERS = {
-    "cryptoApproveAllowance": Handler(allowances.check, allowances.approve),
-    "cryptoCreateAccount": Handler(account_transactions.check_create, account_transactions.create),
-    "cryptoDelete": Handler(account_transactions.check_delete, account_transactions.delete),
-    "cryptoDeleteAllowance": Handler(allowances.check, allowances.delete),
-    "cryptoTransfer": Handler(transfers.check, transfers.transfer),
-    "cryptoUpdateAccount": Handler(account_transactions.check_update, account_transactions.update),
-    "scheduleCreate": Handler(lambda content: None, schedules.create),
-    "tokenAssociate": Handler(tokens.check_associations, tokens.associate),
-    "tokenDissociate": Handler(tokens.check_associations, tokens.dissociate),
-    "tokenMint": Handler(tokens.check_mint, tokens.mint),
+    "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
+    "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
+    "cryptoDelete": Handler(account_transactions.delete, account_transactions.check_delete),
+    "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
+    "cryptoTransfer": Handler(transfers.transfer, transfers.check),
+    "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
+    "scheduleCreate": Handler(schedules.create),
+    "tokenAssociate": Handler(associations.associate, associations.check),
+    "tokenBurn": Handler(supply.burn, supply.check_burn),
+    "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
+    "tokenDeletion": Handler(token_transactions.delete),
+    "tokenDissociate": Handler(associations.dissociate, associations.check),
+    "tokenFreeze": Handler(associations.freeze),
+    "tokenGrantKyc": Handler(associations.grant_kyc),
+    "tokenMint": Handler(supply.mint, supply.check_mint),
+    "tokenRevokeKyc": Handler(associations.revoke_kyc),
+    "tokenUnfreeze": Handler(associations.unfreeze),
+    "tokenUpdate": Handler(token_transactions.update),
+    "tokenWipe": Handler(supply.wipe, supply.check_burn),
+    "token_fee_schedule_update": Handler(token_transactions.change_fees),
+    "token_pause": Handler(token_transactions.pause),
+    "token_unpause": Handler(token_transactions.unpause),
+    "token_update_nfts": Handler(supply.update_nfts),
 }
 
 
@@ -186,9 +201,10 @@ def _execute(execution: Execution) -> str:
 
 
 def mint(token: str, serial_no: int, owner: str, now: int) -> None:
-    """Give an NFT that nobody has asked for yet to its first owner, unless its token is deleted."""
+    """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
     with write() as db:
-        if queries.is_deleted(db, token) or nfts.find(db, token, serial_no):
+        is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
+        if is_there or queries.is_deleted(db, token):
             return
         nfts.put(db, Nft(token, serial_no, owner, created_at=now, modified_at=now))
         accounts.associate(db, owner, token, now)
@@ -197,79 +213,23 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
         history.write_nft_transaction(db, transaction_id, now, "TOKENMINT", minted)
 
 
-class Step(NamedTuple):
-    """One transaction that needs no signature, while it is executed."""
-
-    db: Connection
-    id: TransactionId
-    now: int
-    nft: Nft
-
-
-def _execute_unsigned(
-    name: str,
-    token: str,
-    serial_no: int,
-    now: int,
-    execute: Callable[[Step], list[NftTransfer] | None],
-) -> Receipt:
-    """Execute and record a transaction that nobody signs or pays for."""
-    with write() as db:
-        nft = nfts.get(db, token, serial_no)
-        now = max(now, queries.get_last_consensus(db) + 1, nft.modified_at + 1)
-        payer = nft.owner if name == "CRYPTOTRANSFER" else queries.TREASURY
-        step = Step(db, TransactionId(payer, *divmod(now, times.SECOND)), now, nft)
-        try:
-            if queries.is_deleted(db, token):
-                raise Refused("TOKEN_WAS_DELETED")
-            moved = execute(step)
-        except Refused as refusal:
-            return Receipt(str(step.id), str(refusal), reached_consensus=False)
-        fields = {"nft_transfers": [*map(history.shown, moved)]} if moved else {"entity_id": token}
-        history.write_transaction(db, step.id, name, now, fields)
-    return Receipt(str(step.id), "SUCCESS")
-
-
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
     """Move an NFT to another account, as a sale elsewhere would. Its owner is not asked."""
-
-    def move(step: Step) -> list[NftTransfer]:
-        db, _, now, nft = step
-        accounts.associate_receiver(db, receiver, token, now)
+    with write() as db:
+        nft = nfts.get(db, token, serial_no)
+        owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)
+        now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)
+        id = TransactionId(owner or queries.TREASURY, *divmod(now, times.SECOND))
+        try:
+            tokens.get_usable(db, token)
+            if nft is None or nft.owner == nfts.NOBODY:
+                raise Refused("INVALID_NFT_ID")
+            accounts.associate_receiver(db, receiver, token, now)
+        except Refused as refusal:
+            return Receipt(str(id), str(refusal), reached_consensus=False)
         nfts.put(db, nft, owner=receiver, spender=None, modified_at=now)
         moved = NftTransfer(token, serial_no, nft.owner, receiver)
-        history.write_nft_transaction(db, step.id, now, "CRYPTOTRANSFER", moved)
-        return [moved]
-
-    return _execute_unsigned("CRYPTOTRANSFER", token, serial_no, now, move)
-
-
-def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
-    """Update an NFT's metadata, as its issuer may. Without metadata, to what it was. Its spender stays."""
-
-    def update(step: Step) -> None:
-        db, _, now, nft = step
-        encoded = nft.metadata if metadata is None else nfts.encode(metadata)
-        nfts.put(db, nft, metadata=encoded, modified_at=now)
-        updated = NftTransfer(token, serial_no)
-        history.write_nft_transaction(db, step.id, now, "TOKENUPDATENFTS", updated)
-
-    return _execute_unsigned("TOKENUPDATENFTS", token, serial_no, now, update)
-
-
-def delete_token(token: str, now: int) -> Receipt:
-    """Delete a token with all of its NFTs, as its issuer may. Their rows stay as they were."""
-
-    def delete(step: Step) -> None:
-        queries.put(step.db, "deleted_token", token=token, deleted_at=step.now)
-
-    return _execute_unsigned("TOKENDELETION", token, 1, now, delete)
-
-
-def change_fees(token: str, schedule: custom_fees.Schedule, now: int) -> Receipt:
-    """Give a token other custom fees, as its issuer may, from now on."""
-
-    def change(step: Step) -> None:
-        custom_fees.change(step.db, token, schedule._replace(since=step.now))
-
-    return _execute_unsigned("TOKENFEESCHEDULEUPDATE", token, 1, now, change)
+        history.write_nft_transaction(db, id, now, "CRYPTOTRANSFER", moved)
+        fields = {"nft_transfers": [history.shown(moved)]}
+        history.write_transaction(db, id, "CRYPTOTRANSFER", now, fields)
+    return Receipt(str(id), "SUCCESS")

@@ -11,11 +11,14 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from typing import NamedTuple
 
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
+
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import Royalty
-from marketplace.sandbox.ledger import accounts, queries
-from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer
+from marketplace.sandbox.ledger import accounts, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer, entity
+from marketplace.sandbox.ledger.tokens import Token
 from marketplace.store.rows import Connection
 
 MAX_FEES = 10
@@ -37,13 +40,13 @@ class Schedule(NamedTuple):
     fixed: tuple[FixedFee, ...] = ()
     since: int = catalogue.GENESIS
 
-    def owes(self, payer: str, fee: Royalty | FixedFee) -> bool:
+    def owes(self, payer: str, fee: Royalty | FixedFee, treasury: str) -> bool:
         if fee.spares_collectors:
             collectors = {royalty.collector for royalty in self.royalties}
             spared = collectors | {fixed.collector for fixed in self.fixed}
         else:
             spared = {fee.collector}
-        return payer not in spared | {queries.TREASURY}
+        return payer not in spared | {treasury}
 
 
 def schedule_of(db: Connection, token: str) -> Schedule:
@@ -55,11 +58,47 @@ def schedule_of(db: Connection, token: str) -> Schedule:
     return Schedule(royalties, tuple(FixedFee(*each) for each in document["fixed"]), row["since"])
 
 
-def change(db: Connection, token: str, schedule: Schedule) -> None:
+def read(fees: Iterable[CustomFee], now: int) -> Schedule:
+    """Read the custom fees of a transaction."""
+    royalties, fixed = [], []
+    for fee in fees:
+        collector = entity(fee.fee_collector_account_id, "INVALID_CUSTOM_FEE_COLLECTOR")
+        exempt = fee.all_collectors_are_exempt
+        if fee.HasField("royalty_fee"):
+            royalty = fee.royalty_fee
+            part, fallback = royalty.exchange_value_fraction, None
+            if royalty.HasField("fallback_fee"):
+                fallback = royalty.fallback_fee.amount
+                if fallback <= 0:
+                    raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+                if royalty.fallback_fee.HasField("denominating_token_id"):
+                    raise Refused("NOT_SUPPORTED")
+            numbers = part.numerator, part.denominator
+            royalties.append(Royalty(collector, *numbers, fallback, exempt))
+        elif fee.HasField("fixed_fee"):
+            token = None
+            if fee.fixed_fee.HasField("denominating_token_id"):
+                # A token's fees in units of itself have the id 0.0.0, which is not there.
+                token = entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
+            fixed.append(FixedFee(collector, fee.fixed_fee.amount, token, exempt))
+        else:
+            raise Refused(
+                "NOT_SUPPORTED"
+                if fee.HasField("fractional_fee")
+                else "CUSTOM_FEE_NOT_FULLY_SPECIFIED"
+            )
+    return Schedule(tuple(royalties), tuple(fixed), now)
+
+
+def change(db: Connection, token: Token, schedule: Schedule) -> None:
     """Give a token other custom fees. Refuses those that the network refuses."""
     if len(schedule.royalties) + len(schedule.fixed) > MAX_FEES:
         raise Refused("CUSTOM_FEES_LIST_TOO_LONG")
     for royalty in schedule.royalties:
+        if token.is_fungible:
+            raise Refused("CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+        if min(royalty.numerator, royalty.denominator) < 0:
+            raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
         if royalty.denominator == 0:
             raise Refused("FRACTION_DIVIDES_BY_ZERO")
         if royalty.numerator > royalty.denominator:
@@ -67,7 +106,7 @@ def change(db: Connection, token: str, schedule: Schedule) -> None:
     if any(fee.amount <= 0 for fee in schedule.fixed):
         raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
     document = json.dumps({"royalties": schedule.royalties, "fixed": schedule.fixed})
-    queries.put(db, "fee_schedule", token=token, document=document, since=schedule.since)
+    queries.put(db, "fee_schedule", token=token.token, document=document, since=schedule.since)
 
 
 def assess(
@@ -77,28 +116,31 @@ def assess(
     assessed: list[AssessedFee] = []
     settled: set[tuple[str, str]] = set()
     for nft in moved:
-        if nft.sender == queries.TREASURY:
+        treasury = tokens.find(db, nft.token).treasury
+        if nft.sender == treasury:
             continue
         schedule = schedule_of(db, nft.token)
         assessed += [
             AssessedFee(nft.sender, fee.collector, fee.amount, fee.token)
             for fee in schedule.fixed
-            if schedule.owes(nft.sender, fee)
+            if schedule.owes(nft.sender, fee, treasury)
         ]
         got = max(0, paid.get(nft.sender, 0))
         payer = nft.sender if got else nft.receiver
         if not {(nft.sender, nft.token), (payer, nft.token)} & settled:
             settled.add((payer, nft.token))
-            assessed += _assess_royalties(schedule, payer, got)
+            assessed += _assess_royalties(schedule, payer, got, treasury)
     for assessed_fee in assessed:
         accounts.require_usable(db, assessed_fee.collector)
     return [assessed_fee for assessed_fee in assessed if assessed_fee.amount]
 
 
-def _assess_royalties(schedule: Schedule, payer: str, got: int) -> Iterator[AssessedFee]:
+def _assess_royalties(
+    schedule: Schedule, payer: str, got: int, treasury: str
+) -> Iterator[AssessedFee]:
     for royalty in schedule.royalties:
         amount = got * royalty.numerator // royalty.denominator if got else royalty.fallback
-        if amount is not None and schedule.owes(payer, royalty):
+        if amount is not None and schedule.owes(payer, royalty, treasury):
             yield AssessedFee(payer, royalty.collector, amount, is_taken_of_credit=got > 0)
 
 
@@ -107,5 +149,5 @@ def may_owe_fallback(db: Connection, nft: NftTransfer, paid: Mapping[str, int]) 
     return (
         any(royalty.fallback for royalty in schedule_of(db, nft.token).royalties)
         and paid.get(nft.sender, 0) <= 0
-        and queries.TREASURY not in (nft.sender, nft.receiver)
+        and tokens.find(db, nft.token).treasury not in (nft.sender, nft.receiver)
     )

@@ -18,6 +18,10 @@ TYPES = {
 }
 
 
+class Refused(Exception):
+    """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
+
+
 class Unreadable(ValueError):
     """The bytes are not those of a transaction."""
 

@@ -9,9 +9,8 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, keys, network_fees, queries, signatures
-from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.envelopes import Signed, number_of, write_id
+from marketplace.sandbox.ledger import accounts, keys, network_fees, signatures, tokens
+from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, write_id
 from marketplace.store.rows import Connection
 
 UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
@@ -50,6 +49,8 @@ class Effects:
     units: Counter[tuple[str, str]] = field(default_factory=Counter)
     # For automatic associations, in tinybars.
     further_fee: int = 0
+    # How much of a token there is after a mint, a burn or a wipe, for its receipt.
+    total_supply: int | None = None
     # The id of what the transaction created, and the accounts that were created for aliases.
     created: str | None = None
     auto_created: list[str] = field(default_factory=list)
@@ -113,14 +114,20 @@ class Execution:
     def move_units(self, units: Counter[tuple[str, str]]) -> None:
         """Change holdings of tokens, by account and token, as custom fees do."""
         for (account_id, token), amount in units.items():
-            if queries.is_deleted(self.db, token):
-                raise Refused("TOKEN_WAS_DELETED")
+            tokens.get_usable(self.db, token)
             if amount < 0 and not accounts.is_associated(self.db, account_id, token):
                 raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
             if accounts.associate_receiver(self.db, account_id, token, self.now):
                 self.charge_further(network_fees.association())
-            accounts.add_units(self.db, account_id, token, amount, FEE_UNPAID)
-        self.effects.units.update(units)
+            tokens.require_unrestricted(self.db, token, account_id)
+            self.change_units(account_id, token, amount, FEE_UNPAID)
+
+    def change_units(
+        self, account_id: str, token: str, amount: int, code: str = "INSUFFICIENT_TOKEN_BALANCE"
+    ) -> None:
+        """Change how many units of a token an account has. Refuses, with the code, to take more."""
+        accounts.add_units(self.db, account_id, token, amount, code)
+        self.effects.units[account_id, token] += amount
 
 
 def entity(proto: Message, code: str) -> str:

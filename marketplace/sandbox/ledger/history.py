@@ -77,11 +77,17 @@ def _write_execution(execution: Execution, name: str, fields: dict[str, Any]) ->
     }
     if effects.assessed_fees:
         moved["assessed_custom_fees"] = [_assessed(fee) for fee in effects.assessed_fees]
-    write_transaction(execution.db, execution.id, name, execution.now, moved | fields)
+    supply = effects.total_supply
+    write_transaction(execution.db, execution.id, name, execution.now, moved | fields, supply)
 
 
 def write_transaction(
-    db: Connection, transaction_id: TransactionId, name: str, now: int, fields: dict[str, Any]
+    db: Connection,
+    transaction_id: TransactionId,
+    name: str,
+    now: int,
+    fields: dict[str, Any],
+    total_supply: int | None = None,
 ) -> None:
     """Record a transaction with these fields, and with what all others have by default."""
     document: dict[str, Any] = {
@@ -116,6 +122,7 @@ def write_transaction(
         consensus_at=now,
         transaction_id=transaction_id.dashed,
         document=json.dumps(document | fields),
+        total_supply=total_supply,
     )
 
 
@@ -154,7 +161,7 @@ def shown(transfer: NftTransfer) -> dict[str, Any]:
     """An NFT that changed hands, as a row of a transaction shows it."""
     return {
         "is_approval": transfer.is_approval,
-        "receiver_account_id": transfer.receiver,
+        "receiver_account_id": transfer.receiver or None,
         "sender_account_id": transfer.sender or None,
         "serial_number": transfer.serial_no,
         "token_id": transfer.token,

@@ -28,8 +28,21 @@ BASE = {
     "cryptoUpdateAccount": Decimal("0.00022"),
     "scheduleCreate": Decimal("0.01"),
     "tokenAssociate": Decimal("0.05"),
+    "tokenBurn": Decimal("0.001"),
+    "tokenCreation": Decimal("1"),
+    "tokenDeletion": Decimal("0.001"),
     "tokenDissociate": Decimal("0.05"),
+    "tokenFreeze": Decimal("0.001"),
+    "tokenGrantKyc": Decimal("0.001"),
     "tokenMint": Decimal("0.001"),
+    "tokenRevokeKyc": Decimal("0.001"),
+    "tokenUnfreeze": Decimal("0.001"),
+    "tokenUpdate": Decimal("0.001"),
+    "tokenWipe": Decimal("0.001"),
+    "token_fee_schedule_update": Decimal("0.001"),
+    "token_pause": Decimal("0.001"),
+    "token_unpause": Decimal("0.001"),
+    "token_update_nfts": Decimal("0.001"),
 }
 NODE_AND_NETWORK = Decimal("0.0001")
 # Each one beyond those that the base includes.
@@ -38,6 +51,7 @@ ACCOUNT, INCLUDED_ACCOUNTS = Decimal("0.0001"), 2
 TOKEN, INCLUDED_TOKENS = Decimal("0.0001"), 1
 NFT_MINTED, INCLUDED_NFTS = Decimal("0.02"), 1
 ASSOCIATED, INCLUDED_ASSOCIATIONS = Decimal("0.05"), 1
+NFT_UPDATED, INCLUDED_UPDATES = Decimal("0.001"), 1
 # The same, for node and network together.
 SIGNATURE, INCLUDED_SIGNATURES = Decimal("0.0001"), 1
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
@@ -45,6 +59,8 @@ BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
 NFT_MINT = Decimal("0.019")
+# Once, where a token is created with custom fees.
+CUSTOM_FEE_CREATION = Decimal("1")
 
 
 def price(signed: Signed) -> int:
@@ -93,6 +109,10 @@ def _service(body: Message) -> Decimal:
         return base + _beyond(len(content.tokens), INCLUDED_ASSOCIATIONS) * ASSOCIATED
     if kind == "tokenMint" and content.metadata:
         return base + NFT_MINT + _beyond(len(content.metadata), INCLUDED_NFTS) * NFT_MINTED
+    if kind == "tokenCreation" and content.custom_fees:
+        return base + CUSTOM_FEE_CREATION
+    if kind == "token_update_nfts":
+        return base + _beyond(len(content.serial_numbers), INCLUDED_UPDATES) * NFT_UPDATED
     return base
 
 

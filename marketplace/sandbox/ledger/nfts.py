@@ -4,8 +4,10 @@ import base64
 from typing import Any, NamedTuple
 
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger import queries, tokens
 from marketplace.store.rows import Connection
+
+NOBODY = ""  # has what was burned or wiped
 
 
 class Nft(NamedTuple):
@@ -21,7 +23,7 @@ class Nft(NamedTuple):
     def metadata_base64(self) -> str:
         if self.metadata is not None:
             return self.metadata
-        return encode(catalogue.pointer(self.token, self.serial_no))
+        return base64.b64encode(catalogue.pointer(self.token, self.serial_no).encode()).decode()
 
 
 def find(db: Connection, token: str, serial_no: int) -> Nft | None:
@@ -29,16 +31,15 @@ def find(db: Connection, token: str, serial_no: int) -> Nft | None:
     return Nft(**row) if row else None
 
 
-def get(db: Connection, token: str, serial_no: int) -> Nft:
-    """Return an NFT, as the treasury has it where nobody has asked for it yet."""
-    return find(db, token, serial_no) or Nft(token, serial_no)
+def get(db: Connection, token: str, serial_no: int) -> Nft | None:
+    """Return an NFT, as the treasury has it where nobody has asked for it yet.
+
+    Of a token that a transaction has created there are those that were minted.
+    """
+    found = find(db, token, serial_no)
+    return found if found or tokens.find(db, token).is_created else Nft(token, serial_no)
 
 
 def put(db: Connection, nft: Nft, **changes: Any) -> None:
     """Write an NFT with some columns changed."""
     queries.put(db, "nft", **nft._replace(**changes)._asdict())
-
-
-def encode(metadata: str) -> str:
-    """Write metadata in base64, as the mirror node shows it."""
-    return base64.b64encode(metadata.encode()).decode()

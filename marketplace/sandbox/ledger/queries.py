@@ -67,6 +67,7 @@ def new_id(db: Connection) -> str:
 def _is_used(db: Connection, entity_id: str) -> bool:
     sql = """
         SELECT EXISTS (SELECT 1 FROM account WHERE account_id = :entity_id)
+            OR EXISTS (SELECT 1 FROM token WHERE token = :entity_id)
             OR EXISTS (SELECT 1 FROM nft WHERE token = :entity_id)
     """
     return bool(_number(db, sql, entity_id=entity_id))
@@ -80,12 +81,21 @@ def get_holding(db: Connection, account_id: str, token: str) -> Row | None:
     return _row(db, sql, account_id=account_id, token=token)
 
 
-def is_fungible(db: Connection, token: str) -> bool:
+def has_holdings(db: Connection, token: str) -> bool:
     sql = "SELECT 1 FROM holding WHERE token = :token LIMIT 1"
     return _row(db, sql, token=token) is not None
 
 
+def count_units(db: Connection, token: str) -> int:
+    sql = "SELECT balance FROM holding WHERE token = :token"
+    return sum(row["balance"] for row in _rows(db, sql, token=token))
+
+
 # Tokens
+
+
+def get_token(db: Connection, token: str) -> Row | None:
+    return _row(db, "SELECT * FROM token WHERE token = :token", token=token)
 
 
 def get_fee_schedule(db: Connection, token: str) -> Row | None:
@@ -161,12 +171,23 @@ def list_nfts_in(db: Connection, token: str, low: int, high: int) -> list[Row]:
     return _rows(db, sql, token=token, low=low, high=high)
 
 
-def count_nfts(db: Connection, token: str, until: int | None = None) -> int:
+def count_nfts(db: Connection, token: str) -> int:
+    # Without those that were burned or wiped.
+    sql = "SELECT COUNT(*) FROM nft WHERE token = :token AND owner <> ''"
+    return _number(db, sql, token=token)
+
+
+def list_serial_nos_of(db: Connection, owner: str, token: str) -> list[int]:
+    sql = "SELECT serial_no FROM nft WHERE owner = :owner AND token = :token"
+    return [row["serial_no"] for row in _rows(db, sql, owner=owner, token=token)]
+
+
+def mark_moved(db: Connection, token: str, owner: str, receiver: str, now: int) -> None:
     sql = """
-        SELECT COUNT(*) FROM nft
-        WHERE token = :token AND (:until IS NULL OR created_at <= :until)
+        UPDATE nft SET owner = :receiver, spender = NULL, modified_at = :now
+        WHERE owner = :owner AND token = :token
     """
-    return _number(db, sql, token=token, until=until)
+    db.execute(sql, {"token": token, "owner": owner, "receiver": receiver, "now": now})
 
 
 def count_nfts_of(db: Connection, owner: str, token: str) -> int:
@@ -214,7 +235,7 @@ def get_last_consensus(db: Connection) -> int:
 def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     # All rows under one id, in the order of consensus.
     sql = """
-        SELECT consensus_at, document FROM transaction_record
+        SELECT * FROM transaction_record
         WHERE transaction_id = :transaction_id
         ORDER BY consensus_at
     """

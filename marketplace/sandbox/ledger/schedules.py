@@ -6,7 +6,7 @@ Only approvals can be scheduled. The network would keep a schedule open, and wai
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import allowances, network_fees
-from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution
 
 

@@ -32,13 +32,15 @@ CREATE TABLE association (
     token TEXT NOT NULL,
     is_automatic INTEGER NOT NULL CHECK (is_automatic IN (0, 1)), -- made by a transfer
     created_at INTEGER NOT NULL,
+    is_frozen INTEGER NOT NULL DEFAULT 0 CHECK (is_frozen IN (0, 1)),
+    is_kyc_granted INTEGER NOT NULL DEFAULT 1 CHECK (is_kyc_granted IN (0, 1)), -- 1 where no KYC is asked
     PRIMARY KEY (account_id, token)
 ) STRICT;
 
 CREATE TABLE nft (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL CHECK (serial_no > 0),
-    owner TEXT NOT NULL,
+    owner TEXT NOT NULL, -- empty of what was burned or wiped
     spender TEXT,
     created_at INTEGER NOT NULL,
     modified_at INTEGER NOT NULL,
@@ -56,6 +58,16 @@ CREATE TABLE approval_for_all (
     token TEXT NOT NULL,
     approved_at INTEGER NOT NULL,
     PRIMARY KEY (owner, spender, token)
+) STRICT;
+
+-- A token that a transaction has created or changed. The catalogue has those of all other ids.
+CREATE TABLE token (
+    token TEXT PRIMARY KEY,
+    definition BLOB NOT NULL, -- HAPI's TokenCreateTransactionBody, as updates have left it
+    is_created INTEGER NOT NULL CHECK (is_created IN (0, 1)),
+    is_paused INTEGER NOT NULL CHECK (is_paused IN (0, 1)),
+    created_at INTEGER NOT NULL,
+    modified_at INTEGER NOT NULL
 ) STRICT;
 
 -- A token that was deleted, with all of its NFTs. Their rows stay as they were.
@@ -84,7 +96,8 @@ CREATE TABLE holding (
 CREATE TABLE transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL, -- 0.0.x-seconds-nanoseconds
-    document TEXT NOT NULL -- JSON
+    document TEXT NOT NULL, -- JSON
+    total_supply INTEGER -- of a token, after a mint, a burn or a wipe
 ) STRICT;
 
 -- Serves queries.list_transactions.

@@ -4,7 +4,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts, keys, queries
-from marketplace.sandbox.ledger.envelopes import Signed
+from marketplace.sandbox.ledger.envelopes import Refused, Signed
 from marketplace.store.rows import Connection
 
 
@@ -20,10 +20,10 @@ def require(db: Connection, signed: Signed, account_id: str, now: int) -> None:
     if known is None:
         found = _find_key(db, signed, account_id)
         if found is None:
-            raise accounts.Refused("INVALID_SIGNATURE")
+            raise Refused("INVALID_SIGNATURE")
         accounts.change(db, account_id, now, key=found.SerializeToString().hex())
     elif not keys.has_signed(known, signed):
-        raise accounts.Refused("INVALID_SIGNATURE")
+        raise Refused("INVALID_SIGNATURE")
 
 
 def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:

@@ -1,82 +1,139 @@
-"""Transactions about a token: association and dissociation of accounts, minting.
+"""Tokens: what they were created with, as their updates have left it.
 
-All tokens have one treasury, queries.TREASURY. Its key is the supply key of each.
+To every id that no transaction has created there is a collection of NFTs, as the catalogue describes it. The
+account TREASURY is its treasury, and TREASURY's key is each of its keys.
 """
 
-import base64
+from functools import cache
+from typing import Any, NamedTuple
 
-from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import (
+    AccountID,
+    Key,
+    TokenSupplyType,
+    TokenType,
+)
+from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox.ledger import accounts, history, nfts, queries
-from marketplace.sandbox.ledger.accounts import Refused
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
-from marketplace.sandbox.ledger.nfts import Nft
+from marketplace.sandbox import catalogue, wallet
+from marketplace.sandbox.ledger import keys, queries
+from marketplace.sandbox.ledger.envelopes import Refused, write_id
+from marketplace.store.rows import Connection
 
-MAX_MINTED = 10  # in one transaction
-METADATA_BYTES = 100
-
-
-def check_associations(content: Message) -> None:
-    """Check what a node checks before consensus."""
-    entity(content.account, "INVALID_ACCOUNT_ID")
-    tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
-    if len(set(tokens)) < len(tokens):
-        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
-
-
-def check_mint(content: Message) -> None:
-    """Check what a node checks before consensus."""
-    entity(content.token, "INVALID_TOKEN_ID")
-    if content.amount and content.metadata:
-        raise Refused("INVALID_TRANSACTION_BODY")
+RENEWAL_SECONDS = 7_776_000
+# The field of each key, and the code that refuses what a token without it can't have done.
+KEYS = {
+    "admin": ("adminKey", "TOKEN_IS_IMMUTABLE"),
+    "fee_schedule": ("fee_schedule_key", "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
+    "freeze": ("freezeKey", "TOKEN_HAS_NO_FREEZE_KEY"),
+    "kyc": ("kycKey", "TOKEN_HAS_NO_KYC_KEY"),
+    "metadata": ("metadata_key", "TOKEN_HAS_NO_METADATA_KEY"),
+    "pause": ("pause_key", "TOKEN_HAS_NO_PAUSE_KEY"),
+    "supply": ("supplyKey", "TOKEN_HAS_NO_SUPPLY_KEY"),
+    "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
+}
+KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
-def associate(execution: Execution, content: Message) -> None:
-    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
-    execution.require_signature(account_id)
-    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
-        if queries.is_deleted(execution.db, token):
-            raise Refused("TOKEN_WAS_DELETED")
-        if accounts.is_associated(execution.db, account_id, token):
-            raise Refused("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
-        accounts.associate(execution.db, account_id, token, execution.now)
+class Token(NamedTuple):
+    token: str
+    definition: TokenCreateTransactionBody  # without its custom fees
+    is_created: bool = False  # by a transaction
+    is_paused: bool = False
+    created_at: int = catalogue.GENESIS  # nanoseconds
+    modified_at: int = catalogue.GENESIS
+
+    @property
+    def treasury(self) -> str:
+        return write_id(self.definition.treasury)
+
+    @property
+    def is_fungible(self) -> bool:
+        return bool(self.definition.tokenType == TokenType.FUNGIBLE_COMMON)
+
+    @property
+    def max_supply(self) -> int:
+        """The most that there may be; 0: any number."""
+        return int(self.definition.maxSupply)
+
+    def key(self, name: str) -> Key | None:
+        """One of its keys, by the names of KEYS."""
+        field, _ = KEYS[name]
+        return getattr(self.definition, field) if self.definition.HasField(field) else None
 
 
-def dissociate(execution: Execution, content: Message) -> None:
-    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
-    execution.require_signature(account_id)
-    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
-        if account_id == queries.TREASURY:
-            raise Refused("ACCOUNT_IS_TREASURY")
-        if not accounts.is_associated(db, account_id, token):
-            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-        if not queries.is_deleted(db, token) and queries.count_nfts_of(db, account_id, token):
-            raise Refused("ACCOUNT_STILL_OWNS_NFTS")
-        queries.delete_association(db, account_id, token)
+def find(db: Connection, token: str) -> Token:
+    row = queries.get_token(db, token)
+    if row is None:
+        definition = TokenCreateTransactionBody.FromString(_catalogued(token))
+        if not queries.has_holdings(db, token):
+            definition.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
+        return Token(token, definition)
+    definition = TokenCreateTransactionBody.FromString(row["definition"])
+    flags = bool(row["is_created"]), bool(row["is_paused"])
+    return Token(token, definition, *flags, row["created_at"], row["modified_at"])
 
 
-def mint(execution: Execution, content: Message) -> None:
-    """Mint NFTs to the treasury, numbered from the token's highest serial number on."""
-    db, now = execution.db, execution.now
-    token = entity(content.token, "INVALID_TOKEN_ID")
-    execution.require_signature(queries.TREASURY)
+def get_usable(db: Connection, token: str) -> Token:
+    """A token that was neither deleted nor paused."""
+    found = find(db, token)
     if queries.is_deleted(db, token):
         raise Refused("TOKEN_WAS_DELETED")
-    if not content.metadata:
-        raise Refused("INVALID_TOKEN_MINT_METADATA")
-    if len(content.metadata) > MAX_MINTED:
-        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
-    if any(len(metadata) > METADATA_BYTES for metadata in content.metadata):
-        raise Refused("METADATA_TOO_LONG")
-    highest = queries.get_highest_serial_no(db, token)
-    if highest + len(content.metadata) > MAX_INT64:
-        raise Refused("SERIAL_NUMBER_LIMIT_REACHED")
-    accounts.associate(db, queries.TREASURY, token, now)
-    for serial_no, metadata in enumerate(content.metadata, start=highest + 1):
-        encoded = base64.b64encode(metadata).decode()
-        nft = Nft(token, serial_no, created_at=now, modified_at=now, metadata=encoded)
-        nfts.put(db, nft)
-        minted = NftTransfer(token, serial_no, "", queries.TREASURY)
-        history.write_nft_transaction(db, execution.id, now, "TOKENMINT", minted)
-        execution.effects.nft_transfers.append(minted)
+    if found.is_paused:
+        raise Refused("TOKEN_IS_PAUSED")
+    return found
+
+
+@cache
+def _treasurys_key() -> Key:
+    return keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
+
+
+def _catalogued(token: str) -> bytes:
+    collection = catalogue.collection_of(token)
+    definition = TokenCreateTransactionBody(
+        name=collection.name,
+        symbol=collection.symbol,
+        treasury=AccountID(accountNum=int(queries.TREASURY.rpartition(".")[2])),
+        supplyType=TokenSupplyType.INFINITE,
+    )
+    definition.autoRenewPeriod.seconds = RENEWAL_SECONDS
+    for name in KEYS_OF_CATALOGUE:
+        getattr(definition, KEYS[name][0]).CopyFrom(_treasurys_key())
+    content: bytes = definition.SerializeToString()
+    return content
+
+
+def put(db: Connection, token: Token, **changes: Any) -> None:
+    """Write a token with some fields changed."""
+    changed = token._replace(**changes)
+    content = changed.definition.SerializeToString()
+    flags = {"is_created": int(changed.is_created), "is_paused": int(changed.is_paused)}
+    queries.put(db, "token", **changed._asdict() | {"definition": content} | flags)
+
+
+def supply(db: Connection, token: Token) -> int:
+    """How many NFTs or units of a token there are."""
+    if token.is_fungible:
+        return queries.count_units(db, token.token)
+    return queries.count_nfts(db, token.token)
+
+
+def require_room(db: Connection, token: Token, amount: int) -> None:
+    """Refuse to make more than the token's maximum."""
+    after = supply(db, token) + amount
+    if token.max_supply and after > token.max_supply:
+        raise Refused("TOKEN_MAX_SUPPLY_REACHED")
+    if token.is_fungible and after > MAX_INT64:
+        raise Refused("INVALID_TOKEN_MINT_AMOUNT")
+
+
+def require_unrestricted(db: Connection, token: str, *account_ids: str) -> None:
+    """Refuse accounts that are frozen for a token, or whose KYC is missing."""
+    for account_id in account_ids:
+        row = queries.get_association(db, account_id, token)
+        if row and row["is_frozen"]:
+            raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
+        if row and not row["is_kyc_granted"]:
+            raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")

@@ -16,10 +16,10 @@ from marketplace.sandbox.ledger import (
     history,
     network_fees,
     nfts,
-    queries,
+    tokens,
 )
 from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
-from marketplace.sandbox.ledger.accounts import Refused
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity, party
 
 MAX_HBAR_TRANSFERS = 10
@@ -89,10 +89,10 @@ def transfer(execution: Execution, content: Message) -> None:
     _require_possible(content, given, moved)
     charges = _assess(execution, given, moved)
     for nft in moved:
-        if queries.is_deleted(execution.db, nft.token):
-            raise Refused("TOKEN_WAS_DELETED")
+        tokens.get_usable(execution.db, nft.token)
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
             execution.charge_further(network_fees.association())
+        tokens.require_unrestricted(execution.db, nft.token, nft.sender, nft.receiver)
     execution.move(charges.first, charges.payers)
     execution.move(charges.then, charges.payers)
     execution.move_units(charges.units)

@@ -9,7 +9,7 @@ from werkzeug.exceptions import NotFound
 
 from marketplace import times
 from marketplace.ids import is_entity_id
-from marketplace.sandbox.ledger import accounts, keys, queries
+from marketplace.sandbox.ledger import accounts, keys, queries, tokens
 from marketplace.sandbox.ledger.history import by_number
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
@@ -97,13 +97,16 @@ def list_account_tokens(account_id: str) -> Document:
 
 
 def _relationship(row: queries.Row) -> Document:
+    token = tokens.find(read(), row["token"])
+    frozen = "FROZEN" if row["is_frozen"] else "UNFROZEN"
+    granted = "GRANTED" if row["is_kyc_granted"] else "REVOKED"
     return {
         "automatic_association": bool(row["is_automatic"]),
         "balance": row["balance"],
         "created_timestamp": times.to_consensus(row["created_at"]),
-        "decimals": 0,
-        "freeze_status": "NOT_APPLICABLE",
-        "kyc_status": "NOT_APPLICABLE",
+        "decimals": token.definition.decimals,
+        "freeze_status": frozen if token.key("freeze") else "NOT_APPLICABLE",
+        "kyc_status": granted if token.key("kyc") else "NOT_APPLICABLE",
         "token_id": row["token"],
     }
 

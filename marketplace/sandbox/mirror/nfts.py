@@ -3,6 +3,7 @@
 import json
 
 from flask import Blueprint, request
+from werkzeug.exceptions import NotFound
 
 from marketplace import times
 from marketplace.ids import MAX_INT64
@@ -28,7 +29,10 @@ def list_token_nfts(token: str) -> Document:
 def show_nft(token: str, serial_no: str) -> Document:
     parameters.require_known()
     parameters.require_id(token, "tokenid")
-    return _document(nfts.get(read(), token, parameters.parse_serial_no(serial_no)))
+    nft = nfts.get(read(), token, parameters.parse_serial_no(serial_no))
+    if nft is None:
+        raise NotFound("Not found")
+    return _document(nft)
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
@@ -78,10 +82,10 @@ def _follows(row: queries.Row, operator: str, token: str, low: int, high: int) -
 
 def _document(nft: Nft) -> Document:
     return {
-        "account_id": nft.owner,
+        "account_id": nft.owner or None,
         "created_timestamp": times.to_consensus(nft.created_at),
         "delegating_spender": None,
-        "deleted": queries.is_deleted(read(), nft.token),
+        "deleted": nft.owner == nfts.NOBODY or queries.is_deleted(read(), nft.token),
         "metadata": nft.metadata_base64,
         "modified_timestamp": times.to_consensus(nft.modified_at),
         "serial_number": nft.serial_no,

@@ -1,17 +1,16 @@
 """The mirror node's tokens: collections, and their custom fees."""
 
+import base64
+
 from flask import Blueprint
 
 from marketplace import times
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import accounts, custom_fees, keys, queries
+from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
+from marketplace.sandbox.ledger.envelopes import write_id
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
-
-RENEWAL_SECONDS = 7_776_000
-
-ABSENT_KEYS = ("admin", "fee_schedule", "freeze", "kyc", "metadata", "pause", "wipe")
 
 blp = Blueprint("tokens", __name__)
 
@@ -20,37 +19,41 @@ blp = Blueprint("tokens", __name__)
 def show_token(token: str) -> Document:
     parameters.require_known()
     parameters.require_id(token, "tokenid")
-    collection = catalogue.collection_of(token)
+    found = tokens.find(read(), token)
     schedule = custom_fees.schedule_of(read(), token)
-    created = times.to_consensus(catalogue.GENESIS)
-    is_fungible = queries.is_fungible(read(), token)
-    return {f"{name}_key": None for name in ABSENT_KEYS} | {
-        "auto_renew_account": None,
-        "auto_renew_period": RENEWAL_SECONDS,
-        "created_timestamp": created,
-        "custom_fees": {
-            "created_timestamp": times.to_consensus(schedule.since),
-            "fixed_fees": [_fixed_fee(fee) for fee in schedule.fixed],
-            "royalty_fees": [_royalty(royalty) for royalty in schedule.royalties],
-        },
-        "decimals": "0",
+    definition, pause_key = found.definition, found.key("pause")
+    paused = "PAUSED" if found.is_paused else "UNPAUSED"
+    renewal = definition.autoRenewPeriod.seconds
+    expiry = definition.expiry.seconds * times.SECOND + definition.expiry.nanos
+    fees = {
+        "created_timestamp": times.to_consensus(schedule.since),
+        "fixed_fees": [_fixed_fee(fee) for fee in schedule.fixed],
+    }
+    name = "fractional_fees" if found.is_fungible else "royalty_fees"
+    fees[name] = [_royalty(royalty) for royalty in schedule.royalties]
+    has_renewal = definition.HasField("autoRenewAccount")
+    return {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS} | {
+        "auto_renew_account": write_id(definition.autoRenewAccount) if has_renewal else None,
+        "auto_renew_period": renewal,
+        "created_timestamp": times.to_consensus(found.created_at),
+        "custom_fees": fees,
+        "decimals": str(definition.decimals),
         "deleted": queries.is_deleted(read(), token),
-        "expiry_timestamp": catalogue.GENESIS + RENEWAL_SECONDS * times.SECOND,
-        "freeze_default": False,
-        "initial_supply": "0",
-        "max_supply": "0",
-        "memo": "",
-        "metadata": "",
-        "modified_timestamp": created,
-        "name": collection.name,
-        "pause_status": "NOT_APPLICABLE",
-        "supply_key": keys.shown(accounts.key(read(), queries.TREASURY)),
-        "supply_type": "INFINITE",
-        "symbol": collection.symbol,
+        "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
+        "freeze_default": definition.freezeDefault,
+        "initial_supply": str(definition.initialSupply),
+        "max_supply": str(found.max_supply),
+        "memo": definition.memo,
+        "metadata": base64.b64encode(definition.metadata).decode(),
+        "modified_timestamp": times.to_consensus(found.modified_at),
+        "name": definition.name,
+        "pause_status": paused if pause_key else "NOT_APPLICABLE",
+        "supply_type": "FINITE" if found.max_supply else "INFINITE",
+        "symbol": definition.symbol,
         "token_id": token,
-        "total_supply": str(queries.count_nfts(read(), token)),
-        "treasury_account_id": queries.TREASURY,
-        "type": "FUNGIBLE_COMMON" if is_fungible else "NON_FUNGIBLE_UNIQUE",
+        "total_supply": str(tokens.supply(read(), found)),
+        "treasury_account_id": found.treasury,
+        "type": "FUNGIBLE_COMMON" if found.is_fungible else "NON_FUNGIBLE_UNIQUE",
     }
 
 

@@ -1,0 +1,76 @@
+"""Transactions about an account and a token: association and its end, freeze, KYC."""
+
+from google.protobuf.message import Message
+
+from marketplace.sandbox.ledger import accounts, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.token_transactions import require_issuer
+from marketplace.store.rows import Connection
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.account, "INVALID_ACCOUNT_ID")
+    tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
+    if len(set(tokens)) < len(tokens):
+        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+
+
+def associate(execution: Execution, content: Message) -> None:
+    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
+    execution.require_signature(account_id)
+    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
+        tokens.get_usable(execution.db, token)
+        if accounts.is_associated(execution.db, account_id, token):
+            raise Refused("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
+        accounts.associate(execution.db, account_id, token, execution.now)
+
+
+def dissociate(execution: Execution, content: Message) -> None:
+    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
+    execution.require_signature(account_id)
+    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
+        if account_id == tokens.find(db, token).treasury:
+            raise Refused("ACCOUNT_IS_TREASURY")
+        if not accounts.is_associated(db, account_id, token):
+            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        if not queries.is_deleted(db, token):
+            _require_nothing_left(db, account_id, token)
+        queries.delete_association(db, account_id, token)
+
+
+def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
+    tokens.get_usable(db, token)
+    tokens.require_unrestricted(db, token, account_id)
+    holding = queries.get_holding(db, account_id, token)
+    if holding and holding["balance"]:
+        raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    if queries.count_nfts_of(db, account_id, token):
+        raise Refused("ACCOUNT_STILL_OWNS_NFTS")
+
+
+def freeze(execution: Execution, content: Message) -> None:
+    _restrict(execution, content, "freeze", is_frozen=1)
+
+
+def unfreeze(execution: Execution, content: Message) -> None:
+    _restrict(execution, content, "freeze", is_frozen=0)
+
+
+def grant_kyc(execution: Execution, content: Message) -> None:
+    _restrict(execution, content, "kyc", is_kyc_granted=1)
+
+
+def revoke_kyc(execution: Execution, content: Message) -> None:
+    _restrict(execution, content, "kyc", is_kyc_granted=0)
+
+
+def _restrict(execution: Execution, content: Message, key: str, **flag: int) -> None:
+    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
+    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, key)
+    association = queries.get_association(db, account_id, token.token)
+    if association is None:
+        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    queries.put(db, "association", **dict(association) | flag)

@@ -1,0 +1,155 @@
+"""Transactions that make and end NFTs and units of a token, and change the metadata of NFTs."""
+
+import base64
+from collections.abc import Sequence
+
+from google.protobuf.message import Message
+
+from marketplace.ids import MAX_INT64
+from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.nfts import Nft
+from marketplace.sandbox.ledger.token_transactions import require_issuer
+from marketplace.sandbox.ledger.tokens import Token
+
+MAX_NFTS = 10  # in one transaction
+METADATA_BYTES = 100
+
+
+def check_mint(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.token, "INVALID_TOKEN_ID")
+    if content.amount and content.metadata:
+        raise Refused("INVALID_TRANSACTION_BODY")
+
+
+def check_burn(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    entity(content.token, "INVALID_TOKEN_ID")
+    if content.amount and content.serialNumbers:
+        raise Refused("INVALID_TRANSACTION_BODY")
+
+
+def mint(execution: Execution, content: Message) -> None:
+    """Mint to the treasury; NFTs are numbered from the token's highest serial number on."""
+    db, now = execution.db, execution.now
+    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, "supply")
+    if token.is_fungible:
+        _require_units(token, content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
+        tokens.require_room(db, token, content.amount)
+        execution.change_units(token.treasury, token.token, content.amount)
+    else:
+        _mint_nfts(execution, token, content.metadata)
+    accounts.associate(db, token.treasury, token.token, now)
+    execution.effects.total_supply = tokens.supply(db, token)
+
+
+def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
+    db, now = execution.db, execution.now
+    if not metadata:
+        raise Refused("INVALID_TOKEN_MINT_METADATA")
+    _require_few(metadata)
+    _require_short(*metadata)
+    tokens.require_room(db, token, len(metadata))
+    highest = queries.get_highest_serial_no(db, token.token)
+    if highest + len(metadata) > MAX_INT64:
+        raise Refused("SERIAL_NUMBER_LIMIT_REACHED")
+    for serial_no, content in enumerate(metadata, start=highest + 1):
+        encoded = base64.b64encode(content).decode()
+        nfts.put(db, Nft(token.token, serial_no, token.treasury, None, now, now, encoded))
+        minted = NftTransfer(token.token, serial_no, "", token.treasury)
+        _record(execution, "TOKENMINT", minted)
+
+
+def burn(execution: Execution, content: Message) -> None:
+    """End what the treasury has."""
+    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, "supply")
+    codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
+    _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", *codes)
+
+
+def wipe(execution: Execution, content: Message) -> None:
+    """End what another account has."""
+    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
+    require_issuer(execution, token, "wipe")
+    if account_id == token.treasury:
+        raise Refused("CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    if not accounts.is_associated(execution.db, account_id, token.token):
+        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
+    _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", *codes)
+
+
+def _end(
+    execution: Execution,
+    token: Token,
+    owner: str,
+    content: Message,
+    foreign: str,
+    no_amount: str,
+    no_nfts: str,
+) -> None:
+    """End NFTs or units of an owner; the codes refuse those of others, and what names none."""
+    db, now = execution.db, execution.now
+    if token.is_fungible:
+        _require_units(token, content.amount, content.serialNumbers, no_amount)
+        execution.change_units(owner, token.token, -content.amount, no_amount)
+    elif not content.serialNumbers:
+        raise Refused(no_nfts)
+    _require_few(content.serialNumbers)
+    name = "TOKENWIPE" if "account" in content.DESCRIPTOR.fields_by_name else "TOKENBURN"
+    for serial_no in sorted(set(content.serialNumbers)):
+        nft = nfts.find(db, token.token, serial_no)
+        if nft is None or nft.owner == nfts.NOBODY:
+            raise Refused("INVALID_NFT_ID")
+        if nft.owner != owner:
+            raise Refused(foreign)
+        nfts.put(db, nft, owner=nfts.NOBODY, spender=None, modified_at=now)
+        _record(execution, name, NftTransfer(token.token, serial_no, owner, ""))
+    execution.effects.total_supply = tokens.supply(db, token)
+
+
+def update_nfts(execution: Execution, content: Message) -> None:
+    """Give NFTs other metadata. The supply key may, too, while the treasury has them: HIP-850."""
+    db, now = execution.db, execution.now
+    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
+    if not content.serial_numbers:
+        raise Refused("MISSING_SERIAL_NUMBERS")
+    _require_few(content.serial_numbers)
+    _require_short(content.metadata.value)
+    for serial_no in content.serial_numbers:
+        nft = nfts.get(db, token.token, serial_no) if serial_no > 0 else None
+        if nft is None or nft.owner == nfts.NOBODY:
+            raise Refused("INVALID_NFT_ID")
+        is_treasurys = nft.owner == token.treasury
+        require_issuer(execution, token, "metadata", *(("supply",) if is_treasurys else ()))
+        encoded = nft.metadata
+        if content.HasField("metadata"):
+            encoded = base64.b64encode(content.metadata.value).decode()
+        nfts.put(db, nft, metadata=encoded, modified_at=now)
+        updated = NftTransfer(token.token, serial_no)
+        history.write_nft_transaction(db, execution.id, now, "TOKENUPDATENFTS", updated)
+
+
+def _record(execution: Execution, name: str, moved: NftTransfer) -> None:
+    history.write_nft_transaction(execution.db, execution.id, execution.now, name, moved)
+    execution.effects.nft_transfers.append(moved)
+
+
+def _require_units(token: Token, amount: int, of_nfts: Sequence[object], code: str) -> None:
+    if of_nfts or not 0 <= amount <= MAX_INT64:
+        raise Refused(code)
+
+
+def _require_few(of_nfts: Sequence[object]) -> None:
+    if len(of_nfts) > MAX_NFTS:
+        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+
+
+def _require_short(*metadata: bytes) -> None:
+    if any(len(content) > METADATA_BYTES for content in metadata):
+        raise Refused("METADATA_TOO_LONG")

@@ -1,0 +1,184 @@
+"""Transactions about tokens themselves: creation, update, deletion, custom fees, pause."""
+
+from google.protobuf.message import Message
+
+from marketplace.ids import MAX_INT64
+from marketplace.sandbox.ledger import accounts, custom_fees, history, keys, queries, tokens
+from marketplace.sandbox.ledger.account_transactions import require_memo, require_renewal
+from marketplace.sandbox.ledger.envelopes import Refused, write_id
+from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.tokens import KEYS, Token
+
+MAX_TEXT_BYTES = 100  # of a name, a symbol, and metadata
+INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
+
+
+def check_create(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    if not content.HasField("treasury"):
+        raise Refused("INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    entity(content.treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    is_fungible = content.tokenType == 0
+    if content.initialSupply > (MAX_INT64 if is_fungible else 0):
+        raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
+    if content.decimals > (2**31 - 1 if is_fungible else 0):
+        raise Refused("INVALID_TOKEN_DECIMALS")
+    if not is_fungible and not content.HasField("supplyKey"):
+        raise Refused("TOKEN_HAS_NO_SUPPLY_KEY")
+    is_finite = content.supplyType == 1
+    if content.maxSupply < 0 or bool(content.maxSupply) != is_finite:
+        raise Refused("INVALID_TOKEN_MAX_SUPPLY")
+    if is_finite and content.initialSupply > content.maxSupply:
+        raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
+    if content.freezeDefault and not content.HasField("freezeKey"):
+        raise Refused("TOKEN_HAS_NO_FREEZE_KEY")
+
+
+def create(execution: Execution, content: Message) -> None:
+    if not content.name:
+        raise Refused("MISSING_TOKEN_NAME")
+    if not content.symbol:
+        raise Refused("MISSING_TOKEN_SYMBOL")
+    _require_texts(content.name, content.symbol, content.memo, content.metadata)
+    _require_valid_keys(content)
+    require_renewal(content, "INVALID_RENEWAL_PERIOD")
+    if not (content.HasField("autoRenewPeriod") or content.HasField("expiry")):
+        raise Refused("INVALID_EXPIRATION_TIME")
+    db, now, treasury = execution.db, execution.now, write_id(content.treasury)
+    execution.require_signature(treasury)
+    if content.HasField("autoRenewAccount"):
+        account_id = entity(content.autoRenewAccount, "INVALID_AUTORENEW_ACCOUNT")
+        execution.require_signature(account_id)
+    if content.HasField("adminKey"):
+        execution.require_key(content.adminKey)
+    token = Token(queries.new_id(db), content, is_created=True, created_at=now, modified_at=now)
+    schedule = custom_fees.read(content.custom_fees, now)
+    custom_fees.change(db, token, schedule)
+    definition = type(content).FromString(content.SerializeToString())
+    definition.ClearField("custom_fees")
+    tokens.put(db, token, definition=definition)
+    # Its treasury is neither frozen nor without KYC.
+    columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
+    queries.put(db, "association", account_id=treasury, token=token.token, **columns)
+    execution.effects.created = token.token
+    if content.initialSupply:
+        execution.change_units(treasury, token.token, content.initialSupply)
+
+
+def _require_texts(name: str, symbol: str, memo: str, metadata: bytes) -> None:
+    if len(name.encode()) > MAX_TEXT_BYTES:
+        raise Refused("TOKEN_NAME_TOO_LONG")
+    if len(symbol.encode()) > MAX_TEXT_BYTES:
+        raise Refused("TOKEN_SYMBOL_TOO_LONG")
+    if len(metadata) > MAX_TEXT_BYTES:
+        raise Refused("METADATA_TOO_LONG")
+    require_memo(memo)
+
+
+def _require_valid_keys(content: Message, *, may_be_removed: bool = False) -> None:
+    for name, (field, _) in KEYS.items():
+        key = getattr(content, field)
+        is_removal = may_be_removed and key.HasField("keyList") and not key.keyList.keys
+        if content.HasField(field) and not is_removal and not keys.is_valid(key):
+            raise Refused(INVALID_KEYS.get(name, f"INVALID_{name.upper()}_KEY"))
+
+
+def require_issuer(execution: Execution, token: Token, *names: str) -> None:
+    """Refuse what none of a token's keys of these names has signed."""
+    held = [key for name in names if (key := token.key(name))]
+    if not held:
+        raise Refused(KEYS[names[0]][1])
+    if not any(keys.has_signed(key, execution.signed) for key in held):
+        raise Refused("INVALID_SIGNATURE")
+
+
+def update(execution: Execution, content: Message) -> None:
+    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    is_metadata_alone = {field.name for field, _ in content.ListFields()} == {"token", "metadata"}
+    require_issuer(execution, token, "admin", *(("metadata",) if is_metadata_alone else ()))
+    _require_texts(content.name, content.symbol, content.memo.value, content.metadata.value)
+    _require_valid_keys(content, may_be_removed=True)
+    require_renewal(content, "INVALID_RENEWAL_PERIOD")
+    definition = token.definition
+    for field in ("name", "symbol"):
+        setattr(definition, field, getattr(content, field) or getattr(definition, field))
+    for field in ("memo", "metadata"):
+        if content.HasField(field):
+            setattr(definition, field, getattr(content, field).value)
+    for field in ("autoRenewAccount", "autoRenewPeriod", "expiry"):
+        if content.HasField(field):
+            getattr(definition, field).CopyFrom(getattr(content, field))
+    if content.HasField("adminKey") and keys.is_valid(content.adminKey):
+        execution.require_key(content.adminKey)
+    for field, code in KEYS.values():
+        if content.HasField(field):
+            _change_key(definition, field, getattr(content, field), code)
+    if content.HasField("treasury"):
+        _change_treasury(execution, token, entity(content.treasury, "INVALID_ACCOUNT_ID"))
+        definition.treasury.CopyFrom(content.treasury)
+    tokens.put(execution.db, token, modified_at=execution.now)
+
+
+def _change_key(definition: Message, field: str, key: Message, code: str) -> None:
+    """Replace a key, or remove it by an empty list of keys: HIP-540."""
+    if not definition.HasField(field):
+        raise Refused(code)
+    if keys.is_valid(key):
+        getattr(definition, field).CopyFrom(key)
+    else:
+        definition.ClearField(field)
+
+
+def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
+    """All that the old treasury has goes to the new one."""
+    db, now, old = execution.db, execution.now, token.treasury
+    execution.require_signature(treasury)
+    if not token.is_created:
+        raise Refused("NOT_SUPPORTED")
+    if treasury == old:
+        return
+    accounts.associate_receiver(db, treasury, token.token, now)
+    if token.is_fungible:
+        holding = queries.get_holding(db, old, token.token)
+        amount = holding["balance"] if holding else 0
+        execution.change_units(old, token.token, -amount)
+        execution.change_units(treasury, token.token, amount)
+        return
+    for serial_no in queries.list_serial_nos_of(db, old, token.token):
+        moved = NftTransfer(token.token, serial_no, old, treasury)
+        history.write_nft_transaction(db, execution.id, now, "TOKENUPDATE", moved)
+    queries.mark_moved(db, token.token, old, treasury, now)
+    # So the mirror node shows all of them.
+    execution.effects.nft_transfers.append(NftTransfer(token.token, -1, old, treasury))
+
+
+def delete(execution: Execution, content: Message) -> None:
+    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, "admin")
+    queries.put(execution.db, "deleted_token", token=token.token, deleted_at=execution.now)
+
+
+def change_fees(execution: Execution, content: Message) -> None:
+    token = tokens.get_usable(execution.db, entity(content.token_id, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, "fee_schedule")
+    schedule = custom_fees.read(content.custom_fees, execution.now)
+    before = custom_fees.schedule_of(execution.db, token.token)
+    if not any((*schedule[:2], *before[:2])):
+        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+    custom_fees.change(execution.db, token, schedule)
+
+
+def pause(execution: Execution, content: Message) -> None:
+    _set_paused(execution, content, is_paused=True)
+
+
+def unpause(execution: Execution, content: Message) -> None:
+    _set_paused(execution, content, is_paused=False)
+
+
+def _set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:
+    token = tokens.find(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    if queries.is_deleted(execution.db, token.token):
+        raise Refused("TOKEN_WAS_DELETED")
+    require_issuer(execution, token, "pause")
+    tokens.put(execution.db, token, is_paused=is_paused)
