@@ -27,6 +27,7 @@ from marketplace.api import (
     request_metrics,
     response_cache,
     row_json,
+    search,
     status,
     users,
 )
@@ -104,7 +105,7 @@ def create_app(
     document = Document(
         app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
     )
-    for module in (nfts, nft_collections, users, orderbook, events, listings):
+    for module in (nfts, nft_collections, search, users, orderbook, events, listings):
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         document.register_blueprint(module.blp)

@@ -142,7 +142,7 @@ class Blueprint(flask_smorest.Blueprint):
             arguments = request.args
             given = {
                 name: field.deserialize(
-                    arguments.getlist(key) if isinstance(field, List) else arguments[key]
+                    arguments.getlist(key) if isinstance(field, List) else arguments.get(key)
                 )
                 for key, (name, field) in fields.items()
                 if key in arguments or field.required

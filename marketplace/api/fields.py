@@ -8,7 +8,7 @@ from flask import Config, Flask, current_app
 from marshmallow import fields
 
 from marketplace import times
-from marketplace.api.paging import NEWEST, Position
+from marketplace.api.paging import NEWEST, CollectionPosition, Position
 from marketplace.errors import shown
 from marketplace.ids import (
     CURSOR,
@@ -25,6 +25,7 @@ from marketplace.services import services
 
 ToAddress = Callable[[str | None], str | None]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
+MAX_QUERY = 100
 
 
 def described(description: str, example: object, **more: Any) -> dict[str, Any]:
@@ -196,6 +197,28 @@ class PagePosition(Strict, fields.String):
         return position if position and position.order in self.orders else None
 
 
+class CollectionPagePosition(Strict, fields.String):
+    """The same, of the list of collections."""
+
+    expected = PagePosition.expected
+
+    def read(self, value: Any) -> CollectionPosition | None:
+        return CollectionPosition.parse(value)
+
+
+class Words(Strict, fields.String):
+    """What somebody looks for."""
+
+    expected = f"a text of {MAX_QUERY} characters at most"
+
+    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
+        metadata = described(description, example, maxLength=MAX_QUERY)
+        super().__init__(metadata=metadata, **kwargs)
+
+    def read(self, value: Any) -> str | None:
+        return value if len(value) <= MAX_QUERY else None
+
+
 class Flag(fields.Boolean):
     """A 0 or 1 of the database."""
 
@@ -233,6 +256,14 @@ class MediaUrl(Address):
 
     def absolute(self, app: Flask) -> ToAddress:
         return services(app).media.url
+
+
+class MediaUrlOrNull(MediaUrl):
+    """The same, and null where there is no image."""
+
+    def absolute(self, app: Flask) -> ToAddress:
+        url = super().absolute(app)
+        return lambda key: key and url(key)
 
 
 class OriginalImageUrl(Address):

@@ -19,7 +19,7 @@ from marketplace.market.feed import find_cursor
 from marketplace.store.database import read
 from marketplace.store.rows import NftRow
 
-MAX_TOKEN_LENGTH = 300  # characters: longer than that of the longest ids
+MAX_TOKEN_LENGTH = 1000  # characters: longer than that of the longest ids, and of the longest name
 LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
 
 EVENTS_CURSOR = "X-Events-Cursor"
@@ -46,6 +46,7 @@ FEED_LINK_HEADER = documented(
 
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 BY_ID = "id"
+BY_NAME = "name"
 # The sort key of a row. Keys grow along a list; those of dates shrink.
 KEYS: dict[str, Callable[[Any], str | int]] = {
     NEWEST: lambda row: row["listed_order"],
@@ -81,10 +82,8 @@ class Position(NamedTuple):
     @classmethod
     def parse(cls, page: str) -> "Position | None":
         """Read what write() wrote; None for anything else."""
-        if len(page) > MAX_TOKEN_LENGTH:
-            return None
         try:
-            key, token, serial_no = json.loads(base64.urlsafe_b64decode(page))
+            key, token, serial_no = _read_page(page)
             is_position = (
                 _is_key(key)
                 and is_entity_id(token)
@@ -98,7 +97,42 @@ class Position(NamedTuple):
 
     def write(self) -> str:
         """The opaque text that stands in a link."""
-        return base64.urlsafe_b64encode(json.dumps(self, separators=(",", ":")).encode()).decode()
+        return _write_page(self)
+
+
+class CollectionPosition(NamedTuple):
+    """The last collection of a page, in an order."""
+
+    sort: str
+    key: str | int
+    token: str
+
+    @classmethod
+    def parse(cls, page: str) -> "CollectionPosition | None":
+        """Read what write() wrote; None for anything else."""
+        try:
+            sort, key, token = _read_page(page)
+            kind = str if sort == BY_NAME else int
+            is_position = type(key) is kind and is_entity_id(token)
+        except (ValueError, TypeError, RecursionError):
+            return None
+        is_bounded = is_position and (kind is str or -MAX_INT64 <= key <= 0)
+        position = cls(sort, key, token)
+        return position if is_bounded and position.write() == page else None
+
+    def write(self) -> str:
+        return _write_page(self)
+
+
+def _write_page(position: tuple[object, ...]) -> str:
+    return base64.urlsafe_b64encode(json.dumps(position, separators=(",", ":")).encode()).decode()
+
+
+def _read_page(page: str) -> Any:
+    """What was written of a position. Raises ValueError, TypeError or RecursionError for anything else."""
+    if len(page) > MAX_TOKEN_LENGTH:
+        raise ValueError(page)
+    return json.loads(base64.urlsafe_b64decode(page))
 
 
 def _is_key(key: object) -> bool:

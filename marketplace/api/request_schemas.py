@@ -19,6 +19,7 @@ from marshmallow.validate import Length
 from marketplace.api.fields import (
     Choice,
     Choices,
+    CollectionPagePosition,
     Digits,
     EntityId,
     EventsCursor,
@@ -29,15 +30,19 @@ from marketplace.api.fields import (
     UserLimit,
     WalletName,
     WholeNumber,
+    Words,
     described,
 )
 from marketplace.api.orderbook_filter import Selection
-from marketplace.api.paging import BY_ID, NEWEST, ORDERS
+from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
 from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 NFTS_AT_ONCE = 100
+COLLECTIONS_LIMIT = 20
+COLLECTIONS_LIMIT_MAX = 100
+COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
 EVENTS_LIMIT = 100
 EVENTS_LIMIT_MAX = 1000
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
@@ -166,6 +171,43 @@ class UserQuerySchema(RequestSchema):
     )
     offset = offset_field()
     page = page_field()
+
+
+class CollectionsQuerySchema(RequestSchema):
+    sort = Choice(
+        "In which order: most paid for in 24 hours first, or ever; most listed first; by name; newest on the"
+        " ledger first; ties by token",
+        COLLECTION_SORTS,
+        load_default=COLLECTION_SORTS[0],
+    )
+    q = Words(
+        "Only those of which a word of the name, the symbol or the id begins with each of these words",
+        "tid",
+        load_default="",
+    )
+    limit = Digits(
+        "Number of collections wanted at most",
+        COLLECTIONS_LIMIT,
+        low=1,
+        high=COLLECTIONS_LIMIT_MAX,
+        load_default=COLLECTIONS_LIMIT,
+    )
+    page = CollectionPagePosition(
+        load_default=None,
+        metadata={"description": "Where a page begins, from the Link header of the page before"},
+    )
+
+    @validates_schema
+    def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
+        """Raise ValidationError for a page of another order."""
+        if query["page"] and query["page"].sort != query["sort"]:
+            raise ValidationError(f"must be {PagePosition.expected}: the sort it came with", "page")
+
+
+class SearchQuerySchema(RequestSchema):
+    q = Words(
+        "What to look for: words, a serial number after them, or an id", "tides 7", required=True
+    )
 
 
 class UserNftsQuerySchema(UserQuerySchema):

@@ -13,6 +13,7 @@ from marketplace.api.fields import (
     ConsensusTimestamp,
     Flag,
     MediaUrl,
+    MediaUrlOrNull,
     Milliseconds,
     OriginalImageUrl,
     described,
@@ -233,6 +234,55 @@ class CollectionRecordSchema(Schema):
             "fixed_fees": row["fixed_fees"] and json.loads(row["fixed_fees"]),
             "last_sale": date and {"price": price, "date": date},
         }
+
+
+class FoundCollectionSchema(Schema):
+    """A collection in a list."""
+
+    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
+    symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
+    image = show(
+        MediaUrlOrNull,
+        "Address of the optimised image of one of its NFTs, of a listed one if it can be; null: none",
+        "http://127.0.0.1:8000/media/5f2c.webp",
+        key="imageUrl",
+        nullable=True,
+    )
+    listed = total("NFTs for sale here", 10)
+    floor_price = hbar_or_null(
+        "Lowest price in HBAR; null where nothing is listed", 15, "floorPrice"
+    )
+    volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115, "volume24h")
+
+
+class FoundAccountSchema(Schema):
+    """An account that has stored NFTs."""
+
+    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
+    listed = total("Its NFTs for sale here", 4)
+
+
+class FoundSchema(Schema):
+    """The results of a search: at most 10 of each."""
+
+    collections = fields.List(
+        fields.Nested(FoundCollectionSchema),
+        required=True,
+        metadata={"description": "The collections, as in /v1/collections"},
+    )
+    nfts = fields.List(
+        fields.Nested(NftSchema),
+        required=True,
+        metadata={"description": "The NFTs, where the query ends with a serial number"},
+    )
+    accounts = fields.List(
+        fields.Nested(FoundAccountSchema),
+        required=True,
+        metadata={
+            "description": "The account, where the query is the id of one that has stored NFTs"
+        },
+    )
 
 
 class EventSchema(Schema):

@@ -12,7 +12,7 @@ from werkzeug.datastructures import Headers
 
 from marketplace import times
 from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
-from marketplace.api.response_schemas import EventSchema, NftSchema
+from marketplace.api.response_schemas import EventSchema, FoundCollectionSchema, NftSchema
 from marketplace.services import services
 
 if TYPE_CHECKING:
@@ -129,5 +129,8 @@ def encode_event(row: Any) -> str:
 
 def init_app(app: Flask) -> None:
     own = services(app)
-    own.encoders = {NftSchema: compile_schema(NftSchema(), app), EventSchema: encode_event}
+    own.encoders = {
+        schema: compile_schema(schema(), app) for schema in (NftSchema, FoundCollectionSchema)
+    }
+    own.encoders[EventSchema] = encode_event
     own.encode_event_body = compile_schema(EventSchema(exclude=["cursor"]), app)

@@ -10,8 +10,9 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
+from marketplace.market.search_words import MAX_WORD, MAX_WORDS, find_words, fold
+from marketplace.store import collection_search, nfts
 from marketplace.store import nft_collections as kept
-from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
@@ -32,9 +33,11 @@ class Found(NamedTuple):
 
 def describe(token: str, found: Token, read_at: int) -> Columns:
     """The record of a collection, by what was read of it at a moment."""
+    name = clean_text(found.name)
     return {
         "token": token,
-        "name": clean_text(found.name),
+        "name": name,
+        "sort_name": fold(name or "")[:MAX_WORD],
         "symbol": clean_text(found.symbol),
         "total_supply": found.total_supply,
         "treasury": found.treasury,
@@ -90,7 +93,7 @@ def _read(token: str, deadline: Deadline) -> Columns:
 def _describe_nothing(token: str) -> Columns:
     columns = ("name", "symbol", "total_supply", "treasury", "royalties", "fixed_fees", "read_at")
     due = {"attempts": 0, "retry_at": times.to_iso(times.now())}
-    return dict.fromkeys(columns) | {"token": token} | due
+    return dict.fromkeys(columns) | {"token": token, "sort_name": ""} | due
 
 
 def store(db: Connection, token: str, news: Columns | None) -> None:
@@ -101,12 +104,26 @@ def store(db: Connection, token: str, news: Columns | None) -> None:
     if news is None:
         soon = times.to_iso(times.now() + MINUTE)
         kept.mark_collection_due(db, token, soon, beyond=soon)
-    elif not kept.insert_collection(db, news) and news["read_at"]:
-        kept.mark_collection_read(db, news)
+    elif kept.insert_collection(db, news) or (
+        news["read_at"] and kept.mark_collection_read(db, news)
+    ):
+        _index(db, news)
 
 
-def note_listed(db: Connection, token: str) -> None:
-    """Read a collection again soon of which something is listed now, if it was to be read once a day."""
+def _index(db: Connection, news: Columns) -> None:
+    """Write the words by which a collection is found, after its row: so another writer waits."""
+    collection_search.delete_words(db, news["token"])
+    for word in find_words(news["token"], news["symbol"], news["name"], limit=MAX_WORDS):
+        collection_search.insert_word(db, word, news["token"])
+
+
+def note_listed(db: Connection, token: str, change: int) -> None:
+    """Count an NFT that is listed now (1), or no longer (-1). With the first, read its collection again soon
+    if that was to be read once a day.
+    """
+    kept.add_listed(db, token, change)
+    if change < 0:
+        return
     now = times.now()
     soon, beyond = times.to_iso(now + MINUTE), times.to_iso(now + HOUR)
     kept.mark_collection_due(db, token, soon, beyond)
@@ -130,7 +147,8 @@ def refresh(token: str) -> bool:
     with write() as db:
         is_listed = nfts.get_floor(db, token)["price"] is not None
         retry_at = times.to_iso(times.now() + (HOUR if is_listed else DAY))
-        kept.mark_collection_read(db, news | {"retry_at": retry_at}, until)
+        if kept.mark_collection_read(db, news | {"retry_at": retry_at}, until):
+            _index(db, news)
     return True
 
 

@@ -242,8 +242,8 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
         return None
     if nft["metadata"] != state["metadata"]:
         nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
-    if state["is_for_sale"]:
-        nft_collections.note_listed(db, on_ledger.token)
+    if nft and (change := nft["is_for_sale"] - before["is_for_sale"]):
+        nft_collections.note_listed(db, on_ledger.token, change)
     return nft
 
 

@@ -10,12 +10,12 @@ def get_collection(db: Connection, token: str) -> CollectionRow | None:
 
 
 def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | None:
-    # Of which an NFT is stored, with what is listed of it, counted in an index. What is not known is null.
+    # Of which an NFT is stored, with what is listed of it. What is not known is null.
     sql = """
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,
             COALESCE(sales, 0) AS sales, COALESCE(volume, 0) AS volume, last_sale_price, last_sale_at,
-            (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token) AS listed,
+            COALESCE(listed, 0) AS listed,
             (SELECT MIN(listing_price) FROM nft WHERE is_for_sale = 1 AND token = :token) AS floor_price
         FROM (SELECT CAST(:token AS TEXT) AS token) AS asked
         LEFT JOIN collection ON collection.token = asked.token
@@ -45,11 +45,13 @@ def list_collections_due(db: Connection, now: str, limit: int) -> list[TokenRow]
 def insert_collection(db: Connection, collection: Mapping[str, object]) -> CollectionRow | None:
     sql = """
         INSERT INTO collection (
-            token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at
+            token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
+            sort_name, listed
         )
         VALUES (
             :token, :name, :symbol, :total_supply, :treasury, :royalties, :fixed_fees, :read_at, :attempts,
-            :retry_at
+            :retry_at, :sort_name,
+            (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token)
         )
         ON CONFLICT (token) DO NOTHING
         RETURNING *
@@ -71,6 +73,7 @@ def mark_collection_read(
         UPDATE collection
         SET name = :name,
             symbol = :symbol,
+            sort_name = :sort_name,
             total_supply = :total_supply,
             treasury = :treasury,
             royalties = :royalties,
@@ -108,6 +111,11 @@ def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
         WHERE token = :token
     """
     db.execute(sql, {"token": token, "price": price, "sold_at": sold_at})
+
+
+def add_listed(db: Connection, token: str, change: int) -> None:
+    sql = "UPDATE collection SET listed = listed + :change WHERE token = :token"
+    db.execute(sql, {"token": token, "change": change})
 
 
 def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> CollectionRow | None:

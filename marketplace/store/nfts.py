@@ -28,6 +28,8 @@ def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
 
 def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
     # Of NFTS_AT_ONCE ids at most, each one step in the primary key. The last one fills the places left.
+    if not ids:
+        return []
     padded = [*ids, *[ids[-1]] * (NFTS_AT_ONCE - len(ids))]
     parameters: dict[str, object] = {}
     for n, (token, serial_no) in enumerate(padded):
@@ -160,6 +162,11 @@ def count_incomplete(db: Connection) -> int:
 
 def count_listed(db: Connection) -> int:
     return count(db, "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1")
+
+
+def count_listed_of_owner(db: Connection, owner: str) -> int:
+    sql = "SELECT COUNT(*) AS n FROM nft WHERE is_for_sale = 1 AND owner = :owner"
+    return count(db, sql, {"owner": owner})
 
 
 def list_sellers(db: Connection) -> list[AccountRow]:

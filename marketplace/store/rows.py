@@ -109,6 +109,9 @@ class CollectionRow(TypedDict):
     volume: int
     last_sale_price: int | None
     last_sale_at: str | None
+    listed: int
+    sort_name: str
+    number: int
 
 
 class CollectionOnSaleRow(TypedDict):
@@ -125,6 +128,17 @@ class CollectionOnSaleRow(TypedDict):
     volume: int
     last_sale_price: int | None
     last_sale_at: str | None
+
+
+class FoundCollectionRow(TypedDict):
+    key: int | str  # in the order that was asked for
+    token: str
+    name: str | None
+    symbol: str | None
+    listed: int
+    floor_price: int | None
+    volume_24h: int
+    image: str | None
 
 
 class FloorRow(TypedDict):
@@ -157,10 +171,13 @@ class FeedRow(TypedDict):
     newest: int
 
 
-class SalesRow(TypedDict):
+class FirstSaleRow(TypedDict):
+    first_at: str | None
+
+
+class SalesRow(FirstSaleRow):
     sales_24h: int
     volume_24h: int
-    first_at: str | None
 
 
 class WebhookRow(TypedDict):

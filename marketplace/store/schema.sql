@@ -87,11 +87,32 @@ CREATE TABLE collection (
     sales INTEGER NOT NULL DEFAULT 0,
     volume INTEGER NOT NULL DEFAULT 0,
     last_sale_price INTEGER,
-    last_sale_at TEXT
+    last_sale_at TEXT,
+    listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are for sale
+    sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known
+    -- The last number of its id, which grows on the ledger
+    number INTEGER NOT NULL
+        GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL
 ) STRICT;
 
 -- Serves nft_collections.list_collections_due.
 CREATE INDEX collection_due ON collection (retry_at, token);
+
+-- These serve collection_search.list_found_collections, each an order.
+CREATE INDEX collection_by_volume ON collection ((-volume), token);
+CREATE INDEX collection_by_listed ON collection ((-listed), token);
+CREATE INDEX collection_by_name ON collection (sort_name, token);
+CREATE INDEX collection_by_number ON collection ((-number), token);
+
+-- The words by which a collection is found: of its name and its symbol, and its id.
+CREATE TABLE collection_word (
+    word TEXT NOT NULL, -- without case and accents
+    token TEXT NOT NULL,
+    PRIMARY KEY (word, token)
+) STRICT;
+
+-- Serves collection_search.delete_words.
+CREATE INDEX collection_word_by_token ON collection_word (token);
 
 -- What happened to NFTs, in the order in which it became visible here: each id is one more than the last, and is
 -- given in the transaction that makes the change, after which no earlier one can become visible. The newest row is
@@ -129,6 +150,9 @@ CREATE INDEX event_by_kind ON event (kind, id);
 
 -- Serves events.get_sales_since.
 CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
+
+-- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
+CREATE INDEX event_sold_at ON event (consensus_at, token, price) WHERE kind = 'SOLD';
 
 -- One address that events are delivered to, and how far. Its secret is not here: it is made of the salt, by a key in the
 -- file webhook.key.

@@ -1,0 +1,98 @@
+"""Finds collections, NFTs and accounts by what people type."""
+
+import re
+from typing import Any
+
+from marketplace import times
+from marketplace.api import paging
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.paging import CollectionPosition, Headers
+from marketplace.api.request_schemas import (
+    COLLECTION_SORTS,
+    CollectionsQuerySchema,
+    SearchQuerySchema,
+)
+from marketplace.api.response_cache import cached_until
+from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
+from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.market.search_words import find_words
+from marketplace.store import collection_search, nfts
+from marketplace.store.database import read
+from marketplace.store.rows import FoundCollectionRow, NftRow
+
+AT_MOST = 10  # of each
+DAY = 24 * 3600 * times.SECOND
+NUMBERED = re.compile(r"(.*?)[\s#:/]+([0-9]{1,19})\s*")  # what is asked for, and a serial number
+
+blp = Blueprint("Search", __name__, description="What people look for")
+
+
+@blp.get("/collections")
+@require_scope("read")
+@blp.query(CollectionsQuerySchema)
+@blp.rows(
+    FoundCollectionSchema(many=True),
+    description="A page of collections",
+    headers=paging.LINK_HEADER,
+)
+def list_collections(
+    sort: str, q: str, limit: int, page: CollectionPosition | None
+) -> tuple[list[FoundCollectionRow], Headers]:
+    """List collections
+
+    Those of which an NFT is stored. Where more follow, the Link header leads to the next page. A collection
+    that changes its place meanwhile may be on two pages, or on none.
+    """
+    rows = _find_collections(q, limit + 1, sort, page and page[1:])
+    if len(rows) <= limit:
+        return rows, {}
+    last = rows[limit - 1]
+    following = CollectionPosition(sort, last["key"], last["token"]).write()
+    asked = {"sort": sort, "q": q, "limit": limit}
+    return rows[:limit], paging.link_to_next(**asked, page=following)
+
+
+@blp.get("/search")
+@require_scope("read")
+@blp.query(SearchQuerySchema)
+@blp.response(200, FoundSchema, description="What was found")
+@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+def search(q: str) -> dict[str, Any]:
+    """Search
+
+    Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
+    or "0.0.5001 7"; an account by its id. At most 10 of each, those collections first that most was paid for
+    in 24 hours.
+    """
+    found = _find_collections(q, AT_MOST) if find_words(q) else []
+    return {"collections": found, "nfts": _find_nfts(q), "accounts": _find_accounts(q.strip())}
+
+
+def _find_collections(
+    q: str,
+    limit: int,
+    sort: str = COLLECTION_SORTS[0],
+    after: tuple[int | str, str] | None = None,
+) -> list[FoundCollectionRow]:
+    since = times.now() - DAY
+    first = collection_search.get_first_sale_since(read(), times.to_iso(since))["first_at"]
+    if first:  # it is no longer of the last 24 hours then
+        cached_until(times.to_nanoseconds(first) + DAY)
+    return collection_search.list_found_collections(
+        read(), sort, find_words(q), times.to_iso(since), after, limit
+    )
+
+
+def _find_nfts(q: str) -> list[NftRow]:
+    numbered = NUMBERED.fullmatch(q)
+    if not numbered or not find_words(numbered[1]) or not 1 <= int(numbered[2]) <= MAX_INT64:
+        return []
+    tokens = [row["token"] for row in _find_collections(numbered[1], AT_MOST)]
+    return nfts.list_nfts(read(), [(token, int(numbered[2])) for token in tokens])
+
+
+def _find_accounts(q: str) -> list[dict[str, Any]]:
+    if not is_entity_id(q) or not nfts.list_nfts_of_owner(read(), q, "", 0, 1):
+        return []
+    return [{"account_id": q, "listed": nfts.count_listed_of_owner(read(), q)}]

@@ -1,0 +1,213 @@
+"""Collections in their orders, and what people find by typing."""
+
+import random
+
+import pytest
+
+from marketplace import times
+from marketplace.api.request_schemas import COLLECTION_SORTS
+from marketplace.market import nft_collections as collecting
+from marketplace.market.search_words import find_words
+from marketplace.services import services
+from marketplace.store import collection_search, events, nft_collections
+from marketplace.store.database import write
+from tests.conftest import ALICE, BOB, TOKEN, assert_error
+
+MADE = "0.0.8"  # how the ids of collections begin that no ledger has
+NAMES = (
+    "Crypto Peaks",
+    "Peaks & Vales",
+    "Señor Peak",
+    "DEEP-SEA",
+    "The Crypto Deep",
+    "Über",
+    "100 Men",
+    "日本",
+    "",
+    "Peak " * 30,
+)
+
+
+def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
+    """Store a collection that is not in the sandbox, as the watcher would."""
+    news = collecting._describe_nothing(token) | {
+        "name": name or None, "symbol": symbol, "read_at": times.to_iso(times.now()),
+        "sort_name": collecting.fold(name)[:50],
+    }  # fmt: skip
+    with app.app_context(), write() as db:
+        collecting.store(db, token, news)
+        nft_collections.add_listed(db, token, listed)
+        services(app).database.order_events(db)
+        for price, hours in [
+            *((price, 1) for price in sold),
+            *((price, 30) for price in (old,) if price),
+        ]:
+            at = times.to_iso(times.now() - hours * 3600 * times.SECOND)
+            nft_collections.add_sale(db, token, price, at)
+            event = dict.fromkeys(("previous_price", "transaction_id")) | {
+                "kind": "SOLD", "token": token, "serial_no": 1, "from_account": ALICE, "to_account": BOB,
+                "price": price, "consensus_at": at, "seen_at": at, "body": "{}",
+            }  # fmt: skip
+            events.insert_event(db, event)
+
+
+def find(client, q=None, **query):
+    """The tokens on all pages."""
+    url, tokens = client.get("/v1/collections", query_string={"q": q} | query), []
+    while True:
+        assert url.status_code == 200, url.text
+        tokens += [each["token"] for each in url.json]
+        link = url.headers.get("Link")
+        if link is None:
+            return tokens
+        url = client.get(link.removeprefix("<").removesuffix('>; rel="next"'))
+
+
+def search(client, q):
+    r = client.get("/v1/search", query_string={"q": q})
+    assert r.status_code == 200, r.text
+    return r.json
+
+
+def test_it_works(client, lister, complete):
+    lister(("0.0.5001", 7), listing_price=60)
+    lister(("0.0.5001", 8), listing_price=15)
+    [shown] = client.get("/v1/collections").json
+    image = client.get("/v1/nft/0.0.5001/8").json["imageUrl"]
+    assert shown == {
+        "token": "0.0.5001", "name": "Tides", "symbol": "TIDE", "imageUrl": image, "listed": 2,
+        "floorPrice": 15, "volume24h": 0,
+    }  # fmt: skip
+    assert client.get("/v1/collection/0.0.5001").json["listed"] == 2
+    found = search(client, "tides #7")
+    assert found == {
+        "collections": [],
+        "nfts": [client.get("/v1/nft/0.0.5001/7").json],
+        "accounts": [],
+    }
+    assert search(client, ALICE)["accounts"] == [{"accountId": ALICE, "listed": 2}]
+    assert search(client, BOB)["accounts"] == []
+
+
+def test_the_orders_and_the_words_are_those_of_a_model(app, client):
+    """Against a plain computation: random collections, all orders, all beginnings of words."""
+    rng, model = random.Random(25), {}
+    for number in rng.sample(range(1, 3000), 25):
+        token, name = f"{MADE}{number}", rng.choice(NAMES)
+        sold = [rng.choice((5, 5, 90)) for _ in range(rng.choice((0, 0, 1, 2)))]
+        listed, old = rng.randrange(3), rng.choice((0, 400))
+        store_collection(app, token, name, f"S{number % 10}", listed, sold, old)
+        model[token] = {
+            "volume24h": (-sum(sold), token), "-volume": (-sum(sold) - old, token),
+            "listed": (-listed, token), "name": (collecting.fold(name)[:50], token),
+            "newest": (-int(token[4:]), token),
+            "words": find_words(token, f"S{number % 10}", name, limit=20),
+        }  # fmt: skip
+    queries = [
+        "",
+        *{
+            word[:length]
+            for each in model.values()
+            for word in each["words"]
+            for length in (1, 4, 50)
+        },
+    ]
+    for number, q in enumerate(
+        [*queries, "PEAK crypto", "deep sea", "señ", "Ü", "100 m", "p c v", "nothing"]
+    ):
+        expected = [
+            token for token, each in model.items()
+            if all(any(word.startswith(asked) for word in each["words"]) for asked in find_words(q))
+        ]  # fmt: skip
+        for sort in COLLECTION_SORTS if number % 8 == 0 or not q else ("volume24h",):
+            ordered = sorted(expected, key=lambda token: model[token][sort])
+            assert find(client, q, sort=sort, limit=4 if len(expected) < 20 else 7) == ordered, (
+                q,
+                sort,
+            )
+
+
+@pytest.mark.parametrize(
+    "q", ["0.0.5001 7", "0.0.5001:7", "0.0.5001#7", " TIDES   7 ", "tid #7", "TIDE/7", "Tides: 7"]
+)
+@pytest.mark.once("words in Python")
+def test_it_finds_an_nft(client, lister, q):
+    lister(("0.0.5001", 7))
+    assert [nft["serialNo"] for nft in search(client, q)["nfts"]] == [7]
+
+
+@pytest.mark.parametrize(
+    "q",
+    [
+        "",
+        " ",
+        "7",
+        "#7",
+        "tides 0",
+        "tides 8",
+        f"tides {2**63}",
+        "tides 7 8",
+        "%",
+        "x\0 7",
+        "'",
+        "#",
+        "\U0010ffff",
+        "ẞ" * 100,
+    ],
+)
+@pytest.mark.once("words in Python")
+def test_it_finds_no_nft(client, lister, q):
+    lister(("0.0.5001", 7))
+    assert search(client, q)["nfts"] == []
+
+
+@pytest.mark.once("no statement is asked")
+def test_it_rejects(client):
+    for path in ("/v1/search", "/v1/collections"):
+        assert_error(
+            client.get(path, query_string={"q": "x" * 101}),
+            422,
+            "q must be a text of 100 characters",
+        )
+    assert_error(client.get("/v1/search"), 422, "q is required")
+    assert_error(
+        client.get("/v1/collections?sort=price"),
+        422,
+        "sort must be volume24h, -volume, listed, name or newest",
+    )
+    assert_error(
+        client.get("/v1/collections?limit=101"), 422, "limit must be a whole number from 1 to 100"
+    )
+
+
+def test_a_page_belongs_to_its_order(app, client):
+    for number in (1, 2):
+        store_collection(app, f"{MADE}{number}", "Peaks")
+    link = client.get("/v1/collections?sort=name&limit=1").headers["Link"]
+    page = link.partition("page=")[2].partition(">")[0].replace("%3D", "=")
+    assert (
+        client.get("/v1/collections", query_string={"sort": "name", "page": page}).json[0]["token"]
+        == f"{MADE}2"
+    )
+    for sort, asked in (("newest", page), ("name", page[1:]), ("name", "x")):
+        r = client.get("/v1/collections", query_string={"sort": sort, "page": asked})
+        assert_error(r, 422, "page must be a page token from this list's own Link header")
+
+
+def test_what_was_sold_is_counted_for_a_day(app, client, monkeypatch):
+    store_collection(app, f"{MADE}1", "Peaks", sold=(70,))
+    assert client.get("/v1/collections").json[0]["volume24h"] == 70
+    later = times.now() + 23 * 3600 * times.SECOND + 1
+    monkeypatch.setattr(times, "now", lambda: later)
+    assert client.get("/v1/collections").json[0]["volume24h"] == 0  # though nothing was written
+
+
+def test_listed_follows_the_order_book(app, client, lister, ledger):
+    lister((TOKEN, 1))
+    lister((TOKEN, 1), listing_price=5)
+    lister((TOKEN, 2))
+    assert client.get("/v1/collections").json[0]["listed"] == 2
+    ledger.hand_over((TOKEN, 1), BOB)
+    client.post("/v1/comingsoon", json={"accountId": ALICE, "tokenId": TOKEN, "serialNo": 1})
+    assert client.get("/v1/collections").json[0]["listed"] == 1
+    assert COLLECTION_SORTS[0] == collection_search.BY_SALES
