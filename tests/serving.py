@@ -1,12 +1,14 @@
 """The service as it is served: gunicorn with our configuration, in a folder and on a port of its own."""
 
 import os
+import signal
 import subprocess
 import sys
 import tempfile
 import urllib.request
 from contextlib import contextmanager
 from pathlib import Path
+from urllib.error import HTTPError
 
 from click.testing import CliRunner
 from flask.cli import FlaskGroup
@@ -94,8 +96,41 @@ class Service:
         """Wait until none of these workers is left, and there are others."""
         until(lambda: self.workers() and not {*before} & {*self.workers()}, "no other workers")
 
+    @contextmanager
+    def running(self, command, output=None, **options):
+        """Run a server in the folder, and stop it at the end. It prints to a file, or to ``output``."""
+        # Not a pipe: one that nobody empties stops who writes much into it.
+        with tempfile.TemporaryFile("w+") as self.log:
+            self.process = subprocess.Popen(
+                command,
+                cwd=self.folder,
+                env=self.environ,
+                stdout=output or self.log,
+                stderr=subprocess.STDOUT,
+                **options,
+            )
+            try:
+                until(self._has_started, "the service did not start")
+                yield self
+            finally:
+                if self.output is None:
+                    self.stop()
+
+    def _has_started(self):
+        assert self.process.poll() is None, self.printed()
+        try:
+            urllib.request.urlopen(f"http://127.0.0.1:{self.port}/status", timeout=5).close()
+        except HTTPError as error:
+            error.close()  # a host has no such page
+        except OSError:
+            return False
+        return True
+
     def stop(self):
-        self.process.terminate()
+        if self.process.poll() is None and os.getpgid(self.process.pid) == self.process.pid:
+            os.killpg(self.process.pid, signal.SIGTERM)
+        else:
+            self.process.terminate()
         self.process.wait(PATIENCE_SECONDS)
         self.output = self.printed()
 
@@ -153,36 +188,8 @@ def _port_of(node, file):
 def serve(folder, *arguments, configuration=CONFIGURATION, output=None, **settings):
     """Start gunicorn, and stop it at the end. What it prints goes to a file of its own, or to ``output``."""
     with reserved_port() as port:
-        yield from _serve(folder, port, arguments, configuration, output, settings)
-
-
-def _serve(folder, port, arguments, configuration, output, settings):
-    defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
-    environ = environment(**defaults | settings)
-    service = Service(folder, port, environ)
-    # Not a pipe: one that nobody empties stops who writes much into it.
-    with tempfile.TemporaryFile("w+") as service.log:
-        yield from _run(service, configuration, arguments, output or service.log)
-
-
-def _run(service, configuration, arguments, output):
-    folder, port = service.folder, service.port
-    service.process = subprocess.Popen(
-        ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments],
-        cwd=folder,
-        env=service.environ,
-        stdout=output,
-        stderr=subprocess.STDOUT,
-    )
-    try:
-        local = Service(folder, port, {"MARKETPLACE_PUBLIC_URL": f"http://127.0.0.1:{port}"})
-
-        def is_up():
-            assert service.process.poll() is None, service.printed()
-            return local.answers()
-
-        until(is_up, "the service did not start")
-        yield service
-    finally:
-        if service.output is None:
-            service.stop()
+        defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
+        service = Service(folder, port, environment(**defaults | settings))
+        command = ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments]
+        with service.running(command, output):
+            yield service

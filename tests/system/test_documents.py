@@ -1,19 +1,15 @@
 """The documents are run: their blocks in a shell beside the service, in a clone where they leave nothing."""
 
 import json
-import os
 import re
 import shutil
-import signal
-import subprocess
-import time
 from contextlib import contextmanager
 from typing import NamedTuple
 
 import pytest
 from werkzeug.test import Client
 
-from tests.serving import BIN, PATIENCE_SECONDS, ROOT, Service, environment, reserved_port
+from tests.serving import BIN, ROOT, Service, environment, reserved_port
 
 pytestmark = pytest.mark.once("the documents name their own")
 
@@ -109,36 +105,14 @@ def clone(tmp_path_factory):
 def running(line, folder, elsewhere):
     """What a shell serves, on a port of its own, until it is not needed any more."""
     with reserved_port() as port, reserved_port() as node_port:
-        yield from _running(line, folder, elsewhere, port, node_port)
-
-
-def _running(line, folder, elsewhere, port, node_port):
-    environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}")
-    environ |= {"PORT": str(port), "GRPC_PORT": str(node_port)}
-    environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
-    del environ["PYTHONPATH"]
-    service = Service(folder, port, environ)
-    service.process = subprocess.Popen(
-        ["bash", "-c", line],
-        cwd=folder,
-        env=environ,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    )
-    try:
-        started = time.monotonic()
-        while not service.answers():
-            assert service.process.poll() is None, service.process.stdout.read()
-            assert time.monotonic() - started < PATIENCE_SECONDS, "the service did not start"
-            time.sleep(0.05)
-        yield service
-    finally:
-        if service.process.poll() is None:
-            os.killpg(service.process.pid, signal.SIGTERM)
-        output = service.process.communicate(timeout=PATIENCE_SECONDS)[0]
-    assert "Traceback" not in output
+        environ = environment(PUBLIC_URL=f"http://127.0.0.1:{port}")
+        environ |= {"PORT": str(port), "GRPC_PORT": str(node_port)}
+        environ |= {"GUNICORN_CMD_ARGS": f"--bind 127.0.0.1:{port}", "TMPDIR": str(elsewhere)}
+        del environ["PYTHONPATH"]
+        service = Service(folder, port, environ)
+        with service.running(["bash", "-c", line], start_new_session=True):
+            yield service
+    assert "Traceback" not in service.output
 
 
 @pytest.fixture

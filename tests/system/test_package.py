@@ -7,7 +7,6 @@ import shutil
 import subprocess
 import sys
 import tarfile
-import time
 import urllib.request
 import zipfile
 from contextlib import contextmanager
@@ -17,7 +16,8 @@ from urllib.error import HTTPError
 import pytest
 
 from marketplace import __version__
-from tests.serving import BIN, PATIENCE_SECONDS, ROOT, reserved_port
+from tests import serving
+from tests.serving import BIN, ROOT, Service, reserved_port
 
 pytestmark = pytest.mark.once("an installation is the same")
 
@@ -98,46 +98,23 @@ def programs(wheel, tmp_path_factory):
     return make_environment(tmp_path_factory.mktemp("env"), sys.executable, wheel)
 
 
-def environment(programs, **variables):
-    environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
-    environ.pop("PYTHONPATH", None)
-    return environ | {"PATH": f"{programs}:/usr/bin:/bin"} | variables
+def environment(programs, **settings):
+    """The environment of a host that has these programs, and nothing of the clone."""
+    environ = serving.environment(**settings) | {"PATH": f"{programs}:/usr/bin:/bin"}
+    del environ["PYTHONPATH"]
+    return environ
 
 
 @contextmanager
-def serving(programs, folder, *arguments, **variables):
+def served(programs, folder, *arguments):
     """gunicorn of the environment in a host's folder; yields its address."""
     with reserved_port() as port:
-        yield from _serving(programs, folder, port, arguments, variables)
-
-
-def _serving(programs, folder, port, arguments, variables):
-    address = f"http://127.0.0.1:{port}"
-    environ = environment(programs, MARKETPLACE_PUBLIC_URL=address, **variables)
-    command = [programs / "gunicorn", "--bind", f"127.0.0.1:{port}", "--workers", "1", *arguments]
-    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT, "text": True}
-    server = subprocess.Popen(command, cwd=folder, env=environ, **pipes)
-    try:
-        deadline = time.monotonic() + PATIENCE_SECONDS
-        while not is_up(address):
-            assert server.poll() is None, server.stdout.read()
-            assert time.monotonic() < deadline, "the service did not start"
-            time.sleep(0.05)
-        yield address
-    finally:
-        server.terminate()
-        output = server.communicate(timeout=PATIENCE_SECONDS)[0]
-    assert "Traceback" not in output
-
-
-def is_up(address):
-    try:
-        urllib.request.urlopen(address, timeout=5).close()
-    except HTTPError as error:
-        error.close()
-    except OSError:
-        return False
-    return True
+        address = f"http://127.0.0.1:{port}"
+        service = Service(folder, port, environment(programs, PUBLIC_URL=address))
+        command = [programs / "gunicorn", "--bind", f"127.0.0.1:{port}", "--workers", "1"]
+        with service.running([*command, *arguments]):
+            yield address
+    assert "Traceback" not in service.output
 
 
 def call(address, token=None, body=None):
@@ -171,20 +148,13 @@ def test_its_metadata_says_what_it_needs(wheel):
     metadata = zipfile.ZipFile(wheel).read(name).decode()
     assert "\nRequires-Python: >=3.11\n" in metadata
     needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
+    pinned = re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text(), re.M)
+    assert set(needed) <= set(pinned)
+    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
     assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$", metadata, re.M)) == set(needed)
     assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql", "redis"]
     [extra] = re.findall(r"^Requires-Dist: (.*); extra == .postgresql.$", metadata, re.M)
     assert extra == "psycopg[binary]<4,>=3.3.1"
-
-
-def test_a_changelog_entry_tells_of_this_version():
-    assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
-
-
-def test_each_requirement_is_pinned():
-    pinned = set(re.findall(r"^([a-z0-9-]+)==", (ROOT / "constraints.txt").read_text(), re.M))
-    needed = re.findall(r"^([a-z0-9-]+)[<>=]", (ROOT / "requirements.txt").read_text(), re.M)
-    assert set(needed) <= pinned
 
 
 @pytest.fixture
@@ -199,21 +169,15 @@ def host(tmp_path):
 
 def test_it_is_embedded_beside_a_hosts_own_files(programs, host):
     code = """
-import app, config
-from marketplace import create_app
-market = create_app(authenticate=lambda request, scope: True)
+import app, config, marketplace
+market = marketplace.create_app(authenticate=lambda request, scope: True)
 print(app.__file__, config.DEBUG, market.test_client().get("/v1/orderbook").json)
+print("/site-packages/" in marketplace.__file__)
 """
     command = [programs / "python", "-c", code]
     run = {"cwd": host, "env": environment(programs), "capture_output": True, "text": True}
     ended = subprocess.run(command, **run)
-    assert ended.stdout == f"{host}/app.py True []\n", ended.stderr
-    assert (
-        "/site-packages/"
-        in subprocess.run(
-            [programs / "python", "-c", "import marketplace; print(marketplace.__file__)"], **run
-        ).stdout
-    )
+    assert ended.stdout == f"{host}/app.py True []\nTrue\n", ended.stderr
 
 
 @pytest.mark.parametrize(
@@ -227,7 +191,7 @@ def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):
     made = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
     token = made.stdout.strip()
     assert token.startswith("nftm_"), made.stderr
-    with serving(programs, host, *arguments) as address:
+    with served(programs, host, *arguments) as address:
         assert call(f"{address}/status")["version"] == __version__
         assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
         with urllib.request.urlopen(f"{address}/reference") as page:
@@ -270,7 +234,7 @@ def example(examples, name):
     for line in lines:
         environ = environment(home / ".venv/bin")
         subprocess.run(["bash", "-c", line], cwd=home, env=environ, check=True, capture_output=True)
-    with serving(home / ".venv/bin", home, *serve.split()[1:]) as address:
+    with served(home / ".venv/bin", home, *serve.split()[1:]) as address:
         yield home, address
 
 
@@ -305,7 +269,7 @@ def test_the_flask_example_holds_two_marketplaces(examples):
 
 
 def make_token(programs, folder, database):
-    environ = environment(programs, MARKETPLACE_DATABASE_URL=database)
+    environ = environment(programs, DATABASE_URL=database)
     command = ["flask", "--app", "marketplace", "token", "create", "writer"]
     options = ["--scope", "read", "--scope", "write"]
     ended = subprocess.run(
