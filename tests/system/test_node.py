@@ -4,21 +4,17 @@ import re
 import signal
 import socket
 import time
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack
 from pathlib import Path
 
 import grpc
 import pytest
-from sqlite_utils.utils import sqlite3
 
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
 from tests import serving
-from tests.conftest import ALICE
 from tests.network import PATIENCE_SECONDS, reserved_port
 from tests.sandbox import hapi
-from tests.sandbox.hapi import APPROVE, RECEIPTS
-from tests.sandbox.test_sandbox_ledger import approval, signed
+from tests.sandbox.hapi import APPROVE
 from tests.serving import run_flask
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -68,17 +64,6 @@ def node(tmp_path_factory):
 def channel(node):
     with grpc.insecure_channel(f"127.0.0.1:{node.port}") as channel:
         yield channel
-
-
-def test_it_takes_a_transaction_and_gives_a_receipt(channel):
-    content = signed(approval(), ALICE)
-    assert hapi.precheck(call(channel, APPROVE, hapi.transaction(content))) == "OK"
-    asked = hapi.query(
-        "transactionGetReceipt", transactionID=hapi.transaction_id(hapi.id_of(content))
-    )
-    told, code = hapi.answer(call(channel, RECEIPTS, asked), "transactionGetReceipt")
-    assert code == "OK"
-    assert told.receipt.status == 237  # SENDER_DOES_NOT_OWN_NFT_SERIAL_NO: nobody has it yet
 
 
 def test_it_streams_its_address_book(channel):
@@ -141,39 +126,24 @@ def test_a_request_that_never_comes_is_given_up(node):
             assert pending.code() is grpc.StatusCode.DEADLINE_EXCEEDED
 
 
-def test_a_thousand_connections_at_once(node):
-    before = memory(node.pid)
-
-    def connect(number):
-        # One of its own each: gRPC would share a connection among channels that are alike.
-        options = [("grpc.use_local_subchannel_pool", 1)]
-        channel = grpc.insecure_channel(f"127.0.0.1:{node.port}", options=options)
-        assert call(channel, BALANCE, PING)
-        return channel
-
-    with ThreadPoolExecutor(50) as pool:
-        channels = list(pool.map(connect, range(1000)))
-    grown = memory(node.pid) - before
-    ping(node.port)
-    for channel in channels:
-        channel.close()
-    assert grown < 200_000_000, grown
-    ping(node.port)
-
-
 # Its life
 
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_its_address_is_there_while_it_listens(tmp_path, number):
     file = tmp_path / "instance/sandbox-node"
-    with serving.node(tmp_path) as node:
-        assert file.read_text() == f"127.0.0.1:{node.port}"
+    with reserved_port() as wanted, serving.node(tmp_path, port=wanted) as node:
+        assert node.port == wanted
+        assert file.read_text() == f"127.0.0.1:{wanted}"
+        told = run_flask(file.parent, "sandbox", "hello").output
+        assert f'Client.forNetwork({{"127.0.0.1:{wanted}": "0.0.3"}})' in told
         node.send_signal(number)
         assert node.wait(PATIENCE_SECONDS) == 0
         assert not file.exists()
-        assert is_free(node.port)
+        assert is_free(wanted)
     assert node.output.count("Hedera SDKs") == 1
+    assert "is taken" not in node.output
+    assert "Hedera SDKs" not in run_flask(file.parent, "sandbox", "hello").output
 
 
 def test_after_a_kill_the_next_one_says_where_it_is(tmp_path):
@@ -199,17 +169,6 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
     assert "Address already in use" not in node.output
 
 
-def test_the_port_that_is_set_is_taken(tmp_path):
-    with reserved_port() as wanted, serving.node(tmp_path, port=wanted) as node:
-        assert node.port == wanted
-        ping(wanted)
-        told = run_flask(tmp_path / "instance", "sandbox", "hello").output
-    assert f'Client.forNetwork({{"127.0.0.1:{wanted}": "0.0.3"}})' in told
-    assert "is taken" not in node.output
-    told = run_flask(tmp_path / "instance", "sandbox", "hello").output
-    assert "Hedera SDKs" not in told
-
-
 def test_only_this_machine_reaches_it(node):
     listening = [
         bytes.fromhex(address.partition(":")[0])
@@ -220,29 +179,3 @@ def test_only_this_machine_reaches_it(node):
         if state == "0A" and int(address.partition(":")[2], 16) == node.port
     ]
     assert [address[-4:][::-1] for address in listening] == [bytes((127, 0, 0, 1))]
-
-
-@contextmanager
-def locked(path):
-    connection = sqlite3.connect(path, isolation_level=None)
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        yield
-    finally:
-        connection.close()
-
-
-def test_many_at_a_locked_ledger_are_told_so(tmp_path):
-    with serving.node(tmp_path) as node:
-        content = hapi.transaction(signed(approval(), ALICE))
-        with (
-            grpc.insecure_channel(f"127.0.0.1:{node.port}") as channel,
-            locked(tmp_path / "instance/sandbox.db"),
-        ):
-            method = channel.unary_unary(APPROVE)
-            pending = [method.future(content, timeout=PATIENCE_SECONDS) for _ in range(40)]
-            codes = {
-                hapi.precheck(each.result()) if each.exception() is None else each.code()
-                for each in pending
-            }
-        assert codes == {"BUSY", grpc.StatusCode.RESOURCE_EXHAUSTED}
