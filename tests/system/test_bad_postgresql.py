@@ -1,9 +1,7 @@
 """A PostgreSQL that can not be used stops the start with one sentence, in which there is no password."""
 
-import os
 import re
 import secrets
-import shutil
 import subprocess
 import sys
 import traceback
@@ -149,32 +147,42 @@ def test_no_such_database(tmp_path, server):
     )
 
 
-def test_a_server_that_is_too_old(tmp_path, server):
-    def age(received):
-        now = re.escape(str(server_version).encode())
-        return re.sub(rb"(server_version\x00)" + now, rb"\g<1>14", received)
-
-    [[version]] = server.execute("SHOW server_version_num")
-    server_version = int(version) // 10_000
-    with reserved_port() as port, Rewriting(port, server.port, age):
-        url = server.url("market").replace(f":{server.port}/", f":{port}/")
-        sentence = refuse(tmp_path, url, server.password)
-    assert sentence.endswith("its server is PostgreSQL 14, and 15 or newer is needed")
-
-
 class Rewriting(Proxy):
     """Passes on other bytes than it was given."""
 
-    def __init__(self, port, target, change):
+    def __init__(self, port, target, pattern, replacement):
         super().__init__(port, target)
-        self.change = change
+        self.rewrite = lambda received: re.sub(pattern, replacement, received, flags=re.DOTALL)
 
     def _pass(self, source, target):
         class Changed:
-            recv = staticmethod(lambda size: self.change(source.recv(size)))
+            recv = staticmethod(lambda size: self.rewrite(source.recv(size)))
             shutdown = source.shutdown
 
         super()._pass(Changed, target)
+
+
+REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
+POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
+
+
+@pytest.mark.parametrize(
+    ("pattern", "replacement", "words"),
+    [
+        (rb"(server_version\0)\d\d", rb"\g<1>14", "PostgreSQL 14, and 15 or newer is needed"),
+        (rb"(K\0\0\0\x0c)....", rb"\g<1>\000\000\000\001", POOLER),  # another session's process
+        (
+            rb"\AR\0.*",
+            b"E" + (4 + len(REFUSAL)).to_bytes(4) + REFUSAL,
+            f"unsupported startup parameter: options. Perhaps {POOLER}",
+        ),
+    ],
+    ids=["too old", "a pooler that answers", "a pooler that refuses"],
+)
+def test_a_server_that_does_not_fit(tmp_path, server, pattern, replacement, words):
+    with reserved_port() as port, Rewriting(port, server.port, pattern, replacement):
+        url = server.url("market").replace(f":{server.port}/", f":{port}/")
+        assert refuse(tmp_path, url, server.password).endswith(words)
 
 
 @pytest.mark.parametrize(
@@ -307,75 +315,6 @@ def test_a_client_that_the_server_refuses(tmp_path, server, database):
     assert sentence.endswith(
         "See to sslmode in the address, and to the server's ssl and pg_hba.conf"
     )
-
-
-# pgbouncer
-
-
-@pytest.fixture
-def pgbouncer(server, database):
-    program = shutil.which("pgbouncer", path=f"{os.environ['PATH']}:/usr/sbin")
-    if program is None:
-        pytest.skip("needs pgbouncer (on Debian as root: apt-get install pgbouncer)")
-
-    @contextmanager
-    def begin(pool_mode, **more):
-        with reserved_port() as port:
-            lines = {
-                "listen_addr": "127.0.0.1",
-                "listen_port": port,
-                "unix_socket_dir": "",
-                "auth_type": "plain",
-                "auth_file": server.folder / "users.txt",
-                "pool_mode": pool_mode,
-            } | more
-            text = "".join(f"{name} = {value}\n" for name, value in lines.items())
-            target = f"host=127.0.0.1 port={server.port}"
-            (server.folder / "users.txt").write_text(f'"market" "{server.password}"\n')
-            path = server.folder / "pgbouncer.ini"
-            path.write_text(f"[databases]\n* = {target}\n[pgbouncer]\n{text}")
-            owner = server.folder.stat()
-            process = subprocess.Popen(
-                [program, "--quiet", path],
-                cwd=server.folder,
-                stdout=subprocess.DEVNULL,
-                stderr=subprocess.DEVNULL,
-                user=owner.st_uid if os.getuid() == 0 else None,
-                group=owner.st_gid if os.getuid() == 0 else None,
-            )
-            url = database.replace(f":{server.port}/", f":{port}/")
-
-            def answers():
-                with suppress(psycopg.OperationalError), psycopg.connect(url, connect_timeout=2):
-                    return True
-                assert process.poll() is None
-
-            try:
-                until(answers, "pgbouncer does not start")
-                yield url
-            finally:
-                process.terminate()
-                process.wait()
-
-    return begin
-
-
-POOLER = "(such as pgbouncer) stands before it: connect to PostgreSQL itself"
-
-
-def test_pgbouncer_that_refuses_our_session(tmp_path, server, pgbouncer):
-    with pgbouncer("transaction") as url:
-        sentence = refuse(tmp_path, url, server.password)
-    assert "unsupported startup parameter" in sentence
-    assert sentence.endswith(f"Perhaps a pooler {POOLER}")
-
-
-@pytest.mark.parametrize("mode", ["transaction", "statement", "session"])
-def test_pgbouncer_that_lets_others_have_it(tmp_path, server, database, pgbouncer, mode):
-    with pgbouncer(mode, ignore_startup_parameters="options") as url:
-        assert refuse(tmp_path, url, server.password).endswith(f"a pooler {POOLER}")
-        # Nothing is left locked in a session of the pool: this would wait for ever.
-        create_app(**settings(tmp_path) | {"DATABASE_URL": database})
 
 
 # How it is told
