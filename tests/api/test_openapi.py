@@ -1,5 +1,7 @@
 """The document describes all of it: it validates, and the service never answers what it does not say."""
 
+import re
+
 import pytest
 import schemathesis
 from hypothesis import HealthCheck, Phase, given, settings
@@ -69,6 +71,7 @@ def test_it_holds_these_endpoints(app):
 def test_every_operation_is_described(app):
     for path, method, operation in operations(document(app)):
         assert operation["summary"], path
+        assert re.fullmatch("[a-z]+(_[a-z]+)+", operation["operationId"]), path  # verb_noun
         assert "200" in operation["responses"], path
         assert operation["description"], path
         if path.startswith("/v1/"):

@@ -10,12 +10,8 @@ from contextlib import suppress
 
 import pytest
 
-from marketplace import create_app
-from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
-from marketplace.store import nfts
-from marketplace.store.database import write
-from tests.conftest import ALICE, TOKEN, settings
+from tests.conftest import TOKEN, settings
 from tests.network import serve
 from tests.serving import BIN, CONFIGURATION, begin_flask, environment
 
@@ -26,44 +22,22 @@ ESCAPED = "\\x1b[2Jevil\\x07"
 
 
 @pytest.fixture
-def evil_mirror(tmp_path):
-    """A mirror node of one collection with an evil name, of one NFT that makes no sense in an evil way."""
-    ledger = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+def own(tmp_path):
+    """The settings of a service whose mirror node has one collection, with an evil name and no NFT."""
+    collection = {"name": EVIL, "type": "NON_FUNGIBLE_UNIQUE", "total_supply": "1"}
 
     def answer(environ, start_response):
-        path = environ["PATH_INFO"]
-        if path == f"/api/v1/tokens/{TOKEN}":
-            body = {"name": EVIL, "type": "NON_FUNGIBLE_UNIQUE", "total_supply": "1"}
-        elif path.endswith("/nfts"):
-            nft = {"token_id": TOKEN, "serial_number": 7, "account_id": EVIL, EVIL: EVIL}
-            body = {"nfts": [nft], "links": {"next": None}}
-        else:
-            return ledger(environ, start_response)
         start_response("200 OK", [])
-        return [json.dumps(body).encode()]
+        empty = {"nfts": [], "links": {"next": None}}
+        return [json.dumps(empty if "nfts" in environ["PATH_INFO"] else collection).encode()]
 
     with serve(answer) as url:
-        yield url
-
-
-@pytest.fixture
-def own(tmp_path, evil_mirror):
-    network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "MIRROR_NODE_URL": evil_mirror}
-    return network | settings(tmp_path)
+        network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001", "MIRROR_NODE_URL": url}
+        yield network | settings(tmp_path)
 
 
 def assert_plain(output):
     assert all(character.isprintable() or character in "\r\n" for character in output), output
-
-
-def run(own, *arguments):
-    """A command, its standard error apart, as a pipe shows it."""
-    process = begin_flask(own, *arguments)
-    stdout, stderr = process.communicate()
-    assert_plain(stdout)
-    assert_plain(stderr)
-    assert "Traceback" not in stderr
-    return process.returncode, stdout, stderr
 
 
 def run_on_a_terminal(own, *arguments):
@@ -84,20 +58,6 @@ def test_an_import_on_a_terminal(own):
     assert f"{TOKEN} {ESCAPED} \\x1b[31mred" in output  # the label of the progress bar, in one line
     for sequence in ("\x1b[2J", "\x1b[31m", "\x07"):
         assert sequence not in output
-
-
-def test_a_sync(own):
-    app = create_app(**own)
-    with app.app_context(), write() as db:
-        record = dict.fromkeys(("attributes", "image", "original_image_url", "metadata"))
-        record |= {"token": TOKEN, "serial_no": 7, "name": EVIL, "file_type": "image/png"}
-        record |= {"owner": ALICE, "ledger_at": "1970-01-01T00:00:00.000000000Z"}
-        nfts.insert_nft(db, record | {"missing": None, "attempts": 0, "retry_at": None})
-    services(app).database.close()
-    code, stdout, stderr = run(own, "sync")
-    assert "An NFT was not checked: " in stderr
-    assert "not checked: 1" in stdout
-    assert code == 1
 
 
 @pytest.mark.parametrize("is_sandbox", [False, True])

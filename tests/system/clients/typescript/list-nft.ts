@@ -37,6 +37,19 @@ async function complete(prepared: Prepared, keys: typeof nft) {
   if (result !== "OK") throw new Error(result);
 }
 
+/** Calls that are wrong: the compiler refuses this program where the types of one of them let it pass. */
+async function wrong() {
+  // @ts-expect-error: a serial number is a number
+  await market.POST("/v1/add", { body: { ...nft, serialNo: "7" } });
+  const { data } = await market.POST("/v1/list/{wallet}", { ...wallet, body: { ...nft, listingPrice: 250 } });
+  // @ts-expect-error: there is no such field
+  data?.bytes;
+  const { data: added } = await market.POST("/v1/add", { body: nft });
+  // @ts-expect-error: there is no such result
+  return added?.result === "YES";
+}
+void wrong;
+
 const list = () => market.POST("/v1/list/{wallet}", { ...wallet, body: { ...nft, listingPrice: 250 } });
 await complete(await answered(list()), nft);
 const listed: Nft[] = await answered(market.GET("/v1/orderbook", { params: { query: { limit: 1 } } }));
