@@ -21,6 +21,7 @@ from marketplace import create_app, times
 from marketplace.market.purchase_fees import find_fees
 from marketplace.services import services
 from marketplace.store import access_tokens
+from marketplace.watcher.follow import Follower
 from stress.audit import find_sales
 from tests.conftest import ALICE, TOKEN, Ledger, settings
 from tests.engines import ENGINES, running_on
@@ -86,6 +87,7 @@ class Siege:
             self.tokens = [access_tokens.create(f"{n}", scopes, 3600) for n in range(20)]
         self._places = itertools.count()
         self._over = threading.Event()
+        self._follower = Follower()
 
     def list_nfts(self, count: int) -> None:
         call = self._caller(19)
@@ -140,7 +142,13 @@ class Siege:
         if self.ledger.submit(signed).result != "SUCCESS":
             return None
         assert call("comingsoon", keys).json == {"result": "OK"}
+        self.follow()
         return took
+
+    def follow(self) -> None:
+        """Settle what was bought, as the watcher does; the first time it begins at the present."""
+        with self.apps[0].app_context():
+            self._follower.step()
 
     def _caller(self, number: int) -> Callable:
         headers, address = self.deployment.identify(self.tokens, number)
@@ -175,6 +183,7 @@ def besiege(
     """Let buyers buy so many NFTs among so many visitors."""
     siege = Siege(folder, deployment, count)
     siege.list_nfts(tries)
+    siege.follow()
     with siege.visited(visitors, tries):
         reserved = _fees(siege.apps[0])[1] / 10**8
         waits = [siege.buy(10 + n % BUYERS, n + 1) for n in range(tries)]

@@ -1,4 +1,4 @@
-"""Whether the ledger would let an account buy an NFT: looked up before the marketplace pays for a refusal."""
+"""Checks whether the ledger would let an account buy an NFT, before the marketplace pays for a refusal."""
 
 from collections.abc import Callable
 from functools import partial
@@ -14,9 +14,12 @@ UNLIMITED = -1
 COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
 
 
-class Standing(NamedTuple):
-    """The accounts and relationships of a sale, as the ledger has them; None for a missing one."""
+class Parties(NamedTuple):
+    """The token, seller and buyer of a sale, as the ledger has them; None for a missing one."""
 
+    token_id: str
+    seller_id: str
+    buyer_id: str
     token: Token | None
     seller: Account | None
     of_seller: Relationship | None
@@ -24,64 +27,53 @@ class Standing(NamedTuple):
     of_buyer: Relationship | None
 
 
-def look_up(
-    account_id: str, seller: str, token: str, deadline: Deadline
+def list_questions(
+    buyer: str, seller: str, token: str, deadline: Deadline
 ) -> list[Callable[[], object]]:
-    """The questions of a Standing, for MirrorNode.ask()."""
+    """The questions about the Parties, in their order, for MirrorNode.ask()."""
     mirror = mirror_node()
     return [
         partial(mirror.find_token, token, deadline),
         partial(mirror.find_account, seller, deadline),
         partial(mirror.find_relationship, seller, token, deadline),
-        partial(mirror.find_account, account_id, deadline),
-        partial(mirror.find_relationship, account_id, token, deadline),
+        partial(mirror.find_account, buyer, deadline),
+        partial(mirror.find_relationship, buyer, token, deadline),
     ]
 
 
-def require_able(
-    account_id: str, seller: str, token: str, price: int, standing: Standing, deadline: Deadline
-) -> Token:
+def require_able(parties: Parties, price: int, deadline: Deadline) -> Token:
     """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
 
     Returns the token. ``price``: in HBAR. Raises the ledger's errors, too.
     """
-    traded = _require_tradable(token, standing.token)
-    _require_payable(seller, standing.seller)
-    if standing.of_seller:
-        _require_good_standing(f"{seller}, who sells it,", standing.of_seller, token)
-    buyer, relationship = standing.buyer, standing.of_buyer
+    token_id, seller_id, buyer_id, token, seller, of_seller, buyer, of_buyer = parties
+    if token is None or token.is_deleted:
+        raise PurchaseImpossible(f"{token_id} was deleted", "TOKEN_WAS_DELETED")
+    if token.is_paused:
+        raise PurchaseImpossible(f"{token_id} is paused by its issuer", "TOKEN_IS_PAUSED")
+    selling = f"{seller_id}, who sells it,"
+    if seller is None or seller.is_deleted:
+        raise PurchaseImpossible(f"{selling} was deleted", "ACCOUNT_DELETED")
+    if seller.must_sign_to_receive:
+        reason = f"{selling} takes no payment without signing for it"
+        raise PurchaseImpossible(reason, "INVALID_SIGNATURE")
     if buyer is None:
-        raise PurchaseImpossible(f"{account_id} is not an account", "INVALID_ACCOUNT_ID")
+        raise PurchaseImpossible(f"{buyer_id} is not an account", "INVALID_ACCOUNT_ID")
     if buyer.is_deleted:
-        raise PurchaseImpossible(f"{account_id} was deleted", "ACCOUNT_DELETED")
-    _require_balance(account_id, buyer, price)
-    if relationship is None:
-        _require_free_association(account_id, buyer, token, deadline)
-        relationship = Relationship(
-            token,
-            is_automatic=True,
-            is_frozen=traded.freezes_newcomers,
-            lacks_kyc=traded.asks_for_kyc,
-        )
-    _require_good_standing(account_id, relationship, token)
-    return traded
-
-
-def _require_tradable(token: str, found: Token | None) -> Token:
-    if found is None or found.is_deleted:
-        raise PurchaseImpossible(f"{token} was deleted", "TOKEN_WAS_DELETED")
-    if found.is_paused:
-        raise PurchaseImpossible(f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
-    return found
-
-
-def _require_payable(seller: str, found: Account | None) -> None:
-    if found is None or found.is_deleted:
-        raise PurchaseImpossible(f"{seller}, who sells it, was deleted", "ACCOUNT_DELETED")
-    if found.must_sign_to_receive:
-        raise PurchaseImpossible(
-            f"{seller}, who sells it, takes no payment without signing for it", "INVALID_SIGNATURE"
-        )
+        raise PurchaseImpossible(f"{buyer_id} was deleted", "ACCOUNT_DELETED")
+    _require_balance(buyer_id, buyer, price)
+    if of_buyer is None:
+        _require_free_association(buyer_id, buyer, token_id, deadline)
+        frozen, kyc = token.freezes_newcomers, token.asks_for_kyc
+        of_buyer = Relationship(token_id, is_frozen=frozen, lacks_kyc=kyc)
+    for account, relationship in ((selling, of_seller), (buyer_id, of_buyer)):
+        if relationship and relationship.is_frozen:
+            reason = f"{account} is frozen for {token_id} by its issuer"
+            raise PurchaseImpossible(reason, "ACCOUNT_FROZEN_FOR_TOKEN")
+        if relationship and relationship.lacks_kyc:
+            reason = f"{account} lacks the issuer's KYC for {token_id}"
+            raise PurchaseImpossible(reason, "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+    return token
 
 
 def _require_balance(account_id: str, buyer: Account, price: int) -> None:
@@ -89,10 +81,8 @@ def _require_balance(account_id: str, buyer: Account, price: int) -> None:
         raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
     if buyer.balance < price * TINYBARS:
         has = to_hbar(buyer.balance)
-        raise PurchaseImpossible(
-            f"{account_id} has {has:,f} HBAR, and the price is {price:,} HBAR",
-            "INSUFFICIENT_ACCOUNT_BALANCE",
-        )
+        reason = f"{account_id} has {has:,f} HBAR, and the price is {price:,} HBAR"
+        raise PurchaseImpossible(reason, "INSUFFICIENT_ACCOUNT_BALANCE")
 
 
 def _require_free_association(
@@ -101,28 +91,13 @@ def _require_free_association(
     most = buyer.max_automatic_associations
     if most == UNLIMITED:
         return
+    reason = f"{account_id} is not associated with {token}"
     if most == 0:
-        raise PurchaseImpossible(
-            f"{account_id} is not associated with {token}: associate it first",
-            "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT",
-        )
+        reason = f"{reason}: associate it first"
+        raise PurchaseImpossible(reason, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     relationships = mirror_node().list_relationships(account_id, deadline)
     counted = [*islice(relationships, COUNTED_ASSOCIATIONS)]
     taken = sum(relationship.is_automatic for relationship in counted)
     if taken >= most or len(counted) == COUNTED_ASSOCIATIONS:
-        raise PurchaseImpossible(
-            f"{account_id} is not associated with {token}, and may have no automatic association left:"
-            " associate it first",
-            "NO_REMAINING_AUTOMATIC_ASSOCIATIONS",
-        )
-
-
-def _require_good_standing(who: str, relationship: Relationship, token: str) -> None:
-    if relationship.is_frozen:
-        raise PurchaseImpossible(
-            f"{who} is frozen for {token} by its issuer", "ACCOUNT_FROZEN_FOR_TOKEN"
-        )
-    if relationship.lacks_kyc:
-        raise PurchaseImpossible(
-            f"{who} lacks the issuer's KYC for {token}", "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN"
-        )
+        reason = f"{reason}, and may have no automatic association left: associate it first"
+        raise PurchaseImpossible(reason, "NO_REMAINING_AUTOMATIC_ASSOCIATIONS")

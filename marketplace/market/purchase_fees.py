@@ -1,8 +1,8 @@
-"""The marketplace's costs of purchases: the cap of each, and how its fee comes to be known.
+"""The marketplace's costs of purchases: the cap of each, and the fee that it was charged.
 
-The marketplace pays for a purchase, also for one that fails at consensus. So each reserves the most that it
-may cost before it is signed, in one transaction with what it is counted against, and the reservation becomes
-what was charged once the ledger tells: nothing, where it never came.
+The marketplace pays for a purchase, also for one that fails at consensus. So each purchase reserves the most
+that it may cost, in the transaction that counts the budget. The watcher replaces the reservation by the fee
+that the ledger shows, or by nothing for a purchase that was never submitted.
 """
 
 from flask import current_app
@@ -18,19 +18,18 @@ from marketplace.store.database import read, write
 from marketplace.store.rows import PreparedTransactionRow
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
-# As far as the clocks of several machines may differ, before LedgerBehind stops the one that is ahead.
+# The largest difference between the clocks of two machines: LedgerBehind stops one that is further ahead.
 CLOCKS = 15 * times.SECOND
 HOUR = 3600 * times.SECOND + CLOCKS
 
 
 def find_most(deadline: Deadline) -> int:
-    """The most that a purchase can cost, in tinybars: its own cap, and what the network charges beyond it.
+    """The most that a purchase can cost, in tinybars: its own cap, and the buyer's association.
 
-    That is the association of a buyer, whatever the transaction's cap is (HIP-904): also of one who is
-    associated now, and ends that before the purchase is submitted.
+    The network charges the association beyond any cap (HIP-904), also of a buyer who is associated now, and
+    ends that before the purchase is submitted.
     """
-    association = mirror_node().find_price(ASSOCIATION_CENTS, deadline)
-    return max_fee() + association
+    return max_fee() + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
 
 
 def max_fee() -> int:
@@ -54,7 +53,7 @@ def find_noted_balance() -> int | None:
 
 
 def note_balance(balance: int) -> None:
-    """Keep what the marketplace's account has, for the operator's metrics."""
+    """Store the balance of the marketplace's account, for the operator's metrics."""
     if find_noted_balance() != balance:
         with write() as db:
             prepared_transactions.lock_purchases(db, balance)
@@ -73,15 +72,16 @@ def an_hour_before(now: int) -> str:
 
 
 def list_unsettled(limit: int) -> list[PreparedTransactionRow]:
-    """Purchases whose time is over, and of which it is not known what they cost: the oldest first."""
+    """List expired purchases whose fee is not known yet, the oldest first."""
     overdue = times.to_iso(times.now() - MIRROR_LAG)
     return prepared_transactions.list_purchases_unsettled(read(), overdue, limit)
 
 
 def settle(purchases: list[PreparedTransactionRow], present: int, deadline: Deadline) -> None:
-    """Ask the ledger what became of purchases, as far as the mirror node has come (nanoseconds).
+    """Ask the ledger about purchases of which the followed feed has shown no transaction.
 
-    One that it can not tell about now is asked about again.
+    ``present``: how far the mirror node has come, in nanoseconds. A purchase that it can not tell about yet
+    stays reserved, and is asked about again.
     """
     for purchase in purchases:
         transaction_id = purchase["transaction_id"]
@@ -93,26 +93,22 @@ def settle(purchases: list[PreparedTransactionRow], present: int, deadline: Dead
             continue
         except LedgerUnreachable:
             return
-        if not note_charged(transaction_id, rows) and _never_comes(purchase, present):
+        never_comes = purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
+        if not note_charged(transaction_id, rows) and never_comes:
             _note(transaction_id, 0, is_sold=False)
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
-    """Note what a purchase was charged, where the ledger shows it. Tells whether it does.
+    """Note the fee of a purchase by its rows on the ledger. Tells whether they show it.
 
-    Also of one that was taken for one that never came: what is shown counts more than what is not.
+    A fee that is shown replaces that of a purchase which was taken as never submitted.
     """
-    if not any(row.is_original for row in rows):
-        return False
+    originals = [row for row in rows if row.is_original]
     purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
-    if purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
-        is_sold = any(row.is_original and row.result == "SUCCESS" for row in rows)
+    if originals and purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
+        is_sold = any(row.result == "SUCCESS" for row in originals)
         _note(transaction_id, sum(row.fee_tinybars for row in rows), is_sold)
-    return True
-
-
-def _never_comes(purchase: PreparedTransactionRow, present: int) -> bool:
-    return purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
+    return bool(originals)
 
 
 def _note(transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:

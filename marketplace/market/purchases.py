@@ -44,11 +44,9 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
 VALID_SECONDS = 60
-HANDED_OUT_SECONDS = 15  # so long before its end, a buyer can still sign it: it is handed out again
-MOST_APART = (
-    15 * times.SECOND
-)  # our clock, and what the mirror node shows: the price is taken from that
-SETTLED_AT_ONCE = 3  # purchases whose fee is asked for by the way
+HANDED_OUT_SECONDS = 15  # a purchase that is valid for as long is handed out again
+# The largest difference between our clock and the mirror node's present, at which the price was in force.
+MOST_APART = 15 * times.SECOND
 
 
 class Ask(NamedTuple):
@@ -86,16 +84,13 @@ def prepare(ask: Ask) -> PreparedTransaction:
 def _prepare(ask: Ask) -> PreparedTransaction:
     signer = _signer()
     require_nft(ask.token, ask.serial_no)
-    known, overdue = _find_open(read(), ask), purchase_fees.list_unsettled(SETTLED_AT_ONCE)
-    if not known and not overdue:  # a refusal need not ask the ledger, unless that may make room
+    if not _find_open(read(), ask):  # a refusal need not ask the ledger
         fee_budget.require_room(read(), ask.caller, purchase_fees.max_fee())
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(ask, deadline)
     fee, balance = _look_up(ask, nft, deadline)
-    # Also of the one that is handed out again: it may have been submitted, and have failed.
-    purchase_fees.settle([*overdue, *([known] if known else [])], present, deadline)
     row = _reserve(ask, nft, fee, balance, present)
     if not row["signed"]:
         row = _sign(signer, ask, row, balance)
@@ -158,21 +153,20 @@ def _find_offer(ask: Ask, deadline: Deadline) -> Any:
 
 
 def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
-    """The most that the purchase can cost, and what the marketplace's account has, in tinybars.
+    """The most that the purchase can cost, and the balance of the marketplace's account, in tinybars.
 
     Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
     """
+    seller, price = nft["owner"], nft["listing_price"]
     fee, balance, *found = mirror_node().ask(
         partial(purchase_fees.find_most, deadline),
         partial(purchase_fees.find_balance, deadline),
-        *buyer_checks.look_up(ask.account_id, nft["owner"], ask.token, deadline),
+        *buyer_checks.list_questions(ask.account_id, seller, ask.token, deadline),
     )
-    standing = buyer_checks.Standing(*found)
-    parties = ask.account_id, nft["owner"]
-    price = nft["listing_price"]
-    token = buyer_checks.require_able(*parties, ask.token, price, standing, deadline)
+    parties = buyer_checks.Parties(ask.token, seller, ask.account_id, *found)
+    token = buyer_checks.require_able(parties, price, deadline)
     credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
-    sale = custom_fees.Sale(ask.token, nft["owner"], credit, nft["last_listed_at"])
+    sale = custom_fees.Sale(ask.token, seller, credit, nft["last_listed_at"])
     custom_fees.require_payable(sale, token)
     if balance < fee:
         purchase_fees.note_balance(balance)

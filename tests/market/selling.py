@@ -9,6 +9,7 @@ from marketplace import create_app, times
 from marketplace.market import purchase_fees
 from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import read, write
+from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
 from tests.conftest import BOB, TOKEN, Ledger, authorized_client, list_nft, list_purchases, settings
 
@@ -35,6 +36,7 @@ class Market:
         self.app = create_app(**settings(folder) | {"MIRROR_NODE_RATE": "10000"} | more)
         self.client = authorized_client(self.app, "read", "write")
         self.ledger = Ledger(self.app)
+        self.follower = Follower()
         self.serial_no = 0
 
     def list_one(self, price=5):
@@ -56,6 +58,11 @@ class Market:
     def sync(self):
         with self.app.app_context():
             sync()
+
+    def follow(self):
+        """Let the watcher read on; the first time it begins at the present."""
+        with self.app.app_context():
+            self.follower.step()
 
     def balance(self, account_id=MARKET):
         with self.ledger.sandbox.app_context():

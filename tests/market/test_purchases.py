@@ -71,9 +71,11 @@ def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market):
 
 
 def test_one_that_failed_is_not_handed_out_again(market):
+    market.follow()
     serial_no = market.list_one()
     first = market.buy(serial_no)
     assert market.submit_stuffed(first, signatures=0).result == "INVALID_SIGNATURE"
+    market.follow()
     second = market.buy(serial_no)
     assert market.submit(second).result == "SUCCESS"
 

@@ -12,7 +12,7 @@ from marketplace.errors import NotPrepared
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
-from marketplace.market import purchase_fees, reconciler
+from marketplace.market import reconciler
 from marketplace.market.add_nft import require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.reports.listing import ListingReport
@@ -120,9 +120,8 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
-    """Find what was signed under an id: the success, if there is one. Notes what a purchase was charged."""
+    """Find what was signed under an id: the success, if there is one."""
     rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
-    purchase_fees.note_charged(transaction_id, rows)
     originals = [row for row in rows if row.is_original]
     successes = [row for row in originals if row.result == "SUCCESS"]
     return next(iter(successes or originals), None)
