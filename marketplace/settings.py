@@ -139,12 +139,6 @@ def _is_origin(value: str) -> bool:
     return not re.fullmatch(r"http://.*:80|https://.*:443", value)  # browsers leave these out
 
 
-def _access_log(value: str) -> str:
-    if value not in ("off", "text", "json"):
-        raise ValueError("is not an access log (off, text, json)")
-    return value
-
-
 def _prefix(value: str) -> str:
     # Clients resolve the segments . and .. before they ask.
     if value and not re.fullmatch(r"(/(?!\.{1,2}(/|\Z))[A-Za-z0-9._~-]+)+", value):
@@ -241,7 +235,6 @@ SETTINGS = {
     # A dApp under development is at another port; it needs a token, which no cookie gives it.
     "CORS_ORIGINS": Setting(_origins, lambda s: "*" if s["NETWORK"] == "sandbox" else ""),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
-    "ACCESS_LOG": Setting(_access_log, "off"),
     "WRITE_LIMIT": Setting(parse_rate, lambda s: "off" if s["NETWORK"] == "sandbox" else "600/m"),
     "REDIS_URL": Setting(_redis, ""),
     "READY_SYNC_SECONDS": Setting(_integer(0, 604_800), "0"),
@@ -269,6 +262,7 @@ SETTINGS = {
 }
 # Settings of version 0.2, which work until 0.4, and what the start says of them.
 OLD_SETTINGS = {
+    "ACCESS_LOG": "start gunicorn with --access-logfile - instead",
     "SANDBOX_DATABASE_URL": f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
 }
 

@@ -59,7 +59,6 @@ def test_a_real_network_needs_an_account(network):
         ("SALE_FEE_BASIS_POINTS", "2.5"),
         ("PUBLIC_URL", "nft.example.com"),
         ("API_PREFIX", "marketplace"),
-        ("ACCESS_LOG", "yes"),
         ("CORS_ORIGINS", "https://dapp.example/"),
         ("CORS_ORIGINS", "https://dapp.example:443"),
         ("CORS_ORIGINS", "https://*.example"),

@@ -35,14 +35,12 @@ class RequestMetrics:
         self._application = application
         self._observe = services(app).counts.observe
         self._trusts_proxies = app.config["TRUSTED_PROXIES"] > 0
-        # Without an access log, nobody needs the id of a request that went well.
-        self._numbers_all = self._trusts_proxies or app.config["ACCESS_LOG"] != "off"
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         began = perf_counter()
         status = "500"
-        if self._numbers_all:
-            given = environ.get("HTTP_X_REQUEST_ID", "") if self._trusts_proxies else ""
+        if self._trusts_proxies:
+            given = environ.get("HTTP_X_REQUEST_ID", "")
             environ[REQUEST_ID] = given if _match_id(given) else _new_id()
 
         def start(

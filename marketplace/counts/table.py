@@ -52,5 +52,4 @@ METRICS = {
         "Messages to webhooks: delivered, refused by another status, or silent without an answer",
         ("outcome",),
     ),
-    "log_lines_lost": Metric("counter", "Lines of the access log that could not be written"),
 }

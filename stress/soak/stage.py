@@ -54,7 +54,6 @@ class Stage:
             "ACCOUNT_ID": MARKET,
             "MIRROR_NODE_URL": network.url,
             "IPFS_GATEWAYS": f"{network.url}/ipfs",
-            "ACCESS_LOG": "text",
             "ACCOUNT_KEY_FILE": self._write_key(),
             "SALE_FEE_BASIS_POINTS": SHARE,
             "SALE_FEE_BUDGET": FEE_BUDGET,

@@ -122,7 +122,7 @@ def site(tmp_path_factory):
     require_nginx()
     folder = tmp_path_factory.mktemp("deploy")
     (folder / "nginx").mkdir()
-    settings = {"TRUSTED_PROXIES": 1, "ACCESS_LOG": "json"}
+    settings = {"TRUSTED_PROXIES": 1}
     with (
         serve(folder, *over_unix(folder), "--threads", "2", **settings) as service,
         reserved_port() as port,
