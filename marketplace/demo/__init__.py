@@ -6,6 +6,7 @@ This module has the addresses, and the values that templates get. templates/ has
 
 import random
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
@@ -20,9 +21,11 @@ SNIPPETS = (
     ("sdk.mjs", "JavaScript SDK"),
     ("sdk.py", "Python SDK"),
 )
-# The listing form suggests an account and an NFT that the sample does not use.
-SELLER, TOKEN, SERIAL_NOS, PRICE = "0.0.2002", "0.0.7007", range(1, 10_000), 250
-BUYER = "0.0.2007"
+# Who a visitor is at first; and whom else the masthead offers to be: the sample's owners.
+YOU = "0.0.2007"
+ACCOUNTS = (YOU, *(f"0.0.{number}" for number in range(1001, 1007)))
+# The listing form suggests an NFT that the sample does not use.
+TOKEN, SERIAL_NOS, PRICE = "0.0.7007", range(1, 10_000), 250
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # The filters of the order book and of the events, in the address of a page.
@@ -61,13 +64,12 @@ def show_activity() -> str:
 
 @blp.get("/demo/nft/<token>/<serial_no>")
 def show_nft(token: str, serial_no: str) -> str:
-    return render_template("demo/nft.html", token=token, serial_no=serial_no, buyer=BUYER)
+    return render_template("demo/nft.html", token=token, serial_no=serial_no)
 
 
 @blp.get("/demo/list")
 def show_listing() -> str:
     suggested = {
-        "account": SELLER,
         "token": TOKEN,
         "serial_no": random.choice(SERIAL_NOS),
         "price": PRICE,
@@ -86,16 +88,18 @@ def asked() -> dict[str, str]:
 
 
 @blp.context_processor
-def give_addresses() -> dict[str, dict[str, str | int]]:
-    """Give every page the addresses of the API and of other pages, and the sandbox's own token."""
+def give_addresses() -> dict[str, Any]:
+    """Give every page the addresses of the API and of other pages, the sandbox's own token, and accounts."""
     root = request.script_root
     return {
+        "accounts": ACCOUNTS,
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
             "account": current_app.config["ACCOUNT_ID"],
             "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
             "limit": current_app.config["USER_LIMIT_MAX"],
+            "you": YOU,
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
@@ -103,7 +107,7 @@ def give_addresses() -> dict[str, dict[str, str | int]]:
             "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
-        }
+        },
     }
 
 

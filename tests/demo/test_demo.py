@@ -45,6 +45,7 @@ def test_it_works(app, page):
         "account": "0.0.9001",
         "fee": "0",
         "limit": "1000",
+        "you": "0.0.2007",
         "api": "/v1",
         "sandbox": "/sandbox",
         "gallery": "/",
@@ -65,7 +66,7 @@ def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(app, page):
     markup = re.sub(r"<pre>.*?</pre>", "", r.text, flags=re.DOTALL)
     assert "://" not in markup
     assert not re.search(r"<style|\sstyle=|\son\w+=", markup)
-    assert re.findall(r"<script[^>]*>([^<]*)</script>", markup) == [""]
+    assert re.findall(r"<script[^>]*>([^<]*)</script>", markup) == ["", ""]
 
 
 def test_the_scripts_write_text_and_never_markup():
@@ -121,7 +122,7 @@ def test_it_stands_under_a_prefix(tmp_path):
     host = Client(DispatcherMiddleware(lambda environ, start_response: [], {"/market": market}))
     page = host.get("/market/")
     addresses = meta(page)
-    for name in ("token", "wallet", "account", "fee", "limit"):
+    for name in ("token", "wallet", "account", "fee", "limit", "you"):
         del addresses[name]
     assert addresses == {
         "api": "/market/api/v1",

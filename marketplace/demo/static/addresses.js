@@ -7,6 +7,7 @@ export const wallet = meta("wallet");
 export const marketplace = meta("account");
 export const feeBasisPoints = Number(meta("fee"));
 export const pageSize = Number(meta("limit"));
+export const suggestedAccount = meta("you");
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
 export const api = (path, values) => meta("api") + fill(path, values);
@@ -17,6 +18,8 @@ export const nftPage = (token, serial) =>
   meta("nft").replace("TOKEN", encodeURIComponent(token)).replace("SERIAL", encodeURIComponent(serial));
 
 export const collectionPage = (token) => meta("collection").replace("TOKEN", encodeURIComponent(token));
+
+export const accountPage = (account) => galleryPage({ account });
 
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 

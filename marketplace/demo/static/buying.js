@@ -1,30 +1,36 @@
 // Buying an NFT by the marketplace's own transaction: who signs, who pays whom, and what everybody has afterwards.
 
-import { marketplace } from "./addresses.js";
-import { hbar } from "./amount.js";
+import { accountPage, marketplace } from "./addresses.js";
+import { hbar, tinybars } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
-import { offerSigning } from "./signing.js";
+import { element, fields } from "./element.js";
 import { fixedFeeWords, royaltyWords } from "./sale.js";
+import { Signing } from "./signing.js";
 import { Steps } from "./step.js";
+import { Trade } from "./trade.js";
+import { showBalance, you } from "./you.js";
+
+const dialog = document.getElementById("buying");
+const button = dialog.querySelector("[data-trade] .button");
 
 /**
- * Make the steps work. nft() is the record as it is shown, fees() its collection, with its royalties and fixed
- * fees; refresh() reads the record anew, and returns it.
+ * Make the dialog work. nft() is the record as it is shown, fees() its collection, with its royalties and fixed
+ * fees; refresh() reads the record anew, and returns it. Returns what prepares the dialog.
  */
 export function offerPurchase({ nft, fees, refresh }) {
-  const section = document.getElementById("buying");
-  const steps = new Steps(section);
+  const steps = new Steps(dialog);
   const { prepare, settled } = steps;
-  const sale = {}; // { roles, before }: who takes part, and what they had
+  const sale = {}; // { bought, roles, before }: the record, who takes part, and what they had
 
-  offerSigning(steps, {
+  const signing = new Signing(steps, {
     path: "/buy/{wallet}",
-    order({ buyer }) {
+    order() {
       const { token: tokenId, serialNo, listingPrice, owner } = nft();
-      sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [buyer]: "the buyer" };
+      sale.bought = nft();
+      sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
       // What is gone by now has no price: the service says so.
       const expectedPrice = listingPrice || undefined;
-      return { accountId: buyer, tokenId, serialNo, expectedPrice };
+      return { accountId: you(), tokenId, serialNo, expectedPrice };
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
     roles: () => sale.roles,
@@ -36,8 +42,8 @@ export function offerPurchase({ nft, fees, refresh }) {
       if (answer.status !== 409) return;
       const { listingPrice: seen } = nft();
       const { isForSale, listingPrice } = await refresh();
-      if (!isForSale) return tellGone();
-      if (listingPrice !== seen) {
+      if (!isForSale) tellGone();
+      else if (listingPrice !== seen) {
         prepare.wait(`It costs ${hbar(listingPrice)} now, and no longer ${hbar(seen)}. Press again to buy it for that.`);
       }
     },
@@ -64,7 +70,32 @@ export function offerPurchase({ nft, fees, refresh }) {
     prepare.fail(`It is not for sale any more: ${why}.`);
   }
 
-  return () => prepare.root.classList.contains("locked") && prepare.open({ focus: false });
+  const trade = new Trade(dialog.querySelector("[data-trade]"), signing, {
+    ended: () => ({
+      nft: sale.bought,
+      title: `You own ${sale.bought.name}`,
+      words: `You paid ${hbar(sale.bought.listingPrice)} to ${sale.bought.owner.accountId}.`,
+      ways: [
+        element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
+        element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
+      ],
+    }),
+  });
+
+  return () => {
+    trade.reset();
+    if (prepare.isLocked) prepare.open({ focus: false });
+    showDeal(nft());
+  };
+}
+
+async function showDeal(nft) {
+  const shown = dialog.querySelector("[data-deal]");
+  const balance = element("span", {}, "…");
+  const rows = [["NFT", nft.name], ["Seller", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance]];
+  shown.replaceChildren(...fields(rows));
+  const amount = await showBalance();
+  balance.textContent = amount === null ? "Not known" : tinybars(amount);
 }
 
 const taken = (royalties) =>
@@ -72,8 +103,9 @@ const taken = (royalties) =>
     ? `${royalties.map(royaltyWords).join("; ")}: the network takes them from what the seller is paid`
     : "None";
 
-export function showPrice({ isForSale, listingPrice }) {
-  const button = document.getElementById("buy");
-  button.disabled = !isForSale;
-  button.textContent = isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
+/** The price on the button. Of your own there is nothing to buy. */
+export function showPrice({ isForSale, listingPrice, owner }) {
+  const isYours = owner.accountId === you();
+  button.disabled = !isForSale || isYours;
+  button.textContent = isYours ? "It is yours" : isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
 }

@@ -5,20 +5,23 @@ import { hbar } from "./amount.js";
 import { timeAgo } from "./date.js";
 import { element, words } from "./element.js";
 import { picture } from "./picture.js";
+import { onYou, you } from "./you.js";
 
 export const keyOf = (nft) => `${nft.token}/${nft.serialNo}`;
 
 export function card(nft, { heading = "h2", eager = false } = {}) {
   const owner = nft.owner.accountId;
+  const page = nftPage(nft.token, nft.serialNo);
   const listed = nft.lastListedDate ? timeAgo(nft.lastListedDate) : "date not known";
   return element(
     "li",
     { class: "card", "data-key": keyOf(nft) },
     picture(nft, { eager }),
+    nft.isForSale && buyLink(nft, page),
     element(
       "div",
       { class: "caption" },
-      element(heading, {}, element("a", { href: nftPage(nft.token, nft.serialNo) }, words(nft.name))),
+      element(heading, {}, element("a", { href: page }, words(nft.name))),
       element("p", { class: "price" }, nft.isForSale ? hbar(nft.listingPrice) : "Not for sale"),
       element(
         "p",
@@ -29,3 +32,15 @@ export function card(nft, { heading = "h2", eager = false } = {}) {
     ),
   );
 }
+
+/** Of your own there is nothing to buy. */
+function buyLink({ name, owner }, page) {
+  const link = element("a", { class: "button buy", href: `${page}#buying`, "aria-label": `Buy ${name}` }, "Buy");
+  link.dataset.owner = owner.accountId;
+  link.hidden = owner.accountId === you();
+  return link;
+}
+
+onYou((account) => {
+  for (const link of document.querySelectorAll(".card .buy")) link.hidden = link.dataset.owner === account;
+});

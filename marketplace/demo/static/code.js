@@ -1,6 +1,8 @@
-// Code to read and to copy.
+// Code and ids, to read and to copy.
 
 import { element } from "./element.js";
+
+const SAID_MS = 2_000;
 
 /** A block of code with a button that copies it; what names it for those who can't see it. */
 export function codeBlock(text, what) {
@@ -11,25 +13,36 @@ export function codeBlock(text, what) {
 
 /** Give a block of code that is on the page its button. */
 export function addCopy(block, what) {
+  block.prepend(...copyButton("Copy", what, () => block.querySelector("code")));
+}
+
+/** An id that is copied by pressing it. */
+export function copyable(id, text = id) {
+  const [button, said] = copyButton(id, id, () => element("code", {}, text));
+  button.className = "copyable";
+  return element("span", {}, button, said);
+}
+
+/** The button, and what those hear of it who can't see it. */
+function copyButton(words, what, code) {
   const said = element("span", { class: "visually-hidden", role: "status" });
-  const label = element("span", { "aria-hidden": "true" }, "Copy");
+  const label = element("span", { "aria-hidden": "true" }, words);
   const name = element("span", { class: "visually-hidden" }, `Copy ${what}`);
-  const copy = async () => {
-    const code = block.querySelector("code");
+  const say = (sentence) => {
+    said.textContent = label.textContent = sentence;
+    setTimeout(() => {
+      label.textContent = words;
+      said.textContent = "";
+    }, SAID_MS);
+  };
+  const onclick = async () => {
     try {
-      await navigator.clipboard.writeText(code.textContent);
+      await navigator.clipboard.writeText(code().textContent);
       say("Copied");
     } catch {
-      getSelection().selectAllChildren(code); // no clipboard outside https and this computer
+      getSelection().selectAllChildren(code().isConnected ? code() : label); // no clipboard outside https and this computer
       say("Selected: press Ctrl+C");
     }
   };
-  const say = (words) => {
-    said.textContent = label.textContent = words;
-    setTimeout(() => {
-      label.textContent = "Copy";
-      said.textContent = "";
-    }, 2000);
-  };
-  block.prepend(element("button", { type: "button", class: "copy", onclick: copy }, label, name), said);
+  return [element("button", { type: "button", class: "copy", title: `Copy ${what}`, onclick }, label, name), said];
 }

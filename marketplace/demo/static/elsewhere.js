@@ -19,9 +19,9 @@ export function offerMove({ nft, refresh }) {
     const report = await post(api("/comingsoon"), { accountId: owner.accountId, tokenId, serialNo });
     calls.append(exchange(report, { open: false }));
     const { isForSale } = await refresh();
-    const first = isForSale ? "" : "The listing has left the order book. The service says: ";
-    return outcome.replaceChildren(
-      notice(isForSale ? "wait" : "good", first + (report.message || "It is still listed.")),
-    );
+    const said = isForSale
+      ? notice("wait", "It was moved. The service reads the ledger all the time, and sees it within seconds.")
+      : notice("good", `It belongs to ${account} now, and its listing has left the order book.`);
+    return outcome.replaceChildren(said);
   });
 }

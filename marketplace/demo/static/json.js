@@ -12,9 +12,13 @@ export function stringify(value, indent) {
   return JSON.stringify(value, write, indent);
 }
 
+/** A number as people type it, "1,000" or "1 000", as the API takes it; anything else stays as it is. */
+export const plainNumber = (text) => (/^\d{1,3}([, ]\d{3})+$/.test(text) ? text.replace(/[, ]/g, "") : text);
+
 /** The whole number that was typed; anything else stays text, so that the API says what is wrong. */
 export function wholeNumber(text) {
-  if (!/^-?\d+$/.test(text.trim())) return text;
-  const number = Number(text);
-  return Number.isSafeInteger(number) || !JSON.rawJSON ? number : BigInt(text.trim());
+  const plain = plainNumber(text.trim());
+  if (!/^-?\d+$/.test(plain)) return text;
+  const number = Number(plain);
+  return Number.isSafeInteger(number) || !JSON.rawJSON ? number : BigInt(plain);
 }

@@ -1,32 +1,38 @@
-// The listing, step by step: each shows the call it made and opens the next one.
+// The listing: in one click, or step by step, each of which shows the call it made and opens the next one.
 
 import { api, galleryPage, nftPage } from "./addresses.js";
+import { hbar } from "./amount.js";
 import { get, post } from "./call.js";
 import { card } from "./card.js";
 import { element } from "./element.js";
 import { onSubmit } from "./form.js";
 import { wholeNumber } from "./json.js";
-import { offerSigning } from "./signing.js";
+import { Signing } from "./signing.js";
 import { fillSnippets } from "./snippets.js";
 import { Steps } from "./step.js";
+import { Trade } from "./trade.js";
+import { onYou, you } from "./you.js";
 
-const steps = new Steps(document.getElementById("listing"));
-const { add, prepare, appear } = steps;
-let keys = {}; // { accountId, tokenId, serialNo }
+const listing = document.getElementById("listing");
+const steps = new Steps(listing);
+const { add, appear } = steps;
+const form = listing.querySelector("[data-trade] form");
+const field = (name) => form.elements[name].value.trim();
+const keys = () => ({ accountId: field("account"), tokenId: field("token"), serialNo: wholeNumber(field("serial")) });
+let record = null; // what was listed
 
-onSubmit(add.form, async ({ account, token, serial }) => {
+async function addNft() {
   steps.restart(add);
-  keys = { accountId: account, tokenId: token, serialNo: wholeNumber(serial) };
-  const answer = await post(api("/add"), keys);
+  const answer = await post(api("/add"), keys());
   add.show(answer);
   if (!answer.ok) return add.fail(answer.message);
-  add.succeed("It is stored: ", element("strong", {}, `${token} #${serial}`), ".");
-  return prepare.open();
-});
+  steps.prepare.open();
+  return add.succeed("It is stored: ", element("strong", {}, `${field("token")} #${field("serial")}`), ".");
+}
 
-offerSigning(steps, {
+const signing = new Signing(steps, {
   path: "/list/{wallet}",
-  order: ({ price }) => ({ ...keys, listingPrice: wholeNumber(price) }),
+  order: () => ({ ...keys(), listingPrice: wholeNumber(field("price")) }),
   says: "It lets the marketplace spend this one NFT, and nothing else. Nothing is signed yet.",
   prepared: fillSnippets,
   reported: showAppeared,
@@ -34,17 +40,32 @@ offerSigning(steps, {
 
 async function showAppeared({ tokenId, serialNo }) {
   appear.open();
-  const [orderbook, record] = await Promise.all([
+  const [orderbook, answer] = await Promise.all([
     get(`${api("/orderbook")}?limit=1`),
     get(api("/nft/{tokenId}/{serialNo}", { tokenId, serialNo })),
   ]);
   appear.show(orderbook);
-  if (!record.ok) return appear.fail(record.message);
-  document.getElementById("appeared").replaceChildren(card(record.data, { heading: "h3", eager: true }));
+  if (!answer.ok) return appear.fail(answer.message);
+  record = answer.data;
+  document.getElementById("appeared").replaceChildren(card(record, { heading: "h3", eager: true }));
   const link = (words, address) => element("a", { href: address }, words);
   const page = nftPage(tokenId, serialNo);
-  const ways = [link("the gallery", galleryPage()), link("buy it", `${page}#buying`), link("withdraw it", `${page}#withdrawing`)];
-  return appear.succeed("See it in ", ways[0], ", ", ways[1], " as somebody else, or ", ways[2], ".");
+  const ways = [link("the gallery", galleryPage()), link("its page", page), link("withdraw it", `${page}#withdrawing`)];
+  return appear.succeed("See it in ", ways[0], ", on ", ways[1], ", or ", ways[2], ".");
 }
 
-add.set("open");
+new Trade(listing.querySelector("[data-trade]"), signing, {
+  first: addNft,
+  ended: () => ({
+    nft: record,
+    title: `${record.name} is for sale`,
+    words: `It costs ${hbar(record.listingPrice)}, and leads the gallery now.`,
+    ways: [
+      element("a", { class: "button", href: nftPage(record.token, record.serialNo) }, "See it"),
+      element("a", { class: "button quiet", href: galleryPage() }, "The gallery"),
+    ],
+  }),
+});
+onSubmit(add.form, addNft);
+form.elements.account.value ||= you();
+onYou((account) => (form.elements.account.value = account));

@@ -1,10 +1,12 @@
-// An NFT's page: its record, its attributes, its history, what can be done with it, and the JSON beside them.
+// An NFT's page: its record, its traits, its history, what can be done with it, and behind a fold the calls of it.
 
-import { api, galleryPage, listingPage } from "./addresses.js";
+import { accountPage, api, listingPage } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { offerPurchase, showPrice } from "./buying.js";
 import { get } from "./call.js";
+import { copyable } from "./code.js";
 import { time, timeAgo } from "./date.js";
+import { followAddress } from "./dialog.js";
 import { offerMove } from "./elsewhere.js";
 import { element, fields, notice, webLink, words } from "./element.js";
 import { exchange } from "./exchange.js";
@@ -12,8 +14,8 @@ import { showHistory } from "./history.js";
 import { showLedger } from "./ledger.js";
 import { attributes, picture } from "./picture.js";
 import { showSale } from "./sale.js";
-import { lead } from "./step.js";
 import { offerWithdrawal } from "./withdrawing.js";
+import { become, onYou, you } from "./you.js";
 
 const place = (id) => document.getElementById(id);
 const { token, serial } = place("nft").dataset;
@@ -42,12 +44,13 @@ function showRecord(nft) {
   shown = nft;
   document.title = document.title.replace(/^.* · /, () => `${nft.name} · `);
   place("name").replaceChildren(words(nft.name));
+  place("ids").replaceChildren(copyable(nft.token), " ", copyable(`#${nft.serialNo}`, nft.serialNo));
   place("artwork").replaceChildren(picture(nft, { eager: true }));
-  place("state").replaceChildren(...state(nft));
   place("attributes").replaceChildren(...traits(nft));
   place("fields").replaceChildren(...fields(rows(nft)));
   place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");
-  showPrice(nft);
+  place("past").hidden = false;
+  showState();
   // The shares are shown once the custom fees are known.
   const fees = nft.isForSale && collection.data?.royalties && collection.data;
   if (fees) showSale(place("cost"), nft.listingPrice, fees, { seller: nft.owner.accountId });
@@ -55,23 +58,35 @@ function showRecord(nft) {
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
 
-function state(nft) {
-  const owner = nft.owner.accountId;
-  const query = { account: owner, token: nft.token, serial_no: nft.serialNo };
-  const link = (kind, href, label) => element("a", { class: `button ${kind}`, href }, label);
-  const price = nft.isForSale
-    ? element("p", { class: "price" }, hbar(nft.listingPrice))
-    : element("p", { class: "price off" }, "Not for sale");
-  const owned = element("span", {}, "Owned by ", element("a", { href: galleryPage({ account: owner }) }, owner));
-  const listed = nft.lastListedDate ? element("span", {}, "Last listed ", timeAgo(nft.lastListedDate)) : null;
-  const ways = nft.isForSale
-    ? [
-        link("", "#buying", "Buy it"),
-        link("quiet", listingPage(query), "Change the price"),
-        link("quiet", "#withdrawing", "Withdraw it"),
-      ]
-    : [link("", listingPage(query), "List it")];
-  return [price, element("p", { class: "by" }, owned, listed), element("p", { class: "row" }, ways)];
+/** What it costs, whose it is, and what you can do with it. */
+function showState() {
+  if (!shown) return;
+  const owner = shown.owner.accountId;
+  const isYours = owner === you();
+  const price = element("p", { class: "price" }, shown.isForSale ? hbar(shown.listingPrice) : "Not for sale");
+  const owned = element("span", {}, "Owned by ", element("a", { href: accountPage(owner) }, owner), isYours && ", who is you");
+  const listed = shown.lastListedDate && element("span", {}, "Last listed ", timeAgo(shown.lastListedDate));
+  place("state").replaceChildren(
+    price,
+    element("p", { class: "by" }, owned, listed),
+    element("p", { class: "row" }, isYours ? owners(shown) : others(shown)),
+  );
+  showPrice(shown);
+}
+
+const link = (kind, href, label) => element("a", { class: `button ${kind}`, href }, label);
+
+function owners({ token, serialNo, owner, isForSale, listingPrice }) {
+  const query = { account: owner.accountId, token, serial_no: serialNo };
+  if (!isForSale) return [link("", listingPage(query), "List it")];
+  const changed = listingPage({ ...query, price: listingPrice });
+  return [link("", changed, "Change the price"), link("quiet", "#withdrawing", "Withdraw it")];
+}
+
+function others({ isForSale, owner }) {
+  const be = () => become(owner.accountId);
+  const button = element("button", { class: "button quiet", type: "button", onclick: be }, "Be its owner");
+  return [isForSale && link("", "#buying", "Buy it"), button];
 }
 
 function traits(nft) {
@@ -97,30 +112,25 @@ function rows(nft) {
   ];
 }
 
+/** An NFT that is nowhere has no history, and one of nonsense has nothing at all. */
 function showError(answer) {
-  const offer = element("a", { class: "button", href: listingPage({ token, serial_no: serial }) }, "Add and list it");
+  const isUnknown = answer.status === 404;
+  const offer = link("", listingPage({ token, serial_no: serial }), "List it");
+  const said = isUnknown
+    ? [notice("wait", "Nothing is known of it here yet. List it: it belongs to the first account that asks for it."), offer]
+    : [notice("bad", answer.message)];
   place("artwork").replaceChildren(element("div", { class: "artwork" }, element("p", { class: "lost" }, "No artwork")));
-  place("state").replaceChildren(notice("bad", answer.message));
-  if (answer.status !== 404) return;
-  place("state").append(offer);
-  place("history").replaceChildren(element("p", {}, "Nothing has happened to it here."));
+  place("state").replaceChildren(...said);
+  place("attributes").replaceChildren();
+  place("past").hidden = true;
 }
 
 const offer = { nft: () => shown, fees: () => collection?.data, refresh: show };
-const courses = { "#buying": offerPurchase(offer), "#withdrawing": offerWithdrawal(offer) };
+const begin = { buying: offerPurchase(offer), withdrawing: offerWithdrawal(offer) };
 offerMove(offer);
-
-/** Show the steps that the address names, and no others; whoever asked for them is led there. */
-function showCourse() {
-  for (const [hash, begin] of Object.entries(courses)) {
-    const section = document.querySelector(hash);
-    section.hidden = location.hash !== hash || !shown;
-    if (section.hidden) continue;
-    begin();
-    lead(section.querySelector("h2"), section);
-  }
-}
-
-addEventListener("hashchange", showCourse);
+onYou(showState);
 await show();
-showCourse();
+followAddress((id) => {
+  if (shown) begin[id]();
+  return shown;
+});

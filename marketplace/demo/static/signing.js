@@ -9,113 +9,129 @@ import { showTransaction } from "./transaction.js";
 
 const bold = (text) => element("strong", {}, text);
 
-/**
- * Let the steps prepare a transaction, and follow it.
- *
- * order(fields) is the body for `path`, and `says` what the transaction does, in a sentence. `roles(body)` names
- * accounts, and `besides()` are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data), refused(answer) when it could not be
- * prepared, submitting(body) before the ledger gets it, submitted(body, receipt), reported(body).
- */
-export function offerSigning(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
-  const { prepare, look, sign, submit, report } = steps;
-  const now = {}; // what the steps hand on: the body, the bytes, the signed bytes, the transaction's id
-  const keys = ({ accountId, tokenId, serialNo }) => ({ accountId, tokenId, serialNo });
-  const again = () => {
-    const button = element("button", { class: "button quiet", type: "button" }, "Ask for a new one");
-    button.addEventListener("click", () => prepare.form.requestSubmit());
-    return button;
-  };
+/** Each method takes a step, and returns whether that went well. Their forms call them; so does trade.js. */
+export class Signing {
+  /**
+   * order() is the body for `path`, and `says` what the transaction does, in a sentence. roles(body) names accounts, and
+   * besides() are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data),
+   * refused(answer) when it could not be prepared, submitting(body) before the ledger gets it, submitted(body,
+   * receipt), reported(body).
+   */
+  constructor(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
+    Object.assign(this, { steps, path, order, says, roles, besides, hooks });
+    const { prepare, sign, submit, report } = steps;
+    const [demoWallet, pasted] = ["demo", "paste"].map((way) => sign.root.querySelector(`[data-way=${way}]`));
+    onSubmit(prepare.form, async () => (await this.prepare()) && this.look());
+    onSubmit(demoWallet, () => this.sign());
+    onSubmit(pasted, ({ signed }) => this.paste(signed.replace(/\s/g, "")));
+    onSubmit(submit.form, () => this.submit());
+    onSubmit(report.form, () => this.report());
+  }
 
-  onSubmit(prepare.form, async (fields) => {
-    steps.restart(prepare);
-    now.shown?.stop();
-    const body = order(fields);
-    const answer = await post(api(path, { wallet }), body);
+  async prepare() {
+    const { prepare } = this.steps;
+    this.steps.restart(prepare);
+    this.shown?.stop();
+    this.body = this.order();
+    const answer = await post(api(this.path, { wallet }), this.body);
     prepare.show(answer);
     if (!answer.ok) {
       prepare.fail(answer.message);
-      return hooks.refused?.(answer);
+      await this.hooks.refused?.(answer);
+      return false;
     }
-    const { accountToSign } = answer.data.metadata;
-    Object.assign(now, { body, accountToSign, byteArray: answer.data.byteArray, transactionId: undefined });
-    hooks.prepared?.(answer.data);
-    prepare.succeed("The transaction is ready for ", bold(accountToSign), " to sign.");
-    return lookInside();
-  });
-
-  async function lookInside() {
-    look.open();
-    const answer = await post(sandbox("/decode"), { transaction: now.byteArray });
-    look.show(answer);
-    if (!answer.ok) return look.fail(answer.message);
-    now.shown = showTransaction(look.root.querySelector("[data-transaction]"), answer.data, {
-      base64: now.byteArray,
-      roles: roles(now.body),
-      besides: besides(),
-      expired: () => look.outcome.replaceChildren(again()),
-    });
-    look.succeed(says);
-    sign.root.querySelector("[data-signer]").textContent = `The key of ${now.accountToSign} makes it true. Ways to sign:`;
-    return sign.open({ focus: false });
+    this.byteArray = answer.data.byteArray;
+    this.signer = answer.data.metadata.accountToSign;
+    this.transactionId = undefined;
+    this.hooks.prepared?.(answer.data);
+    return prepare.succeed("The transaction is ready for ", bold(this.signer), " to sign.");
   }
 
-  const [demoWallet, pasted] = ["demo", "paste"].map((way) => sign.root.querySelector(`[data-way=${way}]`));
+  async look() {
+    const { look, sign } = this.steps;
+    look.open();
+    const answer = await post(sandbox("/decode"), { transaction: this.byteArray });
+    look.show(answer);
+    if (!answer.ok) return look.fail(answer.message);
+    this.shown = showTransaction(look.root.querySelector("[data-transaction]"), answer.data, {
+      base64: this.byteArray,
+      roles: this.roles(this.body),
+      besides: this.besides(),
+      expired: () => look.outcome.replaceChildren(this.again()),
+    });
+    sign.root.querySelector("[data-signer]").textContent = `The key of ${this.signer} makes it true. Ways to sign:`;
+    sign.open({ focus: false });
+    return look.succeed(this.says);
+  }
 
-  onSubmit(demoWallet, async () => {
-    steps.restart(sign);
-    const answer = await post(sandbox("/sign"), { accountId: now.accountToSign, transaction: now.byteArray });
+  /** With the demo wallet. */
+  async sign() {
+    const { sign } = this.steps;
+    this.steps.restart(sign);
+    const answer = await post(sandbox("/sign"), { accountId: this.signer, transaction: this.byteArray });
     sign.show(answer);
     if (!answer.ok) return sign.fail(answer.message);
-    return takeSigned(answer.data.transaction, `The demo wallet signed for ${now.accountToSign}.`);
-  });
+    return this.take(answer.data.transaction, `The demo wallet signed for ${this.signer}.`);
+  }
 
-  onSubmit(pasted, async ({ signed }) => {
-    steps.restart(sign);
-    const transaction = signed.replace(/\s/g, "");
+  /** What another wallet signed. */
+  async paste(transaction) {
+    const { sign } = this.steps;
+    this.steps.restart(sign);
     const answer = await post(sandbox("/decode"), { transaction });
     sign.show(answer);
     if (!answer.ok) return sign.fail(answer.message);
     const count = answer.data.signedBy.length;
     if (!count) return sign.fail("These bytes carry no signature: paste what the wallet returns after signing.");
-    return takeSigned(transaction, `These bytes carry ${count === 1 ? "one signature" : `${count} signatures`}.`);
-  });
-
-  function takeSigned(transaction, sentence) {
-    now.signed = transaction;
-    now.transactionId = undefined;
-    sign.succeed(sentence);
-    submit.open();
-    report.open({ focus: false }); // a wallet that submits by itself goes on there
+    return this.take(transaction, `These bytes carry ${count === 1 ? "one signature" : `${count} signatures`}.`);
   }
 
-  onSubmit(submit.form, async () => {
-    steps.restart(submit);
-    await hooks.submitting?.(now.body);
-    const answer = await post(sandbox("/transactions"), { transaction: now.signed });
+  take(transaction, sentence) {
+    this.signed = transaction;
+    this.transactionId = undefined;
+    this.steps.submit.open();
+    this.steps.report.open({ focus: false }); // a wallet that submits by itself goes on there
+    return this.steps.sign.succeed(sentence);
+  }
+
+  async submit() {
+    const { submit, report } = this.steps;
+    this.steps.restart(submit);
+    await this.hooks.submitting?.(this.body);
+    const answer = await post(sandbox("/transactions"), { transaction: this.signed });
     submit.show(answer);
     report.open({ focus: false });
     if (!answer.ok) return submit.fail(answer.message);
     const { result, transactionId } = answer.data;
-    now.transactionId = transactionId;
-    if (result === "SUCCESS") {
-      now.shown.stop("The ledger has it");
+    this.transactionId = transactionId;
+    const isTaken = result === "SUCCESS";
+    if (isTaken) {
+      this.shown.stop("The ledger has it");
       submit.succeed("The ledger says ", bold(result), ".");
       report.open();
     } else {
       submit.fail("The ledger refused it: ", bold(result), ". ", reason(result));
-      submit.outcome.append(again());
+      submit.outcome.append(this.again());
     }
-    return hooks.submitted?.(now.body, answer.data);
-  });
+    await this.hooks.submitted?.(this.body, answer.data);
+    return isTaken;
+  }
 
-  onSubmit(report.form, async () => {
+  async report() {
+    const { report } = this.steps;
     report.clear();
-    const { transactionId } = now;
-    const answer = await post(api("/comingsoon"), { ...keys(now.body), transactionId });
+    const { accountId, tokenId, serialNo } = this.body;
+    const answer = await post(api("/comingsoon"), { accountId, tokenId, serialNo, transactionId: this.transactionId });
     report.show(answer);
     if (!answer.ok) return report.fail(answer.message);
     if (answer.status === 202) return report.wait("The ledger does not show it yet: report again in a few seconds.");
     report.succeed("The ledger shows it.");
-    return hooks.reported?.(now.body, report);
-  });
+    await this.hooks.reported?.(this.body);
+    return true;
+  }
+
+  again() {
+    const ask = () => this.steps.prepare.form.requestSubmit();
+    return element("button", { class: "button quiet", type: "button", onclick: ask }, "Ask for a new one");
+  }
 }

@@ -4,8 +4,9 @@ import { notice } from "./element.js";
 import { exchange } from "./exchange.js";
 
 export class Step {
-  constructor(root) {
+  constructor(root, steps) {
     this.root = root;
+    this.steps = steps;
     this.name = root.dataset.step;
     this.form = root.querySelector("form");
     this.outcome = root.querySelector("[data-outcome]");
@@ -15,7 +16,7 @@ export class Step {
   /** Let it be taken; focus leads whoever works with the keyboard there. */
   open({ focus = true } = {}) {
     this.set("open");
-    if (focus) lead(this.root.querySelector(".title"), this.root);
+    if (focus && this.steps.isLed) lead(this.root.querySelector(".title"), this.root);
   }
 
   lock() {
@@ -32,18 +33,32 @@ export class Step {
     this.calls.append(...made.map((one) => exchange(one, made.length > 1 ? { open: false } : {})));
   }
 
+  /** Each of these returns whether the step was taken. */
   succeed(...sentence) {
     this.set("done");
-    this.outcome.replaceChildren(notice("good", ...sentence));
+    return this.say("good", sentence);
   }
 
   wait(...sentence) {
-    this.outcome.replaceChildren(notice("wait", ...sentence));
+    return this.say("wait", sentence);
   }
 
   fail(...sentence) {
     this.set("open");
-    this.outcome.replaceChildren(notice("bad", ...sentence));
+    return this.say("bad", sentence);
+  }
+
+  say(kind, sentence) {
+    this.outcome.replaceChildren(notice(kind, ...sentence));
+    return kind === "good";
+  }
+
+  get isLocked() {
+    return this.root.classList.contains("locked");
+  }
+
+  get isWaiting() {
+    return this.outcome.querySelector(".notice.wait") !== null;
   }
 
   set(state) {
@@ -56,7 +71,8 @@ export class Step {
 /** The steps of a list, each by its name: steps.sign. */
 export class Steps {
   constructor(list) {
-    this.all = [...list.querySelectorAll("[data-step]")].map((root) => new Step(root));
+    this.isLed = true; // from each step to the next
+    this.all = [...list.querySelectorAll("[data-step]")].map((root) => new Step(root, this));
     for (const step of this.all) this[step.name] = step;
   }
 

@@ -1,13 +1,17 @@
 // Withdrawing an NFT: its owner deletes the allowance by which the marketplace could sell it.
 
-import { marketplace } from "./addresses.js";
-import { offerSigning } from "./signing.js";
+import { listingPage, marketplace } from "./addresses.js";
+import { element } from "./element.js";
+import { Signing } from "./signing.js";
 import { Steps } from "./step.js";
+import { Trade } from "./trade.js";
 
-/** Make the steps work. nft() is the record as it is shown; refresh() reads it anew. */
+const dialog = document.getElementById("withdrawing");
+
+/** Make the dialog work. nft() is the record as it is shown; refresh() reads it anew. Returns what prepares the dialog. */
 export function offerWithdrawal({ nft, refresh }) {
-  const steps = new Steps(document.getElementById("withdrawing"));
-  offerSigning(steps, {
+  const steps = new Steps(dialog);
+  const signing = new Signing(steps, {
     path: "/delist/{wallet}",
     order() {
       const { token: tokenId, serialNo, owner } = nft();
@@ -17,5 +21,23 @@ export function offerWithdrawal({ nft, refresh }) {
     roles: ({ accountId }) => ({ [accountId]: "the owner", [marketplace]: "the marketplace" }),
     reported: refresh,
   });
-  return () => steps.prepare.root.classList.contains("locked") && steps.prepare.open({ focus: false });
+  const trade = new Trade(dialog.querySelector("[data-trade]"), signing, {
+    ended() {
+      const { name, token, serialNo, owner } = nft();
+      const again = listingPage({ account: owner.accountId, token, serial_no: serialNo });
+      return {
+        nft: nft(),
+        title: `${name} is no longer for sale`,
+        words: "It stays yours.",
+        ways: [
+          element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
+          element("a", { class: "button quiet", href: again }, "List it again"),
+        ],
+      };
+    },
+  });
+  return () => {
+    trade.reset();
+    if (steps.prepare.isLocked) steps.prepare.open({ focus: false });
+  };
 }

@@ -37,6 +37,8 @@ GIVEN_UP = {"net::ERR_ABORTED", "NS_BINDING_ABORTED"}
 # The console repeats the status of a failed request. And with each picture Playwright puts a style into
 # the page, which the page's policy refuses; Firefox says so.
 PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode()
+# In each page but the empty one with which a browser begins.
+REMEMBER = "location.host && (localStorage['%s'] ??= '%s')"
 
 needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
 needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make browser)")
@@ -143,9 +145,22 @@ def visit(browsers, browser, market):
 
 
 class Visitor:
-    """Somebody with a browser: the page, and all that a page can do wrong."""
+    """Somebody with a browser: the page, and all that a page can do wrong.
 
-    def __init__(self, browsers, name, url, size=DESKTOP, scheme="light", refusals=(), **options):
+    ``remembered`` is what the demo has kept in that browser, such as "account": "0.0.1001".
+    """
+
+    def __init__(
+        self,
+        browsers,
+        name,
+        url,
+        size=DESKTOP,
+        scheme="light",
+        refusals=(),
+        remembered=None,
+        **options,
+    ):
         self.context = browsers.get(name, scheme).new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
@@ -156,6 +171,8 @@ class Visitor:
         self._name = f"{name}-{scheme}-{size[0]}"
         self.url = url
         self._refusals = refusals
+        for key, value in (remembered or {}).items():
+            self.context.add_init_script(REMEMBER % (f"market-{key}", value))
         self.page = self.context.new_page()
         self.page.set_default_timeout(PATIENCE_MS)
         self.page.on("console", self._hear)

@@ -4,6 +4,8 @@ import re
 
 from playwright.sync_api import expect
 
+EVERY_STEP = {"fold-steps": "open"}  # as the browser remembers it of a wallet developer
+
 
 def press(page, name):
     page.get_by_role("button", name=name, exact=True).click()

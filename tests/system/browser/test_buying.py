@@ -1,13 +1,14 @@
-"""Buying, step by step, with the real transaction: who pays whom, and what is said when it fails."""
+"""Buying, in one click or step by step, with the real transaction: who pays whom, what is said."""
 
 import re
+import time
 from itertools import count
 
 import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.steps import expect_done, press, step
+from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
 from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
@@ -24,12 +25,13 @@ def trader(market):
 
 @pytest.fixture
 def offer(visit, trader):
-    """The page of an NFT that was just listed, at its steps of buying."""
+    """The page of an NFT that was just listed, at its dialog for buying."""
 
-    def offer(price=200, seller=SELLER, **options):
+    def offer(price=200, seller=SELLER, you=BUYER, every_step=True, **options):
         nft = TIDES, next(SERIALS)
         trader.list(nft, seller, price)
-        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+        remembered = {"account": you} | (EVERY_STEP if every_step else {})
+        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
         visitor.nft = nft
         visitor.page.get_by_role("link", name="Buy it").click()
         expect(visitor.page.get_by_role("heading", name="Buy it")).to_be_focused()
@@ -47,6 +49,39 @@ def go_on_to_submit(page):
     expect_done(steps(page), "sign", f"The demo wallet signed for {BUYER}.")
 
 
+@in_both
+@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
+def test_it_takes_two_clicks_from_the_gallery(visit, trader, size):
+    nft = TIDES, next(SERIALS)
+    trader.list(nft, SELLER, 40)
+    visitor = visit("/", size=size)
+    page = visitor.page
+    page.locator(".card").first.hover()
+    page.get_by_role("link", name=f"Buy Tides #{nft[1]}").click()
+    started = time.monotonic()
+    press(page, "Buy for 40 HBAR")
+    expect(page.get_by_role("heading", name=f"You own Tides #{nft[1]}")).to_be_focused()
+    assert time.monotonic() - started < 5
+    expect(steps(page).locator(".success")).to_contain_text(f"You paid 40 HBAR to {SELLER}.")
+    expect(step(steps(page), "report")).to_be_hidden()
+    visitor.look("buying-one-click")
+    press(page, "See it")
+    expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER}, who is you")
+    expect(page.get_by_role("link", name="List it", exact=True)).to_be_visible()
+
+
+def test_every_step_stays_open_for_whoever_opened_it(offer):
+    page = offer(every_step=False).page
+    page.get_by_text("Show every step").first.click()
+    press(page, "Buy for 200 HBAR")
+    expect(page.get_by_role("heading", name="You own Tides")).to_be_focused()
+    for name in ("prepare", "look", "sign", "submit", "report", "settled"):
+        expect(step(steps(page), name)).to_have_class(re.compile("done"))
+        expect(step(steps(page), name).locator(".exchange").first).to_be_visible()
+    page.goto(page.url.partition("/demo")[0] + "/demo/list")
+    expect(step(page, "add")).to_be_visible()
+
+
 def rows(table):
     return [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
 
@@ -59,7 +94,7 @@ def test_it_works(offer, size, scheme):
     visitor = offer(size=size, scheme=scheme)
     page, (token, serial_no) = visitor.page, visitor.nft
     visitor.look("buying-1-start")
-    press(steps(page), "Buy for 200 HBAR")
+    press(steps(page), "Prepare the transaction")
     expect_done(steps(page), "look", "Without the buyer's signature it is worth nothing")
     inside = dict(
         zip(
@@ -125,6 +160,7 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
     expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
         f"{BUYER}, the buyer: 250 HBAR"
     )
+    expect(page.locator(".success")).to_contain_text("You paid 250 HBAR")
 
 
 def test_what_was_withdrawn_is_said(offer, trader):
@@ -136,7 +172,7 @@ def test_what_was_withdrawn_is_said(offer, trader):
         f"It is not for sale any more: {SELLER} does not sell it now."
     )
     expect(page.locator("#state")).to_contain_text("Not for sale")
-    expect(page.locator("#buy")).to_be_disabled()
+    expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
 
 
 @in_both
@@ -148,31 +184,27 @@ def test_what_somebody_else_has_bought_is_said(offer, trader):
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
         "It is not for sale any more: it belongs to 0.0.1009."
     )
-    expect(page.locator("#buy")).to_have_text("Not for sale")
-    expect(page.locator("#buy")).to_be_disabled()
+    expect(steps(page).locator("[data-trade] .button")).to_have_text("Not for sale")
+    expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
     visitor.look("buying-too-late")
 
 
 @pytest.mark.parametrize(
-    ("buyer", "status", "words"),
-    [
-        ("me", 422, 'accountId must be three integers joined by dots, such as 0.0.1234, not "me"'),
-        (SELLER, 409, f"belongs to {SELLER} already"),
-        (MARKET, 409, "sells and does not buy"),
-    ],
+    "button", ["Buy for 200 HBAR", "Prepare the transaction"], ids=["click", "step"]
 )
-def test_a_refusal_is_the_sentence_of_the_api(offer, buyer, status, words):
-    page = offer(refusals=[status]).page
-    page.get_by_label("Account that buys").fill(buyer)
-    press(steps(page), "Buy for 200 HBAR")
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text(words)
+def test_a_refusal_is_the_sentence_of_the_api(offer, button):
+    page = offer(you=MARKET, refusals=[409]).page
+    press(steps(page), button)
+    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text(
+        "sells and does not buy"
+    )
     expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
 
 
 def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
     visitor = offer(refusals=[409])
     page = visitor.page
-    press(steps(page), "Buy for 200 HBAR")
+    press(steps(page), "Prepare the transaction")
     go_on_to_submit(page)
     trader.withdraw(visitor.nft, SELLER)  # a second too late
     press(steps(page), "Submit to the ledger")
@@ -187,10 +219,13 @@ def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
 
 
 @in_both
-def test_back_leaves_the_steps(offer):
-    page = offer().page
+def test_back_and_escape_close_the_dialog(offer):
+    page = offer(every_step=False).page
     page.evaluate("history.back()")
     expect(page.locator("#buying")).to_be_hidden()
+    press(page, "Be its owner")
     page.get_by_role("link", name="Withdraw it").click()
     expect(page.locator("#withdrawing")).to_be_visible()
-    expect(page.locator("#buying")).to_be_hidden()
+    page.keyboard.press("Escape")
+    expect(page.locator("#withdrawing")).to_be_hidden()
+    assert "#" not in page.url

@@ -1,4 +1,4 @@
-"""The listing, step by step, all the way, as people do it."""
+"""The listing, step by step, as wallet developers do it; test_withdrawing.py lists in one click."""
 
 import re
 from itertools import count
@@ -8,7 +8,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.steps import expect_done, press, step
+from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -22,7 +22,7 @@ def start(visit):
 
     def start(account="0.0.2002", serial_no=None, **options):
         query = f"account={account}&token=0.0.7007&serial_no={serial_no or next(SERIALS)}"
-        return visit(f"/demo/list?{query}", **options)
+        return visit(f"/demo/list?{query}", remembered=EVERY_STEP, **options)
 
     return start
 
@@ -48,7 +48,7 @@ def finish(page):
     ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
 )
 def test_it_works_from_the_gallery_to_the_order_book(visit, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme)
+    visitor = visit("/", size=size, scheme=scheme, remembered=EVERY_STEP | {"account": "0.0.2002"})
     page, serial_no = visitor.page, next(SERIALS)
     page.locator("#gallery h2 a").first.click()
     expect(page.locator("#history li").first).to_be_visible()
@@ -103,11 +103,11 @@ def test_the_keyboard_is_enough(start):
     keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     keyboard.press("Enter")
-    visitor.tab_to("[name=serial]")
-    keyboard.press("Enter")
-    expect(step(page, "prepare").locator("h2")).to_be_focused()
     visitor.tab_to("[name=price]")
     keyboard.type("75")
+    visitor.tab_to("[data-step=add] .button")
+    keyboard.press("Enter")
+    expect(step(page, "prepare").locator("h2")).to_be_focused()
     visitor.tab_to("[data-step=prepare] .button")
     keyboard.press("Enter")
     expect(step(page, "look").locator("h2")).to_be_focused()
@@ -225,7 +225,7 @@ def test_the_largest_serial_number_stays_whole(start):
     expect(page.locator("[data-transaction]")).to_contain_text(str(LAST_SERIAL))
     press(page, "Sign with the demo wallet")
     finish(page)
-    link = step(page, "appear").locator(".card a").first
+    link = step(page, "appear").locator(".card h3 a")
     expect(link).to_have_attribute("href", f"/demo/nft/0.0.7007/{LAST_SERIAL}")
 
 

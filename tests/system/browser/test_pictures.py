@@ -13,7 +13,7 @@ PAGES = {
     "filtered": ("/?sort=price&minPrice=50&maxPrice=400", "#collections .chip >> nth=1"),
     "collection": ("/demo/collection/0.0.5002", "#strip img >> nth=4"),
     "nft": ("/demo/nft/0.0.5003/1", "#history li >> nth=1"),
-    "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .steps"),
+    "buying": ("/demo/nft/0.0.5001/1#buying", "#buying .fields"),
     "list": ("/demo/list", "[data-step=add].open"),
 }
 

@@ -7,7 +7,7 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.steps import expect_done, press, step
+from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
 from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
@@ -23,12 +23,13 @@ def trader(market):
 
 @pytest.fixture
 def offer(visit, trader):
-    """The page of an NFT that was just listed."""
+    """The page of an NFT that was just listed, as its owner sees it."""
 
     def offer(**options):
         nft = "0.0.5001", next(SERIALS)
         trader.list(nft, SELLER, 70)
-        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", **options)
+        remembered = {"account": SELLER, "fold-developer": "open"} | EVERY_STEP
+        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
         visitor.nft = nft
         return visitor
 
@@ -70,6 +71,22 @@ def test_what_is_no_longer_listed_is_said(offer, trader):
     expect(said).to_contain_text("not for sale")
 
 
+@in_both
+def test_one_click_is_enough(offer):
+    visitor = offer(size=PHONE)
+    page, steps = visitor.page, visitor.page.locator("#withdrawing")
+    page.get_by_role("link", name="Withdraw it").click()
+    press(steps, "Withdraw it")
+    said = steps.get_by_role("heading", name="is no longer for sale")
+    expect(said).to_have_text(f"Tides #{visitor.nft[1]} is no longer for sale")
+    steps.get_by_role("link", name="List it again").click()
+    page.get_by_label("Price in HBAR").fill("1,250")
+    press(page, "List it")
+    expect(page.get_by_role("heading", name=f"Tides #{visitor.nft[1]} is for sale")).to_be_visible()
+    expect(page.locator(".success")).to_contain_text("It costs 1,250 HBAR")
+    visitor.look("listing-one-click")
+
+
 def test_a_sale_elsewhere_ends_the_listing(offer):
     visitor = offer(refusals=[409])
     page = visitor.page
@@ -77,8 +94,9 @@ def test_a_sale_elsewhere_ends_the_listing(offer):
     page.get_by_label("Account that gets it").fill("0.0.1003")
     press(page, "Move it")
     said = page.locator("#elsewhere .outcome")
-    expect(said).to_contain_text("The listing has left the order book.")
-    expect(said).to_contain_text("is no longer listed: it belongs to 0.0.1003 now")
+    expect(said).to_have_text(
+        "It belongs to 0.0.1003 now, and its listing has left the order book."
+    )
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
     visitor.look("nft-sold-elsewhere")

@@ -1,0 +1,86 @@
+// A trade in one click: all steps one after the other, how far they are, and how it ended.
+
+import { element, notice } from "./element.js";
+import { onSubmit } from "./form.js";
+import { picture } from "./picture.js";
+import { showBalance } from "./you.js";
+
+const STAGES = {
+  prepare: "Preparing the transaction",
+  look: "Looking inside",
+  sign: "Signing with the demo wallet",
+  submit: "Submitting to the ledger",
+  report: "Waiting for the marketplace to see it",
+};
+const REPORTS_AT_MOST = 10;
+const PAUSE_MS = 1_000;
+
+export class Trade {
+  /** In root: signing is the Signing of its steps. first(fields) comes before them; ended() returns what Trade.succeed() is told. */
+  constructor(root, signing, { first = () => true, ended }) {
+    Object.assign(this, { signing, first, ended });
+    this.form = root.querySelector("form");
+    this.progress = root.querySelector("[data-progress]");
+    this.outcome = root.querySelector("[data-outcome]");
+    this.heading = root.closest("dialog") ? "h3" : "h2";
+    onSubmit(this.form, (fields) => this.run(fields));
+  }
+
+  /** As it was before anything was done. */
+  reset() {
+    this.form.hidden = false;
+    this.progress.hidden = true;
+    this.outcome.replaceChildren();
+  }
+
+  async run(fields) {
+    const { steps } = this.signing;
+    this.reset();
+    this.progress.hidden = false;
+    steps.isLed = false; // nobody is led from step to step, while all of them are taken
+    const isDone = (await this.first(fields)) && (await this.takeSteps());
+    steps.isLed = true;
+    this.progress.hidden = true;
+    if (isDone) this.succeed(this.ended());
+    else this.fail(steps);
+    showBalance();
+  }
+
+  async takeSteps() {
+    for (const name of Object.keys(STAGES)) {
+      this.show(name);
+      const isTaken = name === "report" ? await this.reportUntilSeen() : await this.signing[name]();
+      if (!isTaken) return false;
+    }
+    return true;
+  }
+
+  /** The mirror node may be some seconds behind. */
+  async reportUntilSeen() {
+    for (let i = 0; i < REPORTS_AT_MOST; i += 1) {
+      if (await this.signing.report()) return true;
+      if (!this.signing.steps.report.isWaiting) return false;
+      await new Promise((go) => setTimeout(go, PAUSE_MS));
+    }
+    return false;
+  }
+
+  show(name) {
+    const names = Object.keys(STAGES);
+    this.progress.querySelector("progress").value = names.indexOf(name) + 1;
+    this.progress.querySelector("p").textContent = `${STAGES[name]}…`;
+  }
+
+  succeed({ nft, title, words, ways }) {
+    const said = [element(this.heading, { tabindex: "-1" }, title), element("p", {}, words), element("p", { class: "row" }, ways)];
+    this.form.hidden = true;
+    this.outcome.replaceChildren(element("div", { class: "success" }, picture(nft, { eager: true }), element("div", {}, said)));
+    this.outcome.querySelector(this.heading).focus({ preventScroll: true });
+  }
+
+  /** What the step said that did not go well. */
+  fail(steps) {
+    const said = steps.all.map(({ outcome }) => outcome.querySelector(".notice.bad, .notice.wait")).find(Boolean);
+    this.outcome.replaceChildren(said?.cloneNode(true) ?? notice("bad", "It did not go through."));
+  }
+}
