@@ -3,8 +3,8 @@
 import pytest
 
 from marketplace import times
-from marketplace.sandbox.ledger import consensus
 from marketplace.watcher.sweep import sync
+from stress import lives
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 
 OTHER = "0.0.7002"
@@ -39,7 +39,7 @@ def test_an_account_holds_what_is_listed_and_what_is_not(app, client, lister, le
     assert held(client).headers["X-Events-Cursor"]
     ledger.hand_over((TOKEN, 7), BOB)
     with ledger.sandbox.app_context():
-        consensus.delete_token(OTHER, times.now())
+        lives.delete_token(OTHER, times.now())
     with app.app_context():
         sync()
     assert ids(held(client)) == [(TOKEN, 3), (TOKEN, 9), (TOKEN, 12)]

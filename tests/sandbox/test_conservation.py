@@ -13,10 +13,13 @@ from hypothesis import strategies as st
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
-from marketplace.sandbox.ledger import accounts, consensus, keys, queries
+from marketplace.sandbox.ledger import accounts, consensus, keys, queries, tokens
 from marketplace.store.database import read, write
 from stress import lives
-from tests.sandbox.bodies import HBAR, approval, transfer
+from tests.sandbox import bodies
+from tests.sandbox.bodies import HBAR, approval, minting, transfer
+from tests.sandbox.test_fungible_tokens import move as move_units
+from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -25,7 +28,10 @@ MARKET, FEES = "0.0.9001", "0.0.802"
 NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
 FIRST = 10_000 * HBAR
 ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
-TABLES = ("account", "association", "nft", "nft_transaction", "transaction_record")
+TABLES = (
+    "account", "association", "created", "holding", "nft", "nft_transaction", "token",
+    "transaction_record",
+)  # fmt: skip
 # In tinybars.
 APPROVAL, HBAR_ALONE, NFT, ROYAL_NFT, ASSOCIATION = (
     round(usd * 10 * HBAR) for usd in (0.05, 0.0001, 0.001, 0.002, 0.05)
@@ -217,3 +223,91 @@ def test_the_ledger_and_the_model_agree(ledger, story):
             assert owners == model.owners
             shown = queries.list_accounts(read())
             assert {row["account_id"] for row in shown} <= set(ALL)
+
+
+HOLDERS = (TREASURY, *PEOPLE[:2])
+holders, serial_nos = st.sampled_from(HOLDERS), st.integers(1, 6)
+supply_steps = st.one_of(
+    st.tuples(st.just("mint"), st.integers(1, 3)),
+    st.tuples(st.just("burn"), serial_nos),
+    st.tuples(st.just("wipe"), holders, serial_nos),
+    st.tuples(st.just("give"), holders, holders, serial_nos),
+    st.tuples(st.just("issue"), st.integers(0, 500)),
+    st.tuples(st.just("end"), st.integers(0, 500)),
+    st.tuples(st.just("pay"), holders, holders, st.integers(1, 500)),
+)
+
+
+class Supplies:
+    """Owners of a collection's NFTs, None of those that ended; units of a coin by account."""
+
+    def __init__(self, cats, coin):
+        self.cats, self.coin, self.owners, self.units = cats, coin, [], Counter({TREASURY: 1000})
+
+    def owner(self, serial_no):
+        return self.owners[serial_no - 1] if serial_no <= len(self.owners) else None
+
+    def mint(self, count):
+        self.owners += [TREASURY] * count
+        return minting(TREASURY, self.cats, *[b"x"] * count)
+
+    def burn(self, serial_no):
+        if self.owner(serial_no) == TREASURY:
+            self.owners[serial_no - 1] = None
+        return about("tokenBurn", self.cats, serialNumbers=[serial_no])
+
+    def wipe(self, owner, serial_no):
+        if owner == self.owner(serial_no) and owner != TREASURY:
+            self.owners[serial_no - 1] = None
+        return about("tokenWipe", self.cats, account_id=owner, serialNumbers=[serial_no])
+
+    def give(self, sender, receiver, serial_no):
+        if self.owner(serial_no) == sender != receiver:
+            self.owners[serial_no - 1] = receiver
+        return transfer(TREASURY, nfts=[((self.cats, serial_no), sender, receiver)])
+
+    def issue(self, amount):
+        self.units[TREASURY] += amount
+        body = minting(TREASURY, self.coin)
+        body.tokenMint.amount = amount
+        return body
+
+    def end(self, amount):
+        if amount <= self.units[TREASURY]:
+            self.units[TREASURY] -= amount
+        return about("tokenBurn", self.coin, amount=amount)
+
+    def pay(self, sender, receiver, amount):
+        if amount <= self.units[sender] and sender != receiver:
+            self.units.update({sender: -amount, receiver: amount})
+        return move_units(TREASURY, self.coin, {sender: -amount} | {receiver: amount})
+
+
+def create(**fields):
+    content = bodies.sign(creation(**fields), TREASURY, ISSUER)
+    assert consensus.submit(content, times.now()).result == "SUCCESS"
+    return f"0.0.{read().execute('SELECT MAX(number) FROM created').fetchone()[0]}"
+
+
+@hypothesis.settings(max_examples=30)
+@hypothesis.given(st.lists(supply_steps, min_size=3, max_size=15))
+def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
+    with ledger.app_context():
+        begin(ledger)
+        model = Supplies(create(), create(tokenType=0, initialSupply=1000))
+        for name, *details in story:
+            body = getattr(model, name)(*details)
+            consensus.submit(bodies.sign(body, *HOLDERS, ISSUER), times.now())
+            owners = [
+                queries.get_nft(read(), model.cats, number + 1)["owner"] or None
+                for number in range(len(model.owners))
+            ]
+            assert owners == model.owners
+            cats, coin = (tokens.find(read(), token) for token in (model.cats, model.coin))
+            assert tokens.supply(read(), cats) == len([owner for owner in owners if owner])
+            assert tokens.supply(read(), coin) == sum(model.units.values())
+            for account_id in HOLDERS:
+                row = queries.get_holding(read(), account_id, model.coin)
+                assert (row["balance"] if row else 0) == model.units[account_id]
+            balances = [row["balance"] for row in queries.list_accounts(read())]
+            assert sum(balances) == FIRST * len(balances)

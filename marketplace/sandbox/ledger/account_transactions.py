@@ -1,7 +1,5 @@
 """Transactions about accounts: their creation, by themselves or by a transfer, update and deletion."""
 
-from collections import Counter
-
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
@@ -51,8 +49,8 @@ def create(execution: Execution, content: Message) -> None:
     )
     execution.effects.created = account_id
     if content.initialBalance:
-        given = {execution.payer: -content.initialBalance, account_id: content.initialBalance}
-        execution.move(Counter(given))
+        amount = content.initialBalance
+        execution.move({(execution.payer, None): -amount, (account_id, None): amount})
 
 
 def require_renewal(content: Message, code: str) -> None:
@@ -138,7 +136,7 @@ def delete(execution: Execution, content: Message) -> None:
     if any(row["balance"] for row in queries.list_associations(execution.db, deleted)):
         raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     left = accounts.balance(execution.db, deleted)
-    execution.move(Counter({deleted: -left, heir: left}))
+    execution.move({(deleted, None): -left, (heir, None): left})
     accounts.delete(execution.db, deleted, execution.now)
 
 

@@ -1,14 +1,15 @@
-"""Approvals of NFTs, of serial numbers and of whole tokens, and their deletion."""
+"""Approvals of NFTs, by serial number or by token, of HBAR and of units; and their deletion."""
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import history, nfts, queries, tokens
+from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
 
 MAX_APPROVALS = 20
+HBAR = ""  # in place of a token
 
 
 def check(content: Message) -> None:
@@ -19,20 +20,17 @@ def check(content: Message) -> None:
 
 def approve(execution: Execution, content: Message) -> None:
     check(content)
-    if any(_others(content)):
-        raise Refused("NOT_SUPPORTED")
-    _require_few(content.nftAllowances)
+    amounts = [*content.cryptoAllowances, *content.tokenAllowances]
+    _require_few(content.nftAllowances, len(amounts))
     db, now = execution.db, execution.now
+    for amount in amounts:
+        _approve_amount(execution, amount)
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
         token = entity(approval.tokenId, "INVALID_TOKEN_ID")
-        if not approval.HasField("spender"):
-            raise Refused("INVALID_ALLOWANCE_SPENDER_ID")
         if approval.HasField("delegating_spender"):
             raise Refused("NOT_SUPPORTED")
-        spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
-        if spender == owner:
-            raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+        spender = _spender_of(approval, owner)
         if approval.HasField("approved_for_all"):
             # False revokes, when it is there. SDKs that always send it revoke by accident.
             queries.delete_approval_for_all(db, owner, spender, token)
@@ -43,6 +41,45 @@ def approve(execution: Execution, content: Message) -> None:
             raise Refused("EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
             _set_spender(execution, token, serial_no, owner, spender)
+
+
+def _spender_of(approval: Message, owner: str) -> str:
+    spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
+    if spender == owner:
+        raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+    return spender
+
+
+def _approve_amount(execution: Execution, approval: Message) -> None:
+    """Let an account spend an amount of HBAR, or of a token's units; 0 ends it."""
+    db, owner, unit = execution.db, _owner_of(execution, approval), HBAR
+    spender = _spender_of(approval, owner)
+    if approval.amount < 0:
+        raise Refused("NEGATIVE_ALLOWANCE_AMOUNT")
+    if approval.DESCRIPTOR.name == "TokenAllowance":
+        token = tokens.get_usable(db, entity(approval.tokenId, "INVALID_TOKEN_ID"))
+        unit = token.token
+        if not token.is_fungible:
+            raise Refused("NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
+        if not accounts.is_associated(db, owner, unit):
+            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        if token.max_supply and approval.amount > token.max_supply:
+            raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
+    columns = {"owner": owner, "spender": spender, "token": unit}
+    queries.put(
+        db, "allowance", **columns, amount=approval.amount, granted=approval.amount,
+        approved_at=execution.now,
+    )  # fmt: skip
+
+
+def spend(db: Connection, owner: str, spender: str, token: str | None, amount: int) -> None:
+    """Take from an allowance of HBAR, or of a token's units."""
+    row = queries.get_allowance(db, owner, spender, token or HBAR)
+    if row is None or not row["amount"]:
+        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
+    if row["amount"] < amount:
+        raise Refused("AMOUNT_EXCEEDS_ALLOWANCE")
+    queries.put(db, "allowance", **dict(row) | {"amount": row["amount"] - amount})
 
 
 def delete(execution: Execution, content: Message) -> None:
@@ -64,12 +101,13 @@ def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
 
 
 def _others(content: Message) -> tuple[object, object]:
-    """The allowances of HBAR and of fungible tokens, which the sandbox does not have."""
+    """The allowances of HBAR and of fungible tokens, which only approvals have."""
     return getattr(content, "cryptoAllowances", ()), getattr(content, "tokenAllowances", ())
 
 
-def _require_few(approvals: list[Message]) -> None:
-    if sum(max(1, len(approval.serial_numbers)) for approval in approvals) > MAX_APPROVALS:
+def _require_few(approvals: list[Message], others: int = 0) -> None:
+    count = sum(max(1, len(approval.serial_numbers)) for approval in approvals)
+    if count + others > MAX_APPROVALS:
         raise Refused("MAX_ALLOWANCES_EXCEEDED")
 
 

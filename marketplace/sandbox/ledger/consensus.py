@@ -162,7 +162,7 @@ def _require_solvency(db: Connection, signed: Signed) -> None:
     payer = signed.id.account_id
     if accounts.get(db, payer).deleted_at:
         raise Refused("PAYER_ACCOUNT_DELETED")
-    spent = max(0, -transfers.hbar_of(signed.body.cryptoTransfer)[payer])
+    spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
     if accounts.balance(db, payer) < network_fees.price(signed) + spent:
         raise Refused("INSUFFICIENT_PAYER_BALANCE")

@@ -1,14 +1,15 @@
 """The custom fees that a transfer owes, as the network charges them: HIP-18.
 
-A fixed fee is an amount that an NFT's sender pays for each NFT. A royalty is a fraction of the HBAR that the
-sender gets in the same transaction, and pays out of it. If the sender gets none, the receiver pays the
-fallback fee. Royalties are due once per account and token, however many NFTs. The treasury owes nothing. A
-collector owes nothing to itself, and nothing at all where a fee exempts all collectors of the token.
+A fixed fee is an amount that an NFT's sender pays for each NFT; and once, who sends units of a token. A
+royalty is a fraction of what the sender of NFTs gets in the same transaction, and pays out of it. If the
+sender gets nothing, the receiver pays the fallback fee. Royalties are due once per account and token,
+however many NFTs. The treasury owes nothing. A collector owes nothing to itself, and nothing at all where a
+fee exempts all collectors of the token.
 Source: CustomFeeAssessor and CustomFeeExemptions of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
@@ -17,7 +18,7 @@ from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import Royalty
 from marketplace.sandbox.ledger import accounts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused
-from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from marketplace.sandbox.ledger.tokens import Token
 from marketplace.store.rows import Connection
 
@@ -109,45 +110,57 @@ def change(db: Connection, token: Token, schedule: Schedule) -> None:
     queries.put(db, "fee_schedule", token=token.token, document=document, since=schedule.since)
 
 
-def assess(
-    db: Connection, moved: Iterable[NftTransfer], paid: Mapping[str, int]
-) -> list[AssessedFee]:
-    """The fees of a transfer: ``paid`` is the tinybars that it gives to each account."""
+def assess(db: Connection, moved: Iterable[NftTransfer], given: Changes) -> list[AssessedFee]:
+    """The fees of a transfer: of the NFTs that it moves, and of the units that it takes."""
     assessed: list[AssessedFee] = []
     settled: set[tuple[str, str]] = set()
+    for (payer, unit), amount in given.items():
+        if unit and amount < 0:
+            assessed += _assess_fixed(db, payer, unit)
     for nft in moved:
         treasury = tokens.find(db, nft.token).treasury
         if nft.sender == treasury:
             continue
-        schedule = schedule_of(db, nft.token)
-        assessed += [
-            AssessedFee(nft.sender, fee.collector, fee.amount, fee.token)
-            for fee in schedule.fixed
-            if schedule.owes(nft.sender, fee, treasury)
-        ]
-        got = max(0, paid.get(nft.sender, 0))
-        payer = nft.sender if got else nft.receiver
+        assessed += _assess_fixed(db, nft.sender, nft.token)
+        credits = _credits(given, nft.sender)
+        payer = nft.sender if credits else nft.receiver
         if not {(nft.sender, nft.token), (payer, nft.token)} & settled:
             settled.add((payer, nft.token))
-            assessed += _assess_royalties(schedule, payer, got, treasury)
+            assessed += _assess_royalties(schedule_of(db, nft.token), payer, credits, treasury)
     for assessed_fee in assessed:
         accounts.require_usable(db, assessed_fee.collector)
     return [assessed_fee for assessed_fee in assessed if assessed_fee.amount]
 
 
+def _assess_fixed(db: Connection, payer: str, token: str) -> Iterator[AssessedFee]:
+    schedule, treasury = schedule_of(db, token), tokens.find(db, token).treasury
+    for fee in schedule.fixed:
+        if schedule.owes(payer, fee, treasury):
+            yield AssessedFee(payer, fee.collector, fee.amount, fee.token)
+
+
+def _credits(given: Changes, account_id: str) -> dict[str | None, int]:
+    """What an account gets in a transfer, by token."""
+    return {unit: amount for (to, unit), amount in given.items() if to == account_id and amount > 0}
+
+
 def _assess_royalties(
-    schedule: Schedule, payer: str, got: int, treasury: str
+    schedule: Schedule, payer: str, credits: dict[str | None, int], treasury: str
 ) -> Iterator[AssessedFee]:
     for royalty in schedule.royalties:
-        amount = got * royalty.numerator // royalty.denominator if got else royalty.fallback
-        if amount is not None and schedule.owes(payer, royalty, treasury):
-            yield AssessedFee(payer, royalty.collector, amount, is_taken_of_credit=got > 0)
+        if not schedule.owes(payer, royalty, treasury):
+            continue
+        for unit, got in credits.items():
+            amount = got * royalty.numerator // royalty.denominator
+            yield AssessedFee(payer, royalty.collector, amount, unit, is_taken_of_credit=True)
+        if not credits and royalty.fallback is not None:
+            yield AssessedFee(payer, royalty.collector, royalty.fallback)
 
 
-def may_owe_fallback(db: Connection, nft: NftTransfer, paid: Mapping[str, int]) -> bool:
+def may_owe_fallback(db: Connection, nft: NftTransfer, given: Changes) -> bool:
     """Whether the receiver may have to pay a fallback fee, and so must sign."""
     return (
         any(royalty.fallback for royalty in schedule_of(db, nft.token).royalties)
-        and paid.get(nft.sender, 0) <= 0
+        and not _credits(given, nft.sender)
         and tokens.find(db, nft.token).treasury not in (nft.sender, nft.receiver)
     )

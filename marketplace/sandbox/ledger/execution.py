@@ -1,7 +1,7 @@
 """A transaction at consensus: its signatures, its consensus timestamp, and what it has moved so far."""
 
 from collections import Counter
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -13,7 +13,11 @@ from marketplace.sandbox.ledger import accounts, keys, network_fees, signatures,
 from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, write_id
 from marketplace.store.rows import Connection
 
+# By account and token. HBAR have no token, and are in tinybars.
+Changes = Mapping[tuple[str, str | None], int]
+
 UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
+UNITS_UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
@@ -99,31 +103,30 @@ class Execution:
         accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
         accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
-    def move(self, hbar: Counter[str], fee_payers: Collection[str] = ()) -> None:
-        """Change each account's balance once.
+    def move(self, changes: Changes, fee_payers: Collection[str] = ()) -> None:
+        """Change balances: of HBAR where the token is None, else of a token's units.
 
-        Refuses an account that has too little, with INSUFFICIENT_ACCOUNT_BALANCE, or with
-        INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE if it is one of the fee payers.
+        Refuses an account that has too little, with another code if it is one of the fee payers.
         """
-        for account_id, amount in hbar.items():
-            accounts.require_usable(self.db, account_id)
-            code = FEE_UNPAID if account_id in fee_payers else UNPAID
-            accounts.add(self.db, account_id, amount, self.now, code)
-        self.effects.hbar.update(hbar)
-
-    def move_units(self, units: Counter[tuple[str, str]]) -> None:
-        """Change holdings of tokens, by account and token, as custom fees do."""
-        for (account_id, token), amount in units.items():
+        for (account_id, token), amount in changes.items():
+            is_fee = account_id in fee_payers
+            if token is None:
+                accounts.require_usable(self.db, account_id)
+                code = FEE_UNPAID if is_fee else UNPAID
+                accounts.add(self.db, account_id, amount, self.now, code)
+                self.effects.hbar[account_id] += amount
+                continue
             tokens.get_usable(self.db, token)
             if amount < 0 and not accounts.is_associated(self.db, account_id, token):
                 raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
             if accounts.associate_receiver(self.db, account_id, token, self.now):
                 self.charge_further(network_fees.association())
             tokens.require_unrestricted(self.db, token, account_id)
-            self.change_units(account_id, token, amount, FEE_UNPAID)
+            code = FEE_UNPAID if is_fee else UNITS_UNPAID
+            self.change_units(account_id, token, amount, code)
 
     def change_units(
-        self, account_id: str, token: str, amount: int, code: str = "INSUFFICIENT_TOKEN_BALANCE"
+        self, account_id: str, token: str, amount: int, code: str = UNITS_UNPAID
     ) -> None:
         """Change how many units of a token an account has. Refuses, with the code, to take more."""
         accounts.add_units(self.db, account_id, token, amount, code)

@@ -28,22 +28,10 @@ BASE = {
     "cryptoUpdateAccount": Decimal("0.00022"),
     "scheduleCreate": Decimal("0.01"),
     "tokenAssociate": Decimal("0.05"),
-    "tokenBurn": Decimal("0.001"),
     "tokenCreation": Decimal("1"),
-    "tokenDeletion": Decimal("0.001"),
     "tokenDissociate": Decimal("0.05"),
-    "tokenFreeze": Decimal("0.001"),
-    "tokenGrantKyc": Decimal("0.001"),
-    "tokenMint": Decimal("0.001"),
-    "tokenRevokeKyc": Decimal("0.001"),
-    "tokenUnfreeze": Decimal("0.001"),
-    "tokenUpdate": Decimal("0.001"),
-    "tokenWipe": Decimal("0.001"),
-    "token_fee_schedule_update": Decimal("0.001"),
-    "token_pause": Decimal("0.001"),
-    "token_unpause": Decimal("0.001"),
-    "token_update_nfts": Decimal("0.001"),
 }
+OTHERS = Decimal("0.001")  # of transactions about tokens
 NODE_AND_NETWORK = Decimal("0.0001")
 # Each one beyond those that the base includes.
 ALLOWANCE, INCLUDED_ALLOWANCES = Decimal("0.05"), 1
@@ -100,11 +88,12 @@ def _signed(signed: Signed) -> Decimal:
 
 def _service(body: Message) -> Decimal:
     kind = body.WhichOneof("data")
-    content, base = getattr(body, kind), BASE[kind]
+    content, base = getattr(body, kind), BASE.get(kind, OTHERS)
     if kind == "cryptoTransfer":
         return base + _of_transfer(content)
     if kind in ("cryptoApproveAllowance", "cryptoDeleteAllowance"):
-        return base + _beyond(len(content.nftAllowances), INCLUDED_ALLOWANCES) * ALLOWANCE
+        count = sum(len(allowances) for _, allowances in content.ListFields())
+        return base + _beyond(count, INCLUDED_ALLOWANCES) * ALLOWANCE
     if kind in ("tokenAssociate", "tokenDissociate"):
         return base + _beyond(len(content.tokens), INCLUDED_ASSOCIATIONS) * ASSOCIATED
     if kind == "tokenMint" and content.metadata:
@@ -117,11 +106,12 @@ def _service(body: Message) -> Decimal:
 
 
 def _of_transfer(transfer: Message) -> Decimal:
-    moved = [transfers for transfers in transfer.tokenTransfers if transfers.nftTransfers]
+    moved = transfer.tokenTransfers
     account_ids = {write_id(amount.accountID) for amount in transfer.transfers.accountAmounts}
     for transfers in moved:
         for nft in transfers.nftTransfers:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
+        account_ids |= {write_id(amount.accountID) for amount in transfers.transfers}
     usd = _beyond(len(account_ids), INCLUDED_ACCOUNTS) * ACCOUNT
     usd += _beyond(len(moved), INCLUDED_TOKENS) * TOKEN
     if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):

@@ -224,6 +224,21 @@ def list_approvals_for_all(db: Connection, owner: str) -> list[Row]:
     return _rows(db, sql, owner=owner)
 
 
+# Allowances of HBAR and of fungible tokens
+
+
+def get_allowance(db: Connection, owner: str, spender: str, token: str) -> Row | None:
+    sql = """
+        SELECT * FROM allowance WHERE owner = :owner AND spender = :spender AND token = :token
+    """
+    return _row(db, sql, owner=owner, spender=spender, token=token)
+
+
+def list_allowances(db: Connection, owner: str) -> list[Row]:
+    sql = "SELECT * FROM allowance WHERE owner = :owner AND amount > 0 ORDER BY spender, token"
+    return _rows(db, sql, owner=owner)
+
+
 # Transactions
 
 

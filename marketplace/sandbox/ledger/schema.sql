@@ -60,6 +60,17 @@ CREATE TABLE approval_for_all (
     PRIMARY KEY (owner, spender, token)
 ) STRICT;
 
+-- One owner lets one spender have an amount of tinybars, or of a token's units.
+CREATE TABLE allowance (
+    owner TEXT NOT NULL,
+    spender TEXT NOT NULL,
+    token TEXT NOT NULL, -- empty: HBAR
+    amount INTEGER NOT NULL CHECK (amount >= 0), -- what is left of it
+    granted INTEGER NOT NULL,
+    approved_at INTEGER NOT NULL,
+    PRIMARY KEY (owner, spender, token)
+) STRICT;
+
 -- A token that a transaction has created or changed. The catalogue has those of all other ids.
 CREATE TABLE token (
     token TEXT PRIMARY KEY,

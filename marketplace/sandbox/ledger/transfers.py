@@ -1,10 +1,11 @@
-"""Moves HBAR and NFTs from account to account: all of a transaction's at once, royalties with them.
+"""Moves HBAR, units of tokens and NFTs from account to account: a transaction's all at once.
 
 The order of the checks and the result codes are the network's: CryptoTransferValidator and TransferExecutor
 of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
 from collections import Counter
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from google.protobuf.message import Message
@@ -20,30 +21,35 @@ from marketplace.sandbox.ledger import (
 )
 from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
 from marketplace.sandbox.ledger.envelopes import Refused
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity, party
+from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
 
-MAX_HBAR_TRANSFERS = 10
+MAX_TRANSFERS = 10  # of HBAR, and of all tokens' units
 MAX_NFT_TRANSFERS = 10
 MAX_BALANCE_CHANGES = 20  # custom fees included
 
 
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
-    given = content.transfers.accountAmounts
-    if sum(amount.amount for amount in given):
-        raise Refused("INVALID_ACCOUNT_AMOUNTS")
-    account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in given]
-    if len(set(account_ids)) < len(account_ids):
-        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+    _check_amounts(content.transfers.accountAmounts, "INVALID_ACCOUNT_AMOUNTS")
     tokens = set()
     for transfers in content.tokenTransfers:
         token = entity(transfers.token, "INVALID_TOKEN_ID")
         if not transfers.transfers and not transfers.nftTransfers:
             raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
+        _check_amounts(transfers.transfers, "TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
         _check_nfts(transfers.nftTransfers)
         if token in tokens:
             raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
         tokens.add(token)
+
+
+def _check_amounts(amounts: list[Message], code: str) -> None:
+    """Check that some give what others get, and refuse with the code if not."""
+    if sum(amount.amount for amount in amounts):
+        raise Refused(code)
+    account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in amounts]
+    if len(set(account_ids)) < len(account_ids):
+        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
 
 
 def _check_nfts(transfers: list[Message]) -> None:
@@ -60,11 +66,15 @@ def _check_nfts(transfers: list[Message]) -> None:
         serial_nos.add(transfer.serialNumber)
 
 
-def hbar_of(content: Message) -> Counter[str]:
-    """The tinybars that a transfer gives to each account, or takes from it, before custom fees."""
-    given: Counter[str] = Counter()
+def given_of(content: Message) -> Counter[tuple[str, str | None]]:
+    """What a transfer gives to each account, or takes from it, before custom fees."""
+    given: Counter[tuple[str, str | None]] = Counter()
     for amount in content.transfers.accountAmounts:
-        given[party(amount.accountID, "INVALID_ACCOUNT_ID")] += amount.amount
+        given[party(amount.accountID, "INVALID_ACCOUNT_ID"), None] += amount.amount
+    for transfers in content.tokenTransfers:
+        token = entity(transfers.token, "INVALID_TOKEN_ID")
+        for amount in transfers.transfers:
+            given[party(amount.accountID, "INVALID_ACCOUNT_ID"), token] += amount.amount
     return given
 
 
@@ -84,24 +94,33 @@ def nfts_of(content: Message) -> list[NftTransfer]:
 
 def transfer(execution: Execution, content: Message) -> None:
     _resolve_aliases(execution, content)
-    given, moved = hbar_of(content), nfts_of(content)
+    given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
-    _require_possible(content, given, moved)
+    _require_possible(execution, content, given, moved)
     charges = _assess(execution, given, moved)
     for nft in moved:
         tokens.get_usable(execution.db, nft.token)
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
             execution.charge_further(network_fees.association())
         tokens.require_unrestricted(execution.db, nft.token, nft.sender, nft.receiver)
+    _spend_allowances(execution, content)
     execution.move(charges.first, charges.payers)
     execution.move(charges.then, charges.payers)
-    execution.move_units(charges.units)
     for nft in moved:
         _move(execution, nft)
 
 
-def _resolve_aliases(execution: Execution, content: Message) -> None:
+def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
+    """The amounts of HBAR, and of units with their token."""
     for amount in content.transfers.accountAmounts:
+        yield amount, None
+    for transfers in content.tokenTransfers:
+        for amount in transfers.transfers:
+            yield amount, entity(transfers.token, "INVALID_TOKEN_ID")
+
+
+def _resolve_aliases(execution: Execution, content: Message) -> None:
+    for amount, _ in _amounts(content):
         resolve(execution, amount.accountID, may_create=amount.amount > 0)
     for transfers in content.tokenTransfers:
         for moved in transfers.nftTransfers:
@@ -110,11 +129,11 @@ def _resolve_aliases(execution: Execution, content: Message) -> None:
 
 
 def _require_signatures(
-    execution: Execution, content: Message, given: Counter[str], moved: list[NftTransfer]
+    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
 ) -> None:
-    for amount in content.transfers.accountAmounts:
+    for amount, _ in _amounts(content):
         if amount.amount < 0 and not amount.is_approval:
-            execution.require_signature(party(amount.accountID, "INVALID_ACCOUNT_ID"))
+            execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
     for account_id in receivers(given, moved):
         require_receivers_signature(execution, account_id)
     for nft in moved:
@@ -124,46 +143,53 @@ def _require_signatures(
             execution.require_signature(nft.receiver)
 
 
-def receivers(given: Counter[str], moved: list[NftTransfer]) -> set[str]:
-    return {nft.receiver for nft in moved} | {to for to, amount in given.items() if amount > 0}
+def receivers(given: Changes, moved: list[NftTransfer]) -> set[str]:
+    return {nft.receiver for nft in moved} | {to for (to, _), amount in given.items() if amount > 0}
 
 
-def _require_possible(content: Message, given: Counter[str], moved: list[NftTransfer]) -> None:
-    amounts = content.transfers.accountAmounts
-    if len(amounts) > MAX_HBAR_TRANSFERS:
+def _require_possible(
+    execution: Execution, content: Message, given: Changes, moved: list[NftTransfer]
+) -> None:
+    if len(content.transfers.accountAmounts) > MAX_TRANSFERS:
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
+    if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
+        raise Refused("TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if len(moved) > MAX_NFT_TRANSFERS:
         raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
     if accounts.FEE_COLLECTOR in receivers(given, moved):
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
-    if any(amount.amount < 0 and amount.is_approval for amount in amounts):
-        # There are no allowances of HBAR here.
-        raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    if any(transfers.transfers for transfers in content.tokenTransfers):
-        # All tokens of the sandbox are NFTs.
-        raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+    for transfers in content.tokenTransfers:
+        token = tokens.find(execution.db, entity(transfers.token, "INVALID_TOKEN_ID"))
+        if transfers.transfers and not token.is_fungible:
+            raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
+        expected = transfers.expected_decimals
+        if transfers.HasField("expected_decimals") and expected.value != token.definition.decimals:
+            raise Refused("UNEXPECTED_TOKEN_DECIMALS")
+
+
+def _spend_allowances(execution: Execution, content: Message) -> None:
+    for amount, token in _amounts(content):
+        if amount.amount < 0 and amount.is_approval:
+            owner = entity(amount.accountID, "INVALID_ACCOUNT_ID")
+            allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
 
 
 class Charges(NamedTuple):
     """The changes of a transfer with custom fees: first what it says, less royalties; then the fees."""
 
-    first: Counter[str]  # tinybars by account
-    then: Counter[str]
-    units: Counter[tuple[str, str]]  # by account and token
+    first: Counter[tuple[str, str | None]]
+    then: Counter[tuple[str, str | None]]
     payers: set[str]
 
 
-def _assess(execution: Execution, given: Counter[str], moved: list[NftTransfer]) -> Charges:
+def _assess(execution: Execution, given: Changes, moved: list[NftTransfer]) -> Charges:
     assessed = custom_fees.assess(execution.db, moved, given)
-    charges = Charges(Counter(given), Counter(), Counter(), {fee.payer for fee in assessed})
+    charges = Charges(Counter(given), Counter(), {fee.payer for fee in assessed})
     for fee in assessed:
-        if fee.token:
-            charges.units[fee.payer, fee.token] -= fee.amount
-            charges.units[fee.collector, fee.token] += fee.amount
-        else:
-            (charges.first if fee.is_taken_of_credit else charges.then)[fee.payer] -= fee.amount
-            charges.then[fee.collector] += fee.amount
-    changes = len(given) + len(charges.then) + len(charges.units) + len(moved)
+        taken = charges.first if fee.is_taken_of_credit else charges.then
+        taken[fee.payer, fee.token] -= fee.amount
+        charges.then[fee.collector, fee.token] += fee.amount
+    changes = len(given) + len(charges.then) + len(moved)
     if assessed and changes > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     execution.effects.assessed_fees.extend(assessed)
