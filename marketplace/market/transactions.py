@@ -5,25 +5,9 @@ It loads hiero-sdk-python, 70 MB: what builds a transaction imports it at that m
 
 from typing import Any
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    AccountAmount,
-    AccountID,
-    NftTransfer,
-    SignatureMap,
-    SignaturePair,
-    TokenID,
-    TokenTransferList,
-    TransactionID,
-    TransferList,
-)
-from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
-    CryptoApproveAllowanceTransactionBody,
-    NftAllowance,
-)
-from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import (
-    CryptoDeleteAllowanceTransactionBody,
-    NftRemoveAllowance,
-)
+import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
+import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
+import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
@@ -42,7 +26,7 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
     Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
     reads.
     """
-    allowance = NftAllowance(
+    allowance = approvals.NftAllowance(
         tokenId=_token(token),
         owner=_account(envelope["transaction_id"].account_id),
         spender=_account(spender),
@@ -50,7 +34,7 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
         # approved_for_all is absent. The SDK's own helper sends False, which at consensus revokes an
         # approve-for-all that the owner had given.
     )
-    data = CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
+    data = approvals.CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
     return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
 
 
@@ -59,12 +43,12 @@ def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
 
     The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
     """
-    removed = NftRemoveAllowance(
+    removed = removals.NftRemoveAllowance(
         token_id=_token(token),
         owner=_account(envelope["transaction_id"].account_id),
         serial_numbers=[serial_no],
     )
-    data = CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
+    data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
     return _write_unsigned(_body(cryptoDeleteAllowance=data, **envelope))
 
 
@@ -90,19 +74,19 @@ def build_purchase(
     payments = {buyer: -tinybars, seller: credit}
     if part:
         payments[market] = part
-    moved = NftTransfer(
+    moved = hapi.NftTransfer(
         senderAccountID=_account(seller),
         receiverAccountID=_account(buyer),
         serialNumber=serial_no,
         is_approval=True,
     )
     amounts = [
-        AccountAmount(accountID=_account(account_id), amount=payments[account_id])
+        hapi.AccountAmount(accountID=_account(account_id), amount=payments[account_id])
         for account_id in sorted(payments, key=_numbers)  # as JavaScript sorts them
     ]
     data = CryptoTransferTransactionBody(
-        transfers=TransferList(accountAmounts=amounts),
-        tokenTransfers=[TokenTransferList(token=_token(token), nftTransfers=[moved])],
+        transfers=hapi.TransferList(accountAmounts=amounts),
+        tokenTransfers=[hapi.TokenTransferList(token=_token(token), nftTransfers=[moved])],
     )
     return _body(cryptoTransfer=data, **envelope)
 
@@ -110,9 +94,9 @@ def build_purchase(
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
     """Write what has one signature already: the bytes of a HAPI TransactionList, as build_listing() does."""
     kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
-    pair = SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
+    pair = hapi.SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
     return write_list(
-        [SignedTransaction(bodyBytes=body_bytes, sigMap=SignatureMap(sigPair=[pair]))]
+        [SignedTransaction(bodyBytes=body_bytes, sigMap=hapi.SignatureMap(sigPair=[pair]))]
     )
 
 
@@ -132,7 +116,7 @@ def _body(
     start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
     payer = _account(transaction_id.account_id)
     body = TransactionBody(
-        transactionID=TransactionID(accountID=payer, transactionValidStart=start),
+        transactionID=hapi.TransactionID(accountID=payer, transactionValidStart=start),
         nodeAccountID=_account(node_account_id),
         transactionFee=max_fee_tinybars,
         transactionValidDuration=Duration(seconds=valid_seconds),
@@ -146,14 +130,14 @@ def _write_unsigned(body: bytes) -> bytes:
     return write_list([SignedTransaction(bodyBytes=body)])
 
 
-def _account(account_id: str) -> AccountID:
+def _account(account_id: str) -> hapi.AccountID:
     shard, realm, number = _numbers(account_id)
-    return AccountID(shardNum=shard, realmNum=realm, accountNum=number)
+    return hapi.AccountID(shardNum=shard, realmNum=realm, accountNum=number)
 
 
-def _token(token: str) -> TokenID:
+def _token(token: str) -> hapi.TokenID:
     shard, realm, number = _numbers(token)
-    return TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
+    return hapi.TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
 
 
 def _numbers(entity_id: str) -> list[int]:
