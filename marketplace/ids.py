@@ -90,6 +90,11 @@ class TransactionId(NamedTuple):
         return f"{self.account_id}@{self.seconds}.{self.nanos:09}"
 
     @property
+    def valid_start(self) -> int:
+        """Nanoseconds since 1970."""
+        return self.seconds * 10**9 + self.nanos
+
+    @property
     def is_possible(self) -> bool:
         """Whether a mirror node can look for it. It answers 503 to what is later."""
         return self.seconds < MAX_SECONDS

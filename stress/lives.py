@@ -634,7 +634,9 @@ class Story:
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    listings.prepare(self.lives[nft].owner, *nft, step.price, "extwallet", now=then)
+                    listings.prepare_listing(
+                        self.lives[nft].owner, *nft, step.price, "extwallet", now=then
+                    )
 
     def report(self, step: Step) -> None:
         nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]

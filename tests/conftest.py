@@ -215,7 +215,9 @@ def long_ago(app, ledger):
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
         add_nft.add(ALICE, TOKEN, 7)
-        return listings.prepare(ALICE, TOKEN, 7, 250, "extwallet", now=then).transaction, then
+        return listings.prepare_listing(
+            ALICE, TOKEN, 7, 250, "extwallet", now=then
+        ).transaction, then
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
-from marketplace.market import listings, purchases, reports, withdrawals
+from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
 
@@ -44,7 +44,7 @@ def prepare_listing(wallet: str, **listing: Any) -> Answer:
     operator set another time), and may be asked for again at any time, for another price too.
     """
     _require_wallet(wallet)
-    return _hand_over(listings.prepare(wallet=wallet, caller=caller(), **listing))
+    return _hand_over(listings.prepare_listing(wallet=wallet, caller=caller(), **listing))
 
 
 @blp.post("/delist/<wallet>")
@@ -64,7 +64,7 @@ def prepare_withdrawal(wallet: str, **withdrawal: Any) -> Answer:
     same.
     """
     _require_wallet(wallet)
-    return _hand_over(withdrawals.prepare(wallet=wallet, caller=caller(), **withdrawal))
+    return _hand_over(listings.prepare_withdrawal(wallet=wallet, caller=caller(), **withdrawal))
 
 
 @blp.post("/buy/<wallet>")

@@ -214,12 +214,10 @@ class Transaction(NamedTuple):
     hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
     entity_id: Annotated[EntityId | None, "entity_id"] = None  # of a token's transactions the token
 
-    def moves(self, token: str, serial_no: int, receiver: str) -> bool:
+    def moves(self, nft_id: NftId, receiver: str) -> bool:
         """Tell whether it gave an NFT to an account."""
-        return any(
-            (moved.token, moved.serial_no, moved.receiver) == (token, serial_no, receiver)
-            for moved in self.nft_transfers
-        )
+        given = (*nft_id, receiver)
+        return any((nft.token, nft.serial_no, nft.receiver) == given for nft in self.nft_transfers)
 
     @property
     def is_original(self) -> bool:

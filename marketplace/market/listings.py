@@ -1,22 +1,42 @@
-"""Listing an NFT: the transaction by which its owner lets the marketplace sell it, for a price."""
+"""Listing an NFT, and withdrawing it: the transactions that its owner signs and pays for."""
 
-from functools import partial
+from collections.abc import Callable
+from typing import Any
 
 from flask import current_app
 
-from marketplace.errors import OwnerIsMarketplace
-from marketplace.market.add_nft import require_owned
-from marketplace.market.memos import listing_memo
+from marketplace import times
+from marketplace.errors import (
+    LedgerAnswerInvalid,
+    LedgerUndecided,
+    LedgerUnreachable,
+    NftGone,
+    NotListed,
+    NotTheOwner,
+    OwnerIsMarketplace,
+)
+from marketplace.market import reconciler
+from marketplace.market.add_nft import require_nft, require_owned
+from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.prepare import (
     OPERATOR,
+    START_BEFORE_NOW_SECONDS,
     Caller,
     Kind,
     PreparedTransaction,
-    prepare_as_owner,
+    describe,
+    free_ids,
+    next_node,
 )
+from marketplace.market.reconciler import Reconciliation
+from marketplace.store import prepared_transactions
+from marketplace.store.database import write
+
+# The newest listings that one caller prepares for an account, and the newest withdrawals.
+KEPT_FOR_EACH_NFT = 5
 
 
-def prepare(
+def prepare_listing(
     account_id: str,
     token: str,
     serial_no: int,
@@ -33,19 +53,93 @@ def prepare(
     from marketplace.market.transactions import build_listing
 
     require_owned(account_id, token, serial_no)
-    settings = current_app.config
-    if account_id == settings["ACCOUNT_ID"]:
+    spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
+    if account_id == spender:
         raise OwnerIsMarketplace(account_id)
-    spender = settings["ACCOUNT_ID"]
-    return prepare_as_owner(
-        account_id,
-        partial(build_listing, token=token, serial_no=serial_no, spender=spender),
-        caller=caller,
-        now=now,
-        kind=Kind.LISTING,
-        token=token,
-        serial_no=serial_no,
-        price=listing_price,
-        memo=listing_memo(token, serial_no, listing_price, settings["NAME"]),
-        wallet=wallet,
-    )
+    columns = {
+        "kind": Kind.LISTING,
+        "token": token,
+        "serial_no": serial_no,
+        "price": listing_price,
+        "memo": listing_memo(token, serial_no, listing_price, name),
+        "wallet": wallet,
+    }
+
+    def build(**envelope: Any) -> bytes:
+        return build_listing(token=token, serial_no=serial_no, spender=spender, **envelope)
+
+    return _prepare(account_id, build, columns, caller, now or times.now())
+
+
+def prepare_withdrawal(
+    account_id: str, token: str, serial_no: int, wallet: str, caller: Caller
+) -> PreparedTransaction:
+    """Build the transaction that takes a listing back, and remember it.
+
+    The NFT is reconciled first. While the ledger does not answer, its stored owner gets the transaction all
+    the same: only the owner can sign it.
+    Raises NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the ledger's errors.
+    """
+    from marketplace.market.transactions import build_withdrawal
+
+    nft = require_nft(token, serial_no)
+    try:
+        line = reconciler.refresh(token, serial_no)
+    except (LedgerUnreachable, LedgerAnswerInvalid):
+        if nft["owner"] != account_id:
+            raise
+    else:
+        _require_listed(account_id, line)
+    columns = {
+        "kind": Kind.WITHDRAWAL,
+        "token": token,
+        "serial_no": serial_no,
+        "price": None,
+        "memo": withdrawal_memo(token, serial_no, current_app.config["NAME"]),
+        "wallet": wallet,
+    }
+
+    def build(**envelope: Any) -> bytes:
+        return build_withdrawal(token=token, serial_no=serial_no, **envelope)
+
+    return _prepare(account_id, build, columns, caller, times.now())
+
+
+def _require_listed(account_id: str, line: Reconciliation) -> None:
+    nft, keys = line.nft, (line.nft["token"], line.nft["serial_no"])
+    if nft["ledger_at"] == reconciler.GONE:
+        raise NftGone(*keys)
+    if nft["owner"] != account_id:
+        raise NotTheOwner(account_id, *keys, nft["owner"])
+    if nft["is_for_sale"]:
+        return
+    if not line.is_decided:
+        raise LedgerUndecided(*keys, line.reason)
+    raise NotListed(*keys)
+
+
+def _prepare(
+    account_id: str,
+    build: Callable[..., bytes],
+    columns: dict[str, Any],
+    caller: Caller,
+    now: int,
+) -> PreparedTransaction:
+    """Build a transaction that an NFT's owner signs and pays for, and remember it."""
+    settings, valid_start = current_app.config, now - START_BEFORE_NOW_SECONDS * times.SECOND
+    seconds = settings["TRANSACTION_VALID_SECONDS"]
+    for transaction_id in free_ids(account_id, valid_start):
+        transaction = build(
+            transaction_id=transaction_id,
+            memo=columns["memo"],
+            max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
+            valid_seconds=seconds,
+            node_account_id=next_node(),
+        )
+        row = describe(transaction_id, account_id, caller, seconds, now) | columns
+        with write() as db:
+            inserted = prepared_transactions.insert_prepared_transaction(db, row)
+            prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
+        if inserted:
+            return PreparedTransaction(transaction_id, account_id, transaction)
+    raise AssertionError("there is always another id")

@@ -1,8 +1,8 @@
-"""Answers a report of something signed: the NFT is brought in line first, then compared.
+"""Answers a report of a signed transaction: the NFT is reconciled first, then compared.
 
-A report names a transaction, or it is about the newest one that its caller prepared for the account and the
-NFT, and about no other. Anybody may prepare anything in anybody's name: so what others prepared counts only
-where the caller prepared nothing.
+A report names a transaction, or means the newest one that its caller prepared for the account and the NFT.
+Anybody may prepare anything in anybody's name: so other callers' transactions count only where the caller
+prepared none.
 """
 
 from typing import Any
@@ -15,10 +15,12 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
-from marketplace.market.reports.listing import ListingReport
-from marketplace.market.reports.purchase import PurchaseReport
-from marketplace.market.reports.report import Report
-from marketplace.market.reports.withdrawal import WithdrawalReport
+from marketplace.market.report_kinds import (
+    ListingReport,
+    PurchaseReport,
+    Report,
+    WithdrawalReport,
+)
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 
@@ -35,7 +37,7 @@ def answer(
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
 ) -> bool:
-    """Tell whether what was signed has come about: True, or False while it still may.
+    """Tell whether a signed transaction had its effect: True, or False while it still may.
 
     Raises NftNotStored, NotPrepared, TransactionRefused with the ledger's result code, TransactionAltered,
     ListingEnded, WithdrawalEnded, and the ledger's own errors.
@@ -44,7 +46,7 @@ def answer(
     keys = token, serial_no, account_id
     row = _find_named(keys, transaction_id) if transaction_id else _find_newest(keys, caller)
     deadline = Deadline(reconciler.LEDGER_SECONDS)
-    # First of all: what the mirror node had not received by then, it does not show afterwards, either.
+    # First of all: a transaction that the mirror node had not received by then is not shown afterwards.
     overdue = _find_overdue(row, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
     report = REPORTS[row["kind"] if row else Kind.LISTING](
@@ -58,7 +60,7 @@ def answer(
 
 
 def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
-    """Tell whether the newest of all is a listing that stands, whichever caller prepared it.
+    """Tell whether the newest of all callers' transactions is a listing that stands.
 
     Only the account itself can sign: it may have come by another access token or address.
     """
@@ -70,7 +72,7 @@ def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
 
 
 def _find_named(keys: Keys, transaction_id: str) -> Any:
-    """The transaction that was prepared under an id; None where none was. Raises NotPrepared."""
+    """Find the transaction that was prepared under an id; None where none was. Raises NotPrepared."""
     row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     token, serial_no, account_id = keys
     is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
@@ -80,13 +82,13 @@ def _find_named(keys: Keys, transaction_id: str) -> Any:
 
 
 def _find_newest(keys: Keys, caller: Caller) -> Any:
-    """The caller's newest prepared transaction; anybody's, where the caller prepared none."""
+    """Find the caller's newest prepared transaction; anybody's, where the caller prepared none."""
     own = prepared_transactions.get_newest_prepared_by(read(), *keys, caller.token, caller.end_user)
     return own or prepared_transactions.get_newest_prepared(read(), *keys)
 
 
 def _find_overdue(row: Any, deadline: Deadline) -> int:
-    """The moment until which all that was valid has reached the mirror node, or never will."""
+    """The moment up to which expired transactions have reached the mirror node, or never will."""
     overdue = times.now() - MIRROR_LAG
     if row and row["expires_at"] > times.to_iso(overdue):
         return overdue
@@ -94,7 +96,7 @@ def _find_overdue(row: Any, deadline: Deadline) -> int:
 
 
 def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
-    """Answer about an id that a wallet made, of something that was prepared here under another."""
+    """Answer about an id that a wallet made, of a transaction that was prepared under another id."""
     signed = _find_signed(report.transaction_id or "", deadline)
     if signed:
         make = REPORTS[KINDS.get(signed.name, Kind.LISTING)]
@@ -105,7 +107,7 @@ def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
 
 
 def _answer_prepared(report: Report, deadline: Deadline) -> bool:
-    """Answer by what the NFT is now, or else by the transaction itself."""
+    """Answer by the NFT's state of now, or else by the transaction itself."""
     if report.is_fulfilled():
         return True
     if report.row is None:
@@ -120,7 +122,7 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
-    """Find what was signed under an id: the success, if there is one."""
+    """Find the transaction that was signed under an id: the success, if there is one."""
     rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
     originals = [row for row in rows if row.is_original]
     successes = [row for row in originals if row.result == "SUCCESS"]

@@ -137,7 +137,7 @@ def _list_some(unlisted: list[tuple[str, int]]) -> None:
         price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
         then = times.now() - int(days_ago * DAY)
-        prepared = listings.prepare(owner, token, serial_no, price, "extwallet", now=then)
+        prepared = listings.prepare_listing(owner, token, serial_no, price, "extwallet", now=then)
         signed = wallet.sign(owner, prepared.transaction)
         with _sandbox().app_context():
             receipt = consensus.submit(signed, then)

@@ -60,7 +60,7 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            listings.prepare(ALICE, *nft, price, "extwallet", now=then)
+            listings.prepare_listing(ALICE, *nft, price, "extwallet", now=then)
     sync()
     assert prepared(app) == [10]
 
