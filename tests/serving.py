@@ -46,11 +46,13 @@ def run_flask(folder, *arguments, **settings):
     return ended
 
 
-def begin_flask(own, *arguments, **options):
+def begin_flask(own, *arguments, variables=None, **options):
     """A command in a process of its own, with these settings; its output is in pipes."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = ["flask", "--app", "wsgi", *arguments]
-    return subprocess.Popen(command, cwd=ROOT, env=environment(**own), **pipes | options)
+    return subprocess.Popen(
+        command, cwd=ROOT, env=environment(**own) | (variables or {}), **pipes | options
+    )
 
 
 class Service:

@@ -49,7 +49,8 @@ def files(folder):
 
 
 def assert_refused(process, *words):
-    assert process.returncode == 1
+    code = process.returncode if hasattr(process, "returncode") else process.exit_code
+    assert code == 1
     assert process.stderr.startswith("Error: "), process.stderr
     assert "Traceback" not in process.stderr
     for word in words:
@@ -120,36 +121,21 @@ def test_nothing_answered_before_a_backup_is_missing(operator):
 def invoke(app, tmp_path, monkeypatch):
     """Runs commands in this process, in the database's own folder, where that it starts proves nothing."""
     monkeypatch.chdir(tmp_path)
-
-    def invoke(*arguments):
-        result = app.test_cli_runner().invoke(args=arguments)
-        return subprocess.CompletedProcess(
-            arguments, result.exit_code, result.stdout, result.stderr
-        )
-
-    return invoke
+    return lambda *arguments: app.test_cli_runner().invoke(args=arguments)
 
 
-def test_it_replaces_no_file_unasked(invoke, tmp_path):
+def test_it_writes_over_nothing_unasked_and_never_over_the_database(invoke, tmp_path):
     copy = tmp_path / "copy.db"
     invoke("backup", "copy.db")
     invoke("token", "create", "later")
     assert_refused(invoke("backup", "copy.db"), "copy.db exists", "--force")
     assert held(copy) == []
-    assert invoke("backup", "--force", "copy.db").returncode == 0
+    assert invoke("backup", "--force", "copy.db").exit_code == 0
     assert held(copy) == ["later"]
-
-
-def test_it_never_writes_over_the_database_itself(invoke, tmp_path):
-    invoke("token", "create", "kept")
     assert_refused(invoke("backup", "--force", "marketplace.db"), "the database itself")
     assert_refused(invoke("restore", "marketplace.db"), "the database itself")
-    assert held(tmp_path / "marketplace.db") == ["kept"]
-
-
-def test_a_place_that_can_not_be_written_gets_no_half_backup(invoke):
     assert_refused(invoke("backup", "missing/copy.db"), "There is no folder")
-    assert_refused(invoke("backup", "/dev/full/copy.db"), "There is no folder")
+    assert held(tmp_path / "marketplace.db") == ["later"]
 
 
 def make_damaged(path):
@@ -178,10 +164,10 @@ def make_another(path):
 def test_a_spoiled_backup_is_not_restored(invoke, tmp_path, spoil, words):
     copy = tmp_path / "copy.db"
     invoke("token", "create", "kept")
-    assert invoke("backup", str(copy)).returncode == 0
+    assert invoke("backup", str(copy)).exit_code == 0
     spoil(copy)
     refused = invoke("restore", str(copy))
-    assert refused.returncode == 1
+    assert refused.exit_code == 1
     assert refused.stderr.startswith(f"Error: Nothing was changed: {copy} ")
     assert words in refused.stderr
     assert held(tmp_path / "marketplace.db") == ["kept"]

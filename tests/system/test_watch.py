@@ -65,17 +65,9 @@ def test_a_log_without_room_ends_no_watcher(client, nft, ledger, own):
         process = watcher(own, output=full)
     for _ in range(2):
         ledger.sign_and_submit(prepare(client))
-        wait_until(process, lambda: client.get("/v1/orderbook").json)
+        until(lambda: client.get("/v1/orderbook").json, "it is not listed")
         ledger.hand_over(nft, BOB)
-        wait_until(process, lambda: not client.get("/v1/orderbook").json)
+        until(lambda: not client.get("/v1/orderbook").json, "it is listed")
         ledger.hand_over(nft, ALICE)
     process.send_signal(signal.SIGTERM)
     assert process.wait(60) == 0
-
-
-def wait_until(process, happens):
-    def is_so():
-        assert process.poll() is None
-        return happens()
-
-    until(is_so, "it does not happen")

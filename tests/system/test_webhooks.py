@@ -4,7 +4,6 @@ import json
 import shutil
 import signal
 import subprocess
-import sys
 import threading
 import time
 
@@ -19,7 +18,8 @@ from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.conftest import settings
 from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
-from tests.serving import ROOT, environment, run_flask
+from tests.postgresql import until
+from tests.serving import ROOT, begin_flask, run_flask
 
 LIBRARY = ROOT / "tests/system/wallets"
 VERIFY = """
@@ -79,15 +79,7 @@ def happen(app, serial_no):
 
 
 def watcher(folder):
-    command = [sys.executable, "-m", "flask", "--app", "wsgi", "watch"]
-    return subprocess.Popen(command, cwd=ROOT, env=environment(**settings(folder)))
-
-
-def wait_until(happens):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not happens():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    return begin_flask(settings(folder), "watch", stdout=None, stderr=None)
 
 
 def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
@@ -103,13 +95,13 @@ def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
     thread.start()
     for _ in range(KILLS):
         process, before = watcher(tmp_path), len(receiver.taken)
-        wait_until(lambda before=before: len(receiver.taken) > before + 10)
+        until(lambda before=before: len(receiver.taken) > before + 10, "none arrives")
         process.kill()
         process.wait()
     stop.set()
     thread.join()
     process = watcher(tmp_path)
-    wait_until(lambda: receiver.taken[-1] == happened[-1])
+    until(lambda: receiver.taken[-1] == happened[-1], "the last does not arrive")
     process.send_signal(signal.SIGTERM)
     process.wait()
     taken = receiver.taken
@@ -124,7 +116,7 @@ def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
         add(tmp_path, url)
         happen(app, 1)
         process = watcher(tmp_path)
-        wait_until(lambda: receiver.taken)
+        until(lambda: receiver.taken, "none arrives")
         started = time.monotonic()
         process.send_signal(signal.SIGTERM)
         process.wait(PATIENCE_SECONDS)
@@ -140,7 +132,7 @@ def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
 def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
     happen(app, 7)
     process = watcher(tmp_path)
-    wait_until(lambda: receiver.messages)
+    until(lambda: receiver.messages, "none arrives")
     process.send_signal(signal.SIGTERM)
     process.wait()
     command = ["node", "--input-type=module", "-e", VERIFY]
