@@ -14,21 +14,15 @@ import pytest
 from hiero_sdk_python import (
     AccountInfoQuery,
     Client,
-    CryptoGetAccountBalanceQuery,
-    Hbar,
     NftId,
-    PrivateKey,
-    ResponseCode,
     TokenId,
     TokenInfoQuery,
     TokenMintTransaction,
     TokenNftInfoQuery,
-    TransferTransaction,
 )
-from hiero_sdk_python.exceptions import PrecheckError
 
 from marketplace.sandbox import wallet
-from tests.conftest import ALICE, BOB
+from tests.conftest import ALICE
 from tests.sandbox.test_sandbox_ledger import account
 from tests.serving import ROOT, node, serve, watcher
 
@@ -128,24 +122,6 @@ def client(market):
     client.set_operator(account(ALICE), wallet.private_key(ALICE))
     yield client
     client.close()
-
-
-def test_what_fails_at_consensus_is_in_the_receipt(client):
-    nft = NftId(TokenId.from_string("0.0.7101"), 7)
-    transfer = TransferTransaction().add_nft_transfer(nft, account(ALICE), account(BOB))
-    receipt = transfer.execute(client)
-    assert ResponseCode(receipt.status) is ResponseCode.SENDER_DOES_NOT_OWN_NFT_SERIAL_NO
-
-
-def test_what_a_node_refuses_is_a_precheck_error(client):
-    CryptoGetAccountBalanceQuery(account(ALICE)).execute(client)
-    AccountInfoQuery(account(ALICE)).execute(client)  # pays, so that she has a key
-    client.set_operator(account(ALICE), PrivateKey.generate_ed25519())
-    with pytest.raises(PrecheckError) as refused:
-        TransferTransaction().add_hbar_transfer(account(ALICE), Hbar(-1)).add_hbar_transfer(
-            account(BOB), Hbar(1)
-        ).execute(client)
-    assert refused.value.status == ResponseCode.INVALID_SIGNATURE
 
 
 def test_what_the_sdk_reads(client):
