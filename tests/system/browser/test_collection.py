@@ -3,12 +3,10 @@
 import re
 
 import pytest
-import sqlite_utils
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
 from tests.system.browser.test_gallery import cards, prices
-from tests.system.browser.test_names import NAMES
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -67,25 +65,3 @@ def test_it_handles_nonsense(visit):
         re.compile('^It must be .*, not "1.5"$')
     )
     visitor.look("collection-error")
-
-
-@in_both
-@pytest.mark.parametrize("kind", ["unbroken", "rtl", "emoji", "markup"])
-def test_a_strangers_name_keeps_to_its_place(visit, market, kind):
-    db = sqlite_utils.Database(market[1] / "instance" / "marketplace.db")
-    own = db["collection"].get("0.0.5004")
-    db["collection"].update("0.0.5004", {"name": NAMES[kind], "symbol": NAMES[kind][:100]})
-    try:
-        visitor = visit("/demo/collection/0.0.5004", size=PHONE)
-        heading = visitor.page.get_by_role("heading", level=1)
-        expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
-        assert heading.bounding_box()["height"] <= 160
-        visitor.look(f"collection-{kind}")
-        visitor.page.goto(f"{visitor.url}/?collection=0.0.5004")
-        expect(visitor.page.locator(".about")).to_be_visible()
-        for chip in visitor.page.locator(".chip").all():
-            assert chip.bounding_box()["width"] <= 340
-        visitor.look(f"chips-{kind}", full=False)
-    finally:
-        db["collection"].update("0.0.5004", {"name": own["name"], "symbol": own["symbol"]})
-        db.close()

@@ -47,7 +47,10 @@ def named(market):
         for serial_no, name in enumerate(names, 1)
     ]
     db["nft"].insert_all(rows)
+    own = db["collection"].get("0.0.5004")
+    db["collection"].update("0.0.5004", {"name": NAMES["unbroken"], "symbol": "W" * 100})
     yield names
+    db["collection"].update("0.0.5004", {"name": own["name"], "symbol": own["symbol"]})
     db["nft"].delete_where("token = ?", [TOKEN])
     db.close()
 
@@ -85,3 +88,17 @@ def test_they_keep_to_their_place_on_their_page(visit, named, kind):
     expect(visitor.page.get_by_text("javascript:alert(3)", exact=True)).to_be_visible()
     assert visitor.page.locator("a[href^='javascript:'], main script, main b").count() == 0
     visitor.look(f"names-{kind}")
+
+
+@in_both
+def test_they_keep_to_their_place_on_a_collections_page(visit, named):
+    visitor = visit("/demo/collection/0.0.5004", size=PHONE)
+    heading = visitor.page.get_by_role("heading", level=1)
+    expect(heading.locator(".words")).to_have_attribute("title", NAMES["unbroken"])
+    assert heading.bounding_box()["height"] <= 160
+    visitor.look("names-collection")
+    visitor.page.goto(f"{visitor.url}/?collection=0.0.5004")
+    expect(visitor.page.locator(".about")).to_be_visible()
+    for chip in visitor.page.locator(".chip").all():
+        assert chip.bounding_box()["width"] <= 340
+    visitor.look("names-chips", full=False)
