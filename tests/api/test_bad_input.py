@@ -48,10 +48,17 @@ BAD_IDS = [
 BAD_NUMBERS = [0, -1, 2**63, 10**400, 1.5, 7.0, "7", "", True, False, [], {}, [7], "٧"]
 
 
-PRICE = ("/v1/buy/extwallet", "expectedPrice")  # which may be absent
+BAD_TRANSACTION_IDS = [
+    *("", "0.0.1001", "0.0.1001@5", "0.0.1001@5.1\n", "0.0.1001@-5.1", "0.0.x@1.2", 5, "٠.0.1@1.2"),
+    *("0.0.1@5.1\0", "\ud800"),
+]
+# Which may be absent.
+PRICE, TRANSACTION_ID = ("/v1/buy/extwallet", "expectedPrice"), ("/v1/comingsoon", "transactionId")
 
 
 def values(field):
+    if field == "transactionId":
+        return BAD_TRANSACTION_IDS
     if field.endswith("Id"):
         return BAD_IDS
     return [*BAD_NUMBERS, MAX_HBAR + 1] if field.endswith("Price") else BAD_NUMBERS
@@ -68,7 +75,7 @@ def test_a_field_that_is_null(client, url, field):
     assert_error(client.post(url, json=GOOD | {field: None}), 422, f"{field} must not be null")
 
 
-@pytest.mark.parametrize(("url", "field"), [*FIELDS, PRICE])
+@pytest.mark.parametrize(("url", "field"), [*FIELDS, PRICE, TRANSACTION_ID])
 def test_a_field_that_is_wrong(client, url, field):
     for value in values(field):
         body = assert_error(client.post(url, json=GOOD | {field: value}), 422, f"{field} must be")

@@ -160,12 +160,6 @@ def test_listed_and_floor_follow_the_order_book(app, client, ledger, lister):
     assert (shown["listed"], shown["floorPrice"]) == (1, 60)
 
 
-def test_no_read_asks_the_ledger(client, nft, asked):
-    get(client)
-    get(client, "0.0.7999")
-    assert asked == []
-
-
 def test_it_is_asked_for_once(client, mirror):
     for serial_no in range(1, 6):
         add(client, serial_no=serial_no)

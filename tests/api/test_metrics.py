@@ -14,7 +14,6 @@ from marketplace.api import metrics
 from marketplace.counts import Counts
 from marketplace.counts.table import METRICS
 from marketplace.services import services
-from marketplace.store import access_tokens
 from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
 from tests.engines import move_database
 from tests.network import PATIENCE_SECONDS
@@ -113,25 +112,6 @@ def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror)
 
 
 @pytest.mark.once("the counts are no database's")
-@pytest.mark.parametrize("scopes", [("read", "write"), ("read",)])
-def test_it_asks_for_the_scope(app, scopes):
-    assert_error(authorized_client(app, *scopes).get("/metrics"), 403, "metrics")
-
-
-@pytest.mark.once("the counts are no database's")
-def test_it_asks_for_a_token(app):
-    assert_error(app.test_client().get("/metrics"), 401)
-    headers = {"Authorization": "Bearer nftm_unknown"}
-    assert_error(app.test_client().get("/metrics", headers=headers), 401)
-
-
-@pytest.mark.once("the counts are no database's")
-def test_its_token_is_for_nothing_else(scraper):
-    assert_error(scraper.get("/v1/orderbook"), 403, "read")
-    assert_error(scraper.post("/v1/add", json={}), 403, "write")
-
-
-@pytest.mark.once("the counts are no database's")
 def test_a_host_decides_who_may_see_it(tmp_path):
     asked = []
     app = create_app(
@@ -177,21 +157,6 @@ def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
         finally:
             server.thaw()
         services(app).database.close()
-
-
-def authorized(token, app):
-    client = app.test_client()
-    client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-    return client
-
-
-def test_a_revoked_token_sees_nothing(app):
-    with app.app_context():
-        token = access_tokens.create("prometheus", ("metrics",), seconds=None)
-    client = authorized(token, app)
-    assert client.get("/metrics").status_code == 200
-    assert app.test_cli_runner().invoke(args=["token", "revoke", "prometheus"]).exit_code == 0
-    assert_error(client.get("/metrics"), 401, "revoked")
 
 
 @pytest.mark.once("the counts are no database's")

@@ -13,6 +13,8 @@ READS = [
     f"/v1/nft/{TOKEN}/7",
     f"/v1/nftslisted/{TOKEN}",
     f"/v1/user/{ALICE}/listed",
+    f"/v1/collection/{TOKEN}",
+    f"/v1/nft/{TOKEN}/7/events",
 ]
 
 

@@ -205,22 +205,3 @@ def test_the_last_of_two_listings_wins_in_either_order_of_reports(client, nft, l
     for position in order:
         assert report(client, ids[position]).json == {"result": "OK"}
     assert shown(client)["listingPrice"] == 200
-
-
-@pytest.mark.parametrize(
-    "transaction_id",
-    [
-        "",
-        "0.0.1001",
-        "0.0.1001@5",
-        "0.0.1001@5.1\n",
-        "0.0.1001@-5.1",
-        "0.0.x@1.2",
-        5,
-        "٠.0.1@1.2",
-        "0.0.1@5.1\0",
-        "\ud800",
-    ],
-)
-def test_it_rejects_a_bad_transaction_id(client, nft, transaction_id):
-    assert_error(report(client, transaction_id), 422, "transactionId must be a transaction id")

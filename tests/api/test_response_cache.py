@@ -276,13 +276,6 @@ def test_nothing_is_kept_across_a_fork(app, client, nft):
     assert client.get(url).json["name"] == "changed"
 
 
-def test_a_write_of_this_process_ends_it(client, nft, lister):
-    url = f"/v1/nft/{TOKEN}/7"
-    assert client.get(url).json["isForSale"] is False
-    lister(nft, add=False)
-    assert client.get(url).json["isForSale"] is True
-
-
 def test_an_expired_token_gets_no_kept_answer(app):
     with app.app_context():
         token = access_tokens.create("short", ("read",), seconds=1)
@@ -300,14 +293,6 @@ def test_who_has_no_token_gets_no_kept_answer(app, client):
     assert_error(writer.get("/v1/orderbook"), 403)
     bad = {"Authorization": "Bearer nonsense"}
     assert_error(app.test_client().get("/v1/orderbook", headers=bad), 401)
-
-
-def test_another_prefix_gets_its_own_links(client, lister):
-    for serial_no in (1, 2):
-        lister((TOKEN, serial_no))
-    for prefix in ("", "/market", ""):
-        r = client.get("/v1/orderbook?limit=1", environ_overrides={"SCRIPT_NAME": prefix})
-        assert r.headers["Link"].startswith(f"<{prefix}/v1/")
 
 
 def test_another_origin_gets_its_own_headers(tmp_path):

@@ -12,6 +12,10 @@ READS = [
     f"/v1/nftslisted/{TOKEN}",
     f"/v1/user/{ALICE}/listed",
     "/v1/orderbook",
+    f"/v1/collection/{TOKEN}",
+    "/v1/events",
+    f"/v1/nft/{TOKEN}/7/events",
+    "/metrics",
 ]
 WRITES = ["/v1/add", "/v1/list/extwallet", "/v1/comingsoon"]
 
