@@ -90,7 +90,8 @@ def create_app(
         writes=ConcurrencyLimit(
             concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
             if is_sandbox
-            else concurrency_limit.WRITES_AT_ONCE
+            else concurrency_limit.WRITES_AT_ONCE,
+            refused="writes_refused",
         ),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
         counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),

@@ -6,6 +6,7 @@ TOKEN_NAME = "marketplace.token"  # the name of the access token; never the toke
 END_USER = (
     "marketplace.end_user"  # who is named by a trusted caller or a host; None where nobody is
 )
+IS_STREAMED = "marketplace.streamed"  # there where its body is read while it is sent
 CACHE_OUTCOME = (
     "marketplace.kept"  # what is counted of it beside its route: a kept answer was given, or not
 )

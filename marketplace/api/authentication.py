@@ -12,7 +12,6 @@ from werkzeug.exceptions import Unauthorized
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint, Decorator, View
-from marketplace.api.concurrency_limit import one_write
 from marketplace.api.rate_limit import RATE, find_address
 from marketplace.api.response_cache import (
     CACHED_RESPONSE,
@@ -119,7 +118,7 @@ def require_scope(scope: str) -> Decorator:
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             own.rate_limits.count_write()
-            with one_write():
+            with own.writes.one():
                 return view(*args, **kwargs)
 
         return document(guarded)

@@ -10,7 +10,6 @@ from contextlib import contextmanager
 
 from marketplace.counts import count
 from marketplace.errors import TooBusy
-from marketplace.services import services
 
 # For one that ends meanwhile: writes come in bursts, and browsers ask for a page's images at once. Nobody
 # waits behind one for whom that was too short.
@@ -24,7 +23,9 @@ IMAGES_AT_ONCE = 2  # read from a bucket, which may be silent
 class ConcurrencyLimit:
     """Allows so many at once."""
 
-    def __init__(self, most: int) -> None:
+    def __init__(self, most: int, refused: str | None = None) -> None:
+        """``refused``: the metric of what is refused."""
+        self._refused = refused
         self._room = threading.Semaphore(most)
         self._is_quick = True
 
@@ -33,19 +34,10 @@ class ConcurrencyLimit:
         """Run as one of them. Raises TooBusy."""
         self._is_quick = self._room.acquire(timeout=PAUSE_SECONDS if self._is_quick else 0)
         if not self._is_quick:
+            if self._refused:
+                count(self._refused)
             raise TooBusy
         try:
             yield
         finally:
             self._room.release()
-
-
-@contextmanager
-def one_write() -> Iterator[None]:
-    """Let the request be one of the writes under way: ``with one_write():``. Raises TooBusy."""
-    try:
-        with services().writes.one():
-            yield
-    except TooBusy:
-        count("writes_refused")
-        raise

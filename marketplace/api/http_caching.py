@@ -7,18 +7,16 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-from collections.abc import Callable, Iterable, Iterator
-from itertools import chain
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
 
 from werkzeug.http import parse_accept_header, parse_etags
 
-from marketplace.wsgi_environ import ROUTE
+from marketplace.wsgi_environ import IS_STREAMED, ROUTE
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
-MAX_WHOLE_BYTES = 1024 * 1024  # a longer answer is passed on as it comes: it has no ETag
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5
 CACHING = (
@@ -76,53 +74,25 @@ class WholeResponse:
         return self._gzipped
 
 
-class _Chunks:
-    """A body that is still being made: iterated once, and closed as WSGI asks."""
-
-    def __init__(self, chunks: Iterator[bytes], close: Callable[[], None]) -> None:
-        self._chunks, self.close = chunks, close
-
-    def __iter__(self) -> Iterator[bytes]:
-        return self._chunks
-
-
 class StreamedResponse(NamedTuple):
     """A response passed on as the application made it: an error, or a list that is too long to hold."""
 
     status: str
     headers: list[tuple[str, str]]
-    chunks: _Chunks
+    body: Iterable[bytes]
 
     def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         start_response(self.status, self.headers)
         if environ["REQUEST_METHOD"] == "HEAD":
-            self.chunks.close()
+            _close(self.body)
             return []
-        return self.chunks
+        return self.body
 
 
 def call_application(
     application: WSGIApplication, environ: WSGIEnvironment
 ) -> WholeResponse | StreamedResponse:
-    """Let a WSGI application answer a GET or a HEAD."""
-    method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
-    try:
-        status, headers, chunks = _run(application, environ)
-    finally:
-        environ["REQUEST_METHOD"] = method
-    headers = [(name, value) for name, value in headers if name != "Vary"] + [*CACHING]
-    if status.startswith("200 "):
-        body, rest = _read_up_to(chunks, MAX_WHOLE_BYTES)
-        if rest is None:
-            return WholeResponse(headers, body, environ.get(ROUTE, "none"))
-        chunks = rest
-    return StreamedResponse(status, headers, chunks)
-
-
-def _run(
-    application: WSGIApplication, environ: WSGIEnvironment
-) -> tuple[str, list[tuple[str, str]], _Chunks]:
-    """Call a WSGI application, up to its first byte if its status is not known before."""
+    """Let Flask answer a GET or a HEAD."""
     started: list[Any] = []
 
     def start_response(
@@ -131,25 +101,25 @@ def _run(
         started[:] = (status, headers)
         return _refuse_write
 
-    body = application(environ, start_response)
-    chunks = iter(body)
-    if not started:
-        chunks = chain([next(chunks, b"")], chunks)
+    method, environ["REQUEST_METHOD"] = environ["REQUEST_METHOD"], "GET"
+    try:
+        body = application(environ, start_response)
+    finally:
+        environ["REQUEST_METHOD"] = method
     status, headers = started
-    return status, headers, _Chunks(chunks, getattr(body, "close", lambda: None))
+    headers = [(name, value) for name, value in headers if name != "Vary"] + [*CACHING]
+    if not status.startswith("200 ") or IS_STREAMED in environ:
+        return StreamedResponse(status, headers, body)
+    try:
+        return WholeResponse(headers, b"".join(body), environ.get(ROUTE, "none"))
+    finally:
+        _close(body)
+
+
+def _close(body: Iterable[bytes]) -> None:
+    if hasattr(body, "close"):
+        body.close()
 
 
 def _refuse_write(data: bytes) -> NoReturn:
     raise NotImplementedError("Flask returns its body, and never calls write()")
-
-
-def _read_up_to(chunks: _Chunks, size: int) -> tuple[bytes, _Chunks | None]:
-    """Read a body whole; or, where it is longer, return what follows with what was read put back."""
-    read, length = [], 0
-    for chunk in chunks:
-        read.append(chunk)
-        length += len(chunk)
-        if length > size:
-            return b"", _Chunks(chain(read, chunks), chunks.close)
-    chunks.close()
-    return b"".join(read), None

@@ -4,7 +4,6 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from flask import Response, current_app
-from prometheus_client import CollectorRegistry
 from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
@@ -12,6 +11,7 @@ from prometheus_client.core import (
     Metric,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
+from prometheus_client.registry import Collector
 
 from marketplace import __version__, times
 from marketplace.api.authentication import require_scope
@@ -106,12 +106,10 @@ def show_metrics() -> Response:
     The counts of all processes of this machine, and figures of the database. Asks for a token of the scope
     `metrics`.
     """
-    registry = CollectorRegistry()
-    registry.register(_Found())
-    return Response(generate_latest(registry), content_type=CONTENT_TYPE_PLAIN_0_0_4)
+    return Response(generate_latest(_Found()), content_type=CONTENT_TYPE_PLAIN_0_0_4)
 
 
-class _Found:
+class _Found(Collector):
     """All metrics, as prometheus_client collects them."""
 
     def collect(self) -> Iterator[Metric]:

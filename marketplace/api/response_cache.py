@@ -30,7 +30,7 @@ from marketplace.counts import key_of
 from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
-from marketplace.wsgi_environ import CACHE_OUTCOME, TOKEN_NAME
+from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, TOKEN_NAME
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
@@ -148,6 +148,7 @@ class ResponseCache:
             CACHED_UNTIL,
             MAY_READ,
             TOKEN_NAME,
+            IS_STREAMED,
         ):
             environ.pop(name, None)  # of another service of the same host
         data_version = self._database.data_version()

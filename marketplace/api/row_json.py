@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as quote
 from typing import TYPE_CHECKING, Any
 
-from flask import Flask, Response
+from flask import Flask, Response, request
 from marshmallow import Schema, fields
 from werkzeug.datastructures import Headers
 
@@ -14,6 +14,7 @@ from marketplace import times
 from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
 from marketplace.api.response_schemas import EventSchema, FoundCollectionSchema, NftSchema
 from marketplace.services import services
+from marketplace.wsgi_environ import IS_STREAMED
 
 if TYPE_CHECKING:
     from _typeshed.wsgi import WSGIEnvironment
@@ -111,6 +112,7 @@ def answer_many(encode: Encode, rows: Iterable[Any], headers: Mapping[str, str])
     """Answer with a list of rows; or with an iterator of such lists, which are sent as they are read."""
     if isinstance(rows, list):
         return EncodedRows([f"[{','.join(map(encode, rows))}]"], headers)
+    request.environ[IS_STREAMED] = True
     return EncodedRows(_write(encode, rows), headers)
 
 
