@@ -29,6 +29,7 @@ from marketplace.api import (
     row_json,
     search,
     status,
+    traits,
     users,
 )
 from marketplace.api.application import Application
@@ -106,7 +107,7 @@ def create_app(
     document = Document(
         app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
     )
-    for module in (nfts, nft_collections, search, users, orderbook, events, listings):
+    for module in (nfts, nft_collections, traits, search, users, orderbook, events, listings):
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         document.register_blueprint(module.blp)

@@ -112,7 +112,15 @@ def make_version_3(db):
     db.execute("DROP TABLE prepared_transaction")
     db.execute("ALTER TABLE access_token DROP COLUMN rate")
     db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
-    for table in ("collection", "collection_word", "event", "follow", "recheck", "webhook"):
+    for table in (
+        "collection",
+        "collection_word",
+        "event",
+        "nft_trait",
+        "follow",
+        "recheck",
+        "webhook",
+    ):
         db.execute(f"DROP TABLE {table}")
     for index in NEW_INDEXES:
         db.execute(f"DROP INDEX {index}")

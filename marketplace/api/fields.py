@@ -26,6 +26,7 @@ from marketplace.services import services
 ToAddress = Callable[[str | None], str | None]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 MAX_QUERY = 100
+MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
 
 
 def described(description: str, example: object, **more: Any) -> dict[str, Any]:
@@ -217,6 +218,17 @@ class Words(Strict, fields.String):
 
     def read(self, value: Any) -> str | None:
         return value if len(value) <= MAX_QUERY else None
+
+
+class TraitText(Strict, fields.String):
+    """A trait that an NFT must have. The first colon ends its name."""
+
+    expected = "a trait's name, a colon and its value, such as Background:Blue"
+
+    def read(self, value: Any) -> str | None:
+        name, colon, content = value.partition(":")
+        is_one = 0 < len(name) <= MAX_TRAIT_NAME and 0 < len(content) <= MAX_TRAIT_VALUE
+        return value if colon and is_one and "\0" not in value else None
 
 
 class Flag(fields.Boolean):

@@ -60,4 +60,5 @@ def _read_selected(selection: Selection, limit: int, offset: int, after: Positio
         after,
         limit,
         offset,
+        selection.by_type,
     )

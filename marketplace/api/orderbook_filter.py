@@ -15,6 +15,7 @@ class Selection(NamedTuple):
     token: str | None = None  # of a collection
     min_price: int | None = None  # HBAR, as is the other
     max_price: int | None = None
+    traits: tuple[str, ...] = ()  # each a type, a colon and a value
 
     @classmethod
     def of(cls, query: dict[str, Any]) -> "Selection":
@@ -24,6 +25,14 @@ class Selection(NamedTuple):
     def is_plain(self) -> bool:
         """Whether it is the whole order book, in its usual order."""
         return self == PLAIN
+
+    @property
+    def by_type(self) -> dict[str, list[str]]:
+        """The values that are asked for of each type of trait."""
+        values: dict[str, list[str]] = {}
+        for kind, _, value in (trait.partition(":") for trait in self.traits):
+            values.setdefault(kind, []).append(value)
+        return values
 
     @property
     def low(self) -> int:

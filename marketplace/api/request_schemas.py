@@ -26,6 +26,7 @@ from marketplace.api.fields import (
     NftIdField,
     PagePosition,
     Several,
+    TraitText,
     TransactionIdField,
     UserLimit,
     WalletName,
@@ -40,6 +41,7 @@ from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
 NFTS_AT_ONCE = 100
+TRAITS_AT_ONCE = 20
 COLLECTIONS_LIMIT = 20
 COLLECTIONS_LIMIT_MAX = 100
 COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
@@ -140,6 +142,16 @@ class OrderbookQuerySchema(RequestSchema):
     token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
     min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
     max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+    traits = Choices(
+        TraitText(metadata={"description": "Its name, a colon, and its value"}),
+        data_key="trait",
+        load_default=(),
+        validate=Length(max=TRAITS_AT_ONCE, error="must be given {max} times at most"),
+        metadata={
+            "description": "Only NFTs of the collection with this trait, such as Background:Blue. Of several"
+            " values of one trait any, of several traits all"
+        },
+    )
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
@@ -147,6 +159,8 @@ class OrderbookQuerySchema(RequestSchema):
         low, high, page = query["min_price"], query["max_price"], query["page"]
         if None not in (low, high) and low > high:
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
+        if query["traits"] and query["token"] is None:
+            raise ValidationError("needs tokenId beside it", "trait")
         if page and not Selection.of(query).leads_to(page):
             expected = PagePosition.expected
             raise ValidationError(

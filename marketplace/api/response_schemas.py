@@ -285,6 +285,53 @@ class FoundSchema(Schema):
     )
 
 
+class TraitValueSchema(Schema):
+    value = show(fields.String, "The value", "Ember")
+    count = total("Stored NFTs that have it, and are not burned", 6)
+    listed = total("Those for sale here", 2)
+    floor_price = hbar_or_null(
+        "Lowest price of them in HBAR; null where none is for sale", 15, "floorPrice"
+    )
+
+
+class TraitSchema(Schema):
+    """A trait of a collection's NFTs."""
+
+    trait_type = show(fields.String, "Its name", "Palette")
+    values = fields.List(
+        fields.Nested(TraitValueSchema),
+        required=True,
+        metadata={"description": "Its values, the commonest first"},
+    )
+
+
+class NftTraitSchema(Schema):
+    trait_type = show(fields.String, "Its name", "Palette")
+    value = show(fields.String, "Its value", "Ember")
+    count = total("Ranked NFTs that have it", 6)
+    share = show(fields.Float, "Their share of all ranked ones", 0.2, minimum=0, maximum=1)
+
+
+class NftTraitsSchema(Schema):
+    """The traits of an NFT, and how rare it is."""
+
+    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    serial_no = serial_no_field()
+    rank = show(
+        fields.Integer,
+        "1 of the rarest; null where the NFT has no traits, is burned, or its collection is too large",
+        3,
+        nullable=True,
+        minimum=1,
+    )
+    ranked = total("How many NFTs of the collection are ranked", 30)
+    traits = fields.List(
+        fields.Nested(NftTraitSchema),
+        required=True,
+        metadata={"description": "Its traits; empty where it is not ranked"},
+    )
+
+
 class EventSchema(Schema):
     """What happened to an NFT. What does not apply is null."""
 

@@ -58,7 +58,7 @@ def list_collections(
 @blp.query(SearchQuerySchema)
 @blp.response(200, FoundSchema, description="What was found")
 @Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
-def search(q: str) -> dict[str, Any]:
+def search_marketplace(q: str) -> dict[str, Any]:
     """Search
 
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"

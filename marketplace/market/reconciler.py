@@ -18,7 +18,7 @@ from marketplace.market import events, listing_rule, nft_collections, recheck_qu
 from marketplace.market.events import Event, Past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
 from marketplace.market.recheck_queue import Recheck
-from marketplace.store import nfts
+from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow
 
@@ -242,6 +242,8 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
         return None
     if nft["metadata"] != state["metadata"]:
         nft = nfts.mark_pointer(db, *key, state["metadata"], times.to_iso(times.now()))
+    if nft and nft["ledger_at"] == GONE:
+        traits.replace_traits(db, nft, nft)
     if nft and (change := nft["is_for_sale"] - before["is_for_sale"]):
         nft_collections.note_listed(db, on_ledger.token, change)
     return nft

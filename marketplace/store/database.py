@@ -8,13 +8,15 @@ from flask import Config, current_app
 
 from marketplace import services
 from marketplace.errors import StartRefused
-from marketplace.store import sqlite
+from marketplace.store import sqlite, traits
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.engine import Engine
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 
-SCHEMA = Schema(Path(__file__).parent, tables={"nft", "access_token"})
+SCHEMA = Schema(
+    Path(__file__).parent, tables={"nft", "access_token"}, fills={10: traits.insert_all_traits}
+)
 # Listings were approved for one account of one network: for another, a sync would take all of them off.
 OWNERS = ("network", "account_id")
 

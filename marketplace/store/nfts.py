@@ -116,9 +116,12 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
         WHERE token = :token AND serial_no = :serial_no
           AND missing IS NOT NULL AND attempts = :attempts_before
           AND COALESCE(metadata, '') = COALESCE(:metadata_before, '')
+          AND COALESCE(attributes, '') = COALESCE(:attributes_before, '')
         RETURNING *
     """
-    parameters = {"attempts_before": stored["attempts"], "metadata_before": stored["metadata"]}
+    row = {**stored}
+    names = ("attempts", "metadata", "attributes")
+    parameters = {f"{name}_before": row[name] for name in names}
     return db.execute(sql, {**nft, **parameters}).fetchone()
 
 

@@ -4,10 +4,13 @@ A page begins after a position: the key of its order, the token and the serial n
 page before.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum, auto
 
 from marketplace.store.rows import Connection, NftRow, PositionRow
+from marketplace.store.traits import count_with_trait
+
+NO_TRAITS: Mapping[str, Sequence[str]] = {}
 
 # The newest listings: of all accounts or of one, from the first or after a position.
 
@@ -149,6 +152,21 @@ _STATEMENTS = {
     for sort, sql in _SELECTED.items()
     for in_collection in (False, True)
 }
+# Of a rare trait its NFTs are looked up; otherwise the order is followed, and each NFT asked for the trait.
+RARE = 1000
+_HAS_TRAIT = {
+    True: """
+        AND (token, serial_no) IN (
+            SELECT t.token, t.serial_no FROM nft_trait AS t
+            WHERE t.token = :token AND t.type = :type_{n} AND t.value IN ({values})
+        )""",
+    False: """
+        AND EXISTS (
+            SELECT 1 FROM nft_trait AS t
+            WHERE t.token = nft.token AND t.type = :type_{n} AND t.value IN ({values})
+              AND t.serial_no = nft.serial_no
+        )""",
+}
 
 
 def list_selected(
@@ -160,15 +178,37 @@ def list_selected(
     after: Sequence[str | int],
     limit: int,
     offset: int,
+    traits: Mapping[str, Sequence[str]] = NO_TRAITS,
 ) -> list[NftRow]:
     """List a page of a selection. The collection is that of the position.
 
     ``low`` and ``high`` are prices in HBAR, both included. Where nothing was seen yet, the position is one
-    before all.
+    before all. ``traits``, in a collection: of each type the values of which an NFT has one.
     """
     key, token, serial_no = after
     parameters = {
         "low": low, "high": high, "key": key, "token": token, "serial_no": serial_no, "limit": limit,
         "offset": offset,
     }  # fmt: skip
-    return db.execute(_STATEMENTS[sort, in_collection], parameters).fetchall()
+    if not traits:
+        return db.execute(_STATEMENTS[sort, in_collection], parameters).fetchall()
+    rarest = _find_rare(db, str(token), traits)
+    # Beside the lookup, token = :token would lead SQLite to follow the order all the same.
+    condition = "" if rarest else _OF_ONE["of_token"]
+    for n, (kind, values) in enumerate(traits.items()):
+        named = {f"value_{n}_{number}": value for number, value in enumerate(values)}
+        parameters |= {f"type_{n}": kind, **named}
+        names = ", ".join(f":{name}" for name in named)
+        condition += _HAS_TRAIT[kind == rarest].format(n=n, values=names)
+    return db.execute(
+        _SELECTED[sort].format_map(_OF_ONE | {"of_token": condition}), parameters
+    ).fetchall()
+
+
+def _find_rare(db: Connection, token: str, traits: Mapping[str, Sequence[str]]) -> str | None:
+    """The type of the trait that the fewest NFTs have, if it is rare."""
+    counts = {
+        kind: count_with_trait(db, token, kind, values, RARE) for kind, values in traits.items()
+    }
+    rarest = min(counts, key=counts.__getitem__)
+    return rarest if counts[rarest] < RARE else None

@@ -112,6 +112,7 @@ class CollectionRow(TypedDict):
     listed: int
     sort_name: str
     number: int
+    traits_version: int
 
 
 class CollectionOnSaleRow(TypedDict):
@@ -139,6 +140,20 @@ class FoundCollectionRow(TypedDict):
     floor_price: int | None
     volume_24h: int
     image: str | None
+
+
+class TraitRow(TypedDict):
+    type: str
+    value: str
+    serial_no: int
+
+
+class TraitValueRow(TypedDict):
+    type: str
+    value: str
+    count: int
+    listed: int
+    floor_price: int | None
 
 
 class FloorRow(TypedDict):

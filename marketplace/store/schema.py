@@ -1,9 +1,9 @@
 """The versions of a schema: what a new database is made of, and the steps that bring an older one up."""
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
@@ -17,6 +17,7 @@ class Step(NamedTuple):
     version: int
     # Each statement, with the comment before it, which the operator reads while it runs.
     statements: tuple[tuple[str, str], ...]
+    fill: Callable[[Any], None]  # what SQL alone can not do, after them
 
 
 class VersionUnknown(ValueError):
@@ -30,8 +31,16 @@ class Schema:
     to N, and ``unnumbered.sql`` finds the version of one that was made before databases were numbered.
     """
 
-    def __init__(self, folder: Path, tables: set[str]) -> None:
-        """``tables``: which every database of this kind has had, from the first version on."""
+    def __init__(
+        self,
+        folder: Path,
+        tables: set[str],
+        fills: Mapping[int, Callable[[Any], None]] | None = None,
+    ) -> None:
+        """``tables``: which every database of this kind has had, from the first version on; ``fills``: what
+        some versions do after their statements, given the connection.
+        """
+        self._fills = fills or {}
         self._upgrades = folder / "upgrades"
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
@@ -48,7 +57,11 @@ class Schema:
 
     def steps_from(self, version: int) -> list[Step]:
         return [
-            Step(number, tuple(_statements((self._upgrades / f"{number}.sql").read_text())))
+            Step(
+                number,
+                tuple(_statements((self._upgrades / f"{number}.sql").read_text())),
+                self._fills.get(number, lambda connection: None),
+            )
             for number in self._numbers()
             if number > version
         ]

@@ -57,9 +57,9 @@ CREATE INDEX nft_in_collection_by_price_descending
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_listed_in_collection_after.
+-- Serves orderbook.list_listed_in_collection_after, and traits.list_trait_values with its prices.
 CREATE INDEX nft_listed_in_collection
-    ON nft (token, serial_no) WHERE is_for_sale = 1;
+    ON nft (token, serial_no, listing_price) WHERE is_for_sale = 1;
 
 -- Serves prepared_transactions.list_preparers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
@@ -90,6 +90,7 @@ CREATE TABLE collection (
     last_sale_at TEXT,
     listed INTEGER NOT NULL DEFAULT 0 CHECK (listed >= 0), -- how many of its NFTs are for sale
     sort_name TEXT NOT NULL DEFAULT '', -- its name without case and accents; empty while not known
+    traits_version INTEGER NOT NULL DEFAULT 0, -- another one after each change of its NFTs' traits
     -- The last number of its id, which grows on the ledger
     number INTEGER NOT NULL
         GENERATED ALWAYS AS (CAST(SUBSTR(token, LENGTH(RTRIM(token, '0123456789')) + 1) AS INTEGER)) VIRTUAL
@@ -113,6 +114,15 @@ CREATE TABLE collection_word (
 
 -- Serves collection_search.delete_words.
 CREATE INDEX collection_word_by_token ON collection_word (token);
+
+-- The traits of NFTs that are not burned, as far as they are short: they follow from nft.attributes.
+CREATE TABLE nft_trait (
+    token TEXT NOT NULL,
+    type TEXT NOT NULL,
+    value TEXT NOT NULL,
+    serial_no INTEGER NOT NULL,
+    PRIMARY KEY (token, type, value, serial_no)
+) STRICT, WITHOUT ROWID;
 
 -- What happened to NFTs, in the order in which it became visible here: each id is one more than the last, and is
 -- given in the transaction that makes the change, after which no earlier one can become visible. The newest row is

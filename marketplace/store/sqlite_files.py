@@ -103,6 +103,7 @@ def upgrade(
                 tell(what)
                 for _, statement in statements:
                     connection.execute(statement)
+            step.fill(connection)
             mark(connection, step.version, owners)
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:

@@ -23,7 +23,7 @@ from marketplace.ledger.clean_text import clean_text
 from marketplace.market import events
 from marketplace.market.events import Event
 from marketplace.services import services
-from marketplace.store import nfts, properties
+from marketplace.store import nfts, properties, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import NftRow
@@ -139,6 +139,8 @@ class Enricher:
             with explained(), write() as db:
                 nft = nfts.mark_enriched(db, record, ended.nft)
                 properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
+                if nft:
+                    traits.replace_traits(db, ended.nft, nft)
                 if nft and events.is_redrawn(ended.nft, nft):
                     events.store(db, {key: [Event(EventKind.METADATA_CHANGED)]})
         except (MarketplaceError, OSError):

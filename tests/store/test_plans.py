@@ -19,6 +19,7 @@ from marketplace.store import (
     orderbook,
     prepared_transactions,
     properties,
+    traits,
     webhooks,
 )
 from marketplace.store.database import read, write
@@ -71,7 +72,8 @@ ARGUMENTS = {
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
-    "word": "x", "change": 1, "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
+    "word": "x", "change": 1, "delivered_to": 500, "values": ["x"], "traits": [("x", "x")],
+    "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": 1, "event_id": 501, "failure": "x", "failed_since": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
@@ -83,7 +85,7 @@ WHOLE = {
 }  # fmt: skip
 MODULES = (
     access_tokens, collection_search, events, following, nft_collections, nfts, orderbook,
-    prepared_transactions, properties, webhooks,
+    prepared_transactions, properties, traits, webhooks,
 )  # fmt: skip
 STATEMENTS = {
     name: statement
@@ -92,12 +94,25 @@ STATEMENTS = {
     if "db" in inspect.signature(statement).parameters and statement.__module__ == module.__name__
 }
 del STATEMENTS["list_newest"], STATEMENTS["get_position"], STATEMENTS["list_selected"]
+for name in (
+    "insert_all_traits",
+    "replace_traits",
+    "insert_traits",
+    "_find_rare",
+):  # of several statements
+    del STATEMENTS[name]
 del STATEMENTS["list_events"], STATEMENTS["list_found_collections"]
 KEYS = (DATE, "0.0.7001", 1), (5, "0.0.7001", 1)
 for after, owner in itertools.product((None, KEYS[0]), (None, "0.0.1001")):
     name = f"list_newest {owner or 'of all'}, {'after a position' if after else 'the first'}"
     STATEMENTS[name] = partial(orderbook.list_newest, after=after, owner=owner)
     STATEMENTS[f"get_position {owner or 'of all'}"] = partial(orderbook.get_position, owner=owner)
+for sort, values in itertools.product(Sort, (["x"], ["common", "other"])):
+    name = f"list_selected {sort.name} with the trait {values}"
+    STATEMENTS[name] = partial(
+        orderbook.list_selected, sort=sort, in_collection=True, after=KEYS[sort is not Sort.NEWEST],
+        traits={"x": values, "y": ["common"]},
+    )  # fmt: skip
 for sort, one in itertools.product(Sort, (False, True)):
     name = f"list_selected {sort.name} {'in a collection' if one else 'of all'}"
     keys = KEYS[0] if sort is Sort.NEWEST else KEYS[1]
@@ -121,16 +136,17 @@ for by, words in itertools.product((*collection_search.KEYS, "volume24h"), ((), 
     )
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|tied|cheaper|asked|100 CONSTANT|cheapest|first|sold|unsold|incomplete|kept|CONSTANT)"
-        r"\w+\b(?! USING)|TEMP B-TREE"
+        r"SCAN (?!page|tied|cheaper|asked|100 CONSTANT|cheapest|first|found|sold|unsold|incomplete|kept"
+        r"|CONSTANT)\w+\b(?! USING)|TEMP B-TREE"
     ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
 OF_TWO_PAGES = ("list_selected DEAREST", "list_events")
+# What words or a rare trait find is sorted, and so are sums and counts.
 FOUND = re.compile(
-    r"list_found_collections (volume24h|.*x)"
-)  # what words find is sorted, and sums are
+    r"list_found_collections (volume24h|.*x)|list_selected .* trait|list_trait_values"
+)
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft\.listing_price DESC|event\.id)|SCAN part"
 )

@@ -35,7 +35,7 @@ OLDEST_SERVER = 15
 DDL = {
     r"\bINTEGER\b": "BIGINT",
     r"\bBLOB\b": "BYTEA",
-    r"\) STRICT\b": ")",
+    r"\) STRICT(, WITHOUT ROWID)?": ")",
     r"\) VIRTUAL\b": ") STORED",
 }
 
@@ -254,6 +254,7 @@ class Database(Engine):
                     for what, statement in step.statements:
                         tell(what)
                         session.execute(translate_ddl(statement))
+                    step.fill(session)
                     self._mark(session, step.version)
             self._found = self._look(session)
 

@@ -1,0 +1,61 @@
+"""Traits: of a collection, with their counts; and of an NFT, with how rare it is."""
+
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.request_schemas import CollectionPathSchema, NftPathSchema
+from marketplace.api.response_schemas import NftTraitsSchema, TraitSchema
+from marketplace.errors import CollectionNotStored, NftNotStored
+from marketplace.market.rarity import rank_collection
+from marketplace.store import nfts, traits
+from marketplace.store.database import read
+
+blp = Blueprint("Traits", __name__, description="What NFTs have in common, and what is rare")
+CACHED = {304: "NotModified", 503: "Unavailable"}
+
+
+@blp.get("/collection/<tokenId>/traits")
+@require_scope("read")
+@blp.path(CollectionPathSchema)
+@blp.response(200, TraitSchema(many=True), description="The traits, by name")
+@Blueprint.doc(responses=CACHED)
+@blp.refuses(404, "No NFT of 0.0.5999 is stored: POST /v1/add one first")
+def list_collection_traits(token: str) -> list[dict[str, Any]]:
+    """List a collection's traits
+
+    The values of each, the commonest first: how many of the stored NFTs that are not burned have it, how many
+    of those are for sale, and the lowest price. Of more than 1,000 values, the commonest are shown.
+    """
+    rows = traits.list_trait_values(read(), token)
+    if not rows and nfts.get_stored_of_token(read(), token) is None:
+        raise CollectionNotStored(token)
+    by_type = groupby(sorted(rows, key=itemgetter("type")), key=itemgetter("type"))
+    return [{"trait_type": kind, "values": [*values]} for kind, values in by_type]
+
+
+@blp.get("/nft/<tokenId>/<serialNo>/traits")
+@require_scope("read")
+@blp.path(NftPathSchema)
+@blp.response(200, NftTraitsSchema, description="The NFT's traits")
+@Blueprint.doc(responses=CACHED)
+@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
+    """Show an NFT's traits and its rank
+
+    How many of the collection's stored NFTs have each, and which share. Rank 1 is the rarest of those that
+    have traits and are not burned, by the information content of OpenRarity.
+    """
+    nft = nfts.get_nft(read(), token, serial_no)
+    if nft is None:
+        raise NftNotStored(token, serial_no)
+    ranking = rank_collection(token)
+    rank, ranked = ranking.find_rank(serial_no), len(ranking.weights)
+    shown = [
+        {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
+        for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
+        for count in [ranking.counts[kind, value]]
+    ]
+    return {**nft} | {"rank": rank, "ranked": ranked, "traits": shown}

@@ -1,0 +1,85 @@
+"""How rare the NFTs of a collection are, by the information content of their traits.
+
+As OpenRarity defines it: a value that a share p of the NFTs has weighs -log2(p); to lack a trait that others
+have is a value, too. An NFT weighs what its values do, and the heaviest is the rarest. OpenRarity's trait of
+how many traits an NFT has, and its rule that unique NFTs come first, are left out.
+"""
+
+import threading
+from bisect import bisect_right
+from collections import defaultdict
+from math import log2
+from typing import NamedTuple
+
+from cachetools import LRUCache
+
+from marketplace import services
+from marketplace.store import nft_collections, traits
+from marketplace.store.database import read
+from marketplace.store.rows import TraitRow
+from marketplace.store.traits import Trait
+
+MAX_ROWS = 500_000  # traits of a collection that is ranked
+RANKINGS_KEPT = 8
+UNIT = (
+    10**9
+)  # weights are whole numbers of it: equal sums are equal, in whatever order they were made
+
+
+class Ranking(NamedTuple):
+    """The NFTs of a collection that have traits."""
+
+    counts: dict[Trait, int]
+    weights: dict[int, int]  # by serial number
+    in_order: list[int]  # the weights, the lightest first
+
+    def find_rank(self, serial_no: int) -> int | None:
+        """1 of the rarest; None of an NFT without traits."""
+        weight = self.weights.get(serial_no)
+        return (
+            None if weight is None else len(self.in_order) - bisect_right(self.in_order, weight) + 1
+        )
+
+
+NOTHING_RANKED = Ranking({}, {}, [])
+_kept: LRUCache[tuple[str, str, int], Ranking] = LRUCache(RANKINGS_KEPT)
+_ranking = threading.Lock()
+
+
+def rank_collection(token: str) -> Ranking:
+    """Rank a collection, once after each change of its traits; one with too many traits is not ranked."""
+    collection = nft_collections.get_collection(read(), token)
+    if collection is None:
+        return NOTHING_RANKED
+    key = services.database().name, token, collection["traits_version"]
+    with _ranking:
+        if key not in _kept:
+            rows = traits.list_traits(read(), token, MAX_ROWS + 1)
+            _kept[key] = rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
+        return _kept[key]
+
+
+def rank(rows: list[TraitRow]) -> Ranking:
+    """Rank what has these traits."""
+    holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
+    for row in rows:
+        holders[row["type"]][row["value"]].append(row["serial_no"])
+    weights = dict.fromkeys((row["serial_no"] for row in rows), 0)
+    for values in holders.values():
+        having = {serial_no for serials in values.values() for serial_no in serials}
+        # What all others weigh more by, as they lack it, is taken from these.
+        lacking = _weigh(len(weights) - len(having), len(weights))
+        for serial_no in having:
+            weights[serial_no] -= lacking
+        for serials in values.values():
+            weight = _weigh(len(serials), len(weights))
+            for serial_no in serials:
+                weights[serial_no] += weight
+    counts = {
+        (kind, value): len(each) for kind, of in holders.items() for value, each in of.items()
+    }
+    return Ranking(counts, weights, sorted(weights.values()))
+
+
+def _weigh(having: int, total: int) -> int:
+    return round(-log2(having / total) * UNIT) if having else 0

@@ -1,0 +1,113 @@
+"""The traits of NFTs: rows that follow from their attributes, for filters, counts and ranks.
+
+The rows of an NFT are those of read_traits(), and none once it was burned.
+"""
+
+import json
+from collections.abc import Iterable, Sequence
+
+from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, count
+
+# What more there is of stranger's metadata is shown, but not filtered by, counted or ranked.
+MAX_TRAITS = 30  # of an NFT
+MAX_TYPE, MAX_VALUE = 100, 200  # characters
+MAX_VALUES = 1000  # of a collection, in a list
+BURNED = "9999"  # the year of ledger_at
+AT_ONCE = 1000  # NFTs, in an upgrade
+
+Trait = tuple[str, str]  # its type and its value
+
+
+def read_traits(attributes: str | None) -> list[Trait]:
+    """The traits in what is stored of an NFT's attributes."""
+    pairs = [(each["trait_type"], each["value"]) for each in json.loads(attributes or "[]")]
+    short = [pair for pair in pairs if len(pair[0]) <= MAX_TYPE and len(pair[1]) <= MAX_VALUE]
+    return [*dict.fromkeys(short)][:MAX_TRAITS]
+
+
+def replace_traits(db: Connection, before: NftRow, nft: NftRow) -> None:
+    """Write the rows that follow from an NFT's new attributes, or its burning: in the same transaction."""
+    old, new = set(read_traits(before["attributes"])), set(read_traits(nft["attributes"]))
+    if nft["ledger_at"] >= BURNED:
+        new = set()
+    if old == new:
+        return
+    sql = "UPDATE collection SET traits_version = traits_version + 1 WHERE token = :token"
+    db.execute(sql, {"token": nft["token"]})
+    for kind, value in old - new:
+        delete_trait(db, nft["token"], kind, value, nft["serial_no"])
+    insert_traits(db, nft["token"], nft["serial_no"], new - old)
+
+
+def insert_traits(db: Connection, token: str, serial_no: int, traits: Iterable[Trait]) -> None:
+    sql = """
+        INSERT INTO nft_trait (token, type, value, serial_no)
+        VALUES (:token, :kind, :value, :serial_no)
+    """
+    for kind, value in traits:
+        db.execute(sql, {"token": token, "kind": kind, "value": value, "serial_no": serial_no})
+
+
+def delete_trait(db: Connection, token: str, kind: str, value: str, serial_no: int) -> None:
+    sql = """
+        DELETE FROM nft_trait
+        WHERE token = :token AND type = :kind AND value = :value AND serial_no = :serial_no
+    """
+    db.execute(sql, {"token": token, "kind": kind, "value": value, "serial_no": serial_no})
+
+
+def insert_all_traits(db: Connection) -> None:
+    """Write the rows of all NFTs, of a database that had none before."""
+    sql = """
+        SELECT token, serial_no, attributes, ledger_at FROM nft
+        WHERE (token, serial_no) > (:token, :serial_no)
+        ORDER BY token, serial_no
+        LIMIT :limit
+    """
+    after: dict[str, object] = {"token": "", "serial_no": 0}
+    while rows := db.execute(sql, {**after, "limit": AT_ONCE}).fetchall():
+        for row in rows:
+            after = {"token": row["token"], "serial_no": row["serial_no"]}
+            if row["ledger_at"] < BURNED:
+                insert_traits(db, row["token"], row["serial_no"], read_traits(row["attributes"]))
+
+
+def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
+    # The commonest, how many have each, how many of those are listed, and the lowest price.
+    sql = """
+        SELECT type, value, COUNT(*) AS count,
+            COUNT(listing_price) AS listed, MIN(listing_price) AS floor_price
+        FROM nft_trait
+        LEFT JOIN (
+            SELECT serial_no, listing_price FROM nft WHERE is_for_sale = 1 AND token = :token
+        ) AS listing ON listing.serial_no = nft_trait.serial_no
+        WHERE token = :token
+        GROUP BY type, value
+        ORDER BY COUNT(*) DESC, type, value
+        LIMIT :limit
+    """
+    return db.execute(sql, {"token": token, "limit": MAX_VALUES}).fetchall()
+
+
+def list_traits(db: Connection, token: str, limit: int) -> list[TraitRow]:
+    sql = """
+        SELECT type, value, serial_no FROM nft_trait WHERE token = :token
+        ORDER BY type, value, serial_no
+        LIMIT :limit
+    """
+    return db.execute(sql, {"token": token, "limit": limit}).fetchall()
+
+
+def count_with_trait(
+    db: Connection, token: str, kind: str, values: Sequence[str], limit: int
+) -> int:
+    # Of one type and one of these values; not beyond the limit.
+    names = {f"value_{n}": value for n, value in enumerate(values)}
+    sql = f"""
+        SELECT COUNT(*) AS n FROM (
+            SELECT 1 FROM nft_trait
+            WHERE token = :token AND type = :kind AND value IN ({", ".join(f":{name}" for name in names)})
+            LIMIT :limit
+        ) AS found
+    """
+    return count(db, sql, {"token": token, "kind": kind, "limit": limit, **names})

@@ -1,0 +1,224 @@
+"""Traits: rows that follow from attributes; filters, counts and ranks against a plain model."""
+
+import json
+import random
+from collections import Counter, defaultdict
+from concurrent.futures import ThreadPoolExecutor
+from math import isclose, log2
+
+import pytest
+
+from marketplace import times
+from marketplace.market.reconciler import GONE
+from marketplace.store import nfts, orderbook, traits
+from marketplace.store.database import read, write
+from marketplace.watcher.sweep import sync
+from tests.conftest import ALICE, KEYS, TOKEN, assert_error
+
+TYPES = {"Eyes": ("Red", "Blue", "Grün"), "Hat": ("None", "Cap:Red", "%"), "T" * 100: ("v" * 200,)}
+LONG = [{"trait_type": "T" * 101, "value": "x"}, {"trait_type": "x", "value": "v" * 201}]
+PAST = "2026-01-01T00:00:00.000000000Z"
+
+
+def add(client, *serials):
+    for serial_no in serials:
+        assert client.post("/v1/add", json=KEYS | {"serialNo": serial_no}).status_code == 200
+
+
+def enrich(app, serial_no, pairs, hostile=()):
+    """Store metadata as the watcher does."""
+    attributes = [{"trait_type": kind, "value": value} for kind, value in pairs] + [*hostile]
+    with app.app_context(), write() as db:
+        stored = nfts.get_nft(db, TOKEN, serial_no)
+        record = {**stored, "attributes": json.dumps(attributes) if attributes else None}
+        nft = nfts.mark_enriched(db, record | {"attempts": stored["attempts"] + 1}, stored)
+        traits.replace_traits(db, stored, nft)
+
+
+def reconcile(app, serial_no, price=0, is_burned=False):
+    """Store what the ledger shows, as the reconciler does."""
+    listed_at = times.to_iso(times.now())
+    with app.app_context(), write() as db:
+        stored = nfts.get_nft(db, TOKEN, serial_no)
+        state = {
+            "token": TOKEN, "serial_no": serial_no, "is_for_sale": int(price > 0), "listing_price": price,
+            "owner": ALICE, "last_listed_at": listed_at if price else None, "seen_at": GONE,
+            "ledger_at": GONE if is_burned else PAST,
+        }  # fmt: skip
+        nft = nfts.mark_reconciled(db, state, stored)
+        if is_burned:
+            traits.replace_traits(db, nft, nft)
+
+
+def rows(app):
+    with app.app_context():
+        return {
+            (r["type"], r["value"], r["serial_no"])
+            for r in traits.list_traits(read(), TOKEN, 10**6)
+        }
+
+
+def page_through(client, **query):
+    r, seen = client.get("/v1/orderbook", query_string={"tokenId": TOKEN, "limit": 3} | query), []
+    while True:
+        assert r.status_code == 200, r.text
+        seen += [nft["serialNo"] for nft in r.json]
+        if "Link" not in r.headers:
+            return seen
+        r = client.get(r.headers["Link"].removeprefix("<").removesuffix('>; rel="next"'))
+
+
+def ranks_of(model):
+    """By the formula, as it is written: a trait that an NFT lacks counts as a value of its own."""
+    held = {serial_no: each["traits"] for serial_no, each in model.items() if each["traits"]}
+    kinds, total = {kind for pairs in held.values() for kind, _ in pairs}, len(held)
+    counts = Counter(pair for pairs in held.values() for pair in pairs)
+    having = Counter(kind for pairs in held.values() for kind in {kind for kind, _ in pairs})
+    weights = {
+        serial_no: sum(-log2(counts[pair] / total) for pair in pairs)
+        + sum(-log2(1 - having[kind] / total) for kind in kinds - {kind for kind, _ in pairs})
+        for serial_no, pairs in held.items()
+    }
+    return {
+        mine: 1 + sum(other > weight and not isclose(other, weight) for other in weights.values())
+        for mine, weight in weights.items()
+    }
+
+
+@pytest.mark.parametrize("rare", [0, 1000])
+def test_lives_of_nfts_are_those_of_a_model(app, client, monkeypatch, rare):
+    """``rare``: both ways of a filter, by the order's index and by the rarest trait."""
+    monkeypatch.setattr(orderbook, "RARE", rare)
+    rng, model = random.Random(rare), {}
+    for serial_no in range(1, 21):
+        add(client, serial_no)
+        model[serial_no] = {"traits": set(), "price": 0, "order": 0, "burned": False}
+    for step in range(1, 151):
+        serial_no = rng.randrange(1, 21)
+        nft, act = model[serial_no], rng.choice("eeellwb" if step > 100 else "eeell")
+        if act == "e":
+            pairs = {
+                (kind, rng.choice(TYPES[kind])) for kind in TYPES for _ in range(rng.randrange(3))
+            }
+            enrich(app, serial_no, pairs, hostile=LONG if rng.random() < 0.3 else ())
+            nft["traits"] = set() if nft["burned"] else pairs
+        elif not nft["burned"]:
+            price = rng.randrange(1, 5) if act == "l" else 0
+            reconcile(app, serial_no, price, is_burned=act == "b")
+            nft |= {"price": price, "order": step}
+            if act == "b":
+                nft |= {"burned": True, "traits": set()}
+    expected = {(*pair, serial_no) for serial_no, nft in model.items() for pair in nft["traits"]}
+    assert rows(app) == expected
+    check_counts(client, model)
+    check_filters(client, model, rng)
+    ranks = ranks_of(model)
+    for serial_no in model:
+        shown = client.get(f"/v1/nft/{TOKEN}/{serial_no}/traits").json
+        assert (shown["rank"], shown["ranked"]) == (ranks.get(serial_no), len(ranks))
+        assert {(t["trait_type"], t["value"]) for t in shown["traits"]} == model[serial_no][
+            "traits"
+        ]
+        assert all(t["share"] == t["count"] / len(ranks) for t in shown["traits"])
+
+
+def check_counts(client, model):
+    expected = defaultdict(dict)
+    for kind, value in {pair for nft in model.values() for pair in nft["traits"]}:
+        having = [nft for nft in model.values() if (kind, value) in nft["traits"]]
+        prices = [nft["price"] for nft in having if nft["price"]]
+        expected[kind][value] = {
+            "value": value, "count": len(having), "listed": len(prices),
+            "floorPrice": min(prices, default=None),
+        }  # fmt: skip
+    shown = client.get(f"/v1/collection/{TOKEN}/traits").json
+    assert [each["trait_type"] for each in shown] == sorted(expected)
+    for each in shown:
+        values = sorted(
+            expected[each["trait_type"]].values(), key=lambda v: (-v["count"], v["value"])
+        )
+        assert each["values"] == values
+
+
+def check_filters(client, model, rng):
+    pairs = [(kind, value) for kind in TYPES for value in (*TYPES[kind], "Nothing")]
+    for number in range(12):
+        asked = rng.sample(pairs, rng.randrange(1, 5))
+        wanted = defaultdict(set)
+        for kind, value in asked:
+            wanted[kind].add((kind, value))
+        low = rng.choice((0, 2))
+        found = {
+            serial_no: nft for serial_no, nft in model.items()
+            if nft["price"] > 0 and nft["price"] >= low
+            and all(nft["traits"] & some for some in wanted.values())
+        }  # fmt: skip
+        sort = ("lastListedDate", "price", "-price")[number % 3]
+        keys = {
+            n: (-nft["order"], nft["price"], -nft["price"])[number % 3] for n, nft in found.items()
+        }
+        in_order = sorted(found, key=lambda n, keys=keys: (keys[n], n))
+        trait = [f"{kind}:{value}" for kind, value in asked]
+        assert page_through(client, sort=sort, trait=trait, minPrice=low) == in_order
+
+
+def test_writers_of_one_collection_agree(app, client):
+    """Metadata and burnings at once: what is left follows from what is stored."""
+    add(client, *range(1, 9))
+
+    def write_some(seed):
+        rng = random.Random(seed)
+        for _ in range(15):
+            pairs = {(kind, rng.choice(values)) for kind, values in TYPES.items()}
+            try:
+                enrich(app, rng.randrange(1, 9), pairs)
+            except TypeError:  # another writer was first: nothing was written
+                continue
+
+    with ThreadPoolExecutor(4) as pool:
+        [*pool.map(write_some, range(4))]
+    with app.app_context():
+        stored = [nfts.get_nft(read(), TOKEN, serial_no) for serial_no in range(1, 9)]
+    assert rows(app) == {
+        (*pair, nft["serial_no"])
+        for nft in stored
+        for pair in traits.read_traits(nft["attributes"])
+    }
+
+
+def test_the_watcher_writes_them_and_a_burning_deletes_them(app, client, complete, ledger):
+    body = KEYS | {"tokenId": "0.0.5001"}
+    assert client.post("/v1/add", json=body).status_code == 200
+    complete()
+    shown = client.get("/v1/nft/0.0.5001/7/traits").json
+    assert shown["rank"] == 1
+    attributes = json.loads(client.get("/v1/nft/0.0.5001/7").json["stringifiedAttributes"])
+    assert [
+        {name: each[name] for name in ("trait_type", "value")} for each in shown["traits"]
+    ] == attributes
+    ledger.delete_token("0.0.5001")
+    with app.app_context():
+        sync()
+    assert client.get("/v1/nft/0.0.5001/7/traits").json == {
+        "token": "0.0.5001", "serialNo": 7, "rank": None, "ranked": 0, "traits": [],
+    }  # fmt: skip
+    assert client.get("/v1/collection/0.0.5001/traits").json == []
+
+
+@pytest.mark.once("bounds in Python")
+def test_hostile_metadata_is_bounded():
+    many = json.dumps([{"trait_type": f"t{n}", "value": "x"} for n in range(200)])
+    assert len(traits.read_traits(many)) == traits.MAX_TRAITS
+    assert traits.read_traits(json.dumps(LONG)) == traits.read_traits(None) == []
+
+
+def test_it_rejects(client, nft):
+    def ask(*trait, **query):
+        return client.get("/v1/orderbook", query_string={"tokenId": TOKEN, "trait": trait} | query)
+
+    for wrong in ("", "Eyes", ":Red", "Eyes:", f"{'T' * 101}:x", f"x:{'v' * 201}", "a:\0"):
+        assert_error(ask(wrong), 422, "trait must be a trait's name, a colon and its value")
+    assert_error(ask("a:b", tokenId=None), 422, "trait needs tokenId beside it")
+    assert_error(ask(*(f"a:{n}" for n in range(21))), 422, "trait must be given 20 times at most")
+    assert_error(client.get("/v1/collection/0.0.7999/traits"), 404, "No NFT of 0.0.7999 is stored")
+    assert_error(client.get("/v1/nft/0.0.7999/1/traits"), 404, "is not stored")
