@@ -1,6 +1,7 @@
 """Asking again for the same: one transaction, one reservation."""
 
 import base64
+import threading
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -107,6 +108,22 @@ def test_nodes_take_turns(market):
         nodes.append(node.accountNum)
         assert market.submit(r).result == "SUCCESS"
     assert sorted(nodes) == [3, 4, 7]
+
+
+@pytest.mark.once("no database is asked")
+def test_a_purchase_asks_all_about_its_parties_at_once(client, lister, mirror):
+    """Whoever asks first waits until the others have come: one after the other, they never would."""
+    lister(("0.0.7001", 7))
+    met = threading.Barrier(6, timeout=60)
+    paths = r"^/api/v1/(accounts/0\.0\.100[12](/tokens)?|tokens/0\.0\.7001|network/exchangerate)$"
+
+    def wait_for_the_others(environ):
+        if "spender.id" not in environ["QUERY_STRING"]:
+            met.wait()
+
+    mirror.before(paths, wait_for_the_others)
+    body = {"accountId": "0.0.1002", "tokenId": "0.0.7001", "serialNo": 7}
+    assert client.post("/v1/buy/extwallet", json=body).status_code == 200
 
 
 # What may be wrong with our side

@@ -5,17 +5,13 @@ Each test is named after what it protects; all of these were seen to break once.
 
 import base64
 import threading
-from contextlib import suppress
-from functools import partial
 
 import pytest
-from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
 from marketplace.services import services
 from marketplace.store.database import write
-from marketplace.store.postgresql.servers import Session
 from marketplace.watcher import sweep
 from stress import lives
 from tests.conftest import (
@@ -26,7 +22,6 @@ from tests.conftest import (
     TOKEN,
     assert_error,
     authorized_client,
-    completing,
     settings,
 )
 from tests.engines import database_url, make_version_3
@@ -58,68 +53,6 @@ def last_sync(client):
 
 
 # A listing is never lost
-
-
-@pytest.mark.parametrize("requests", range(4))
-def test_a_signed_listing_is_not_lost_by_a_request_that_fails(
-    app, client, nft, ledger, mirror, requests
-):
-    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    mirror.fail_at(requests)
-    report(client, transaction_id)
-    sync(app)
-    mirror.heal()
-    sync(app)
-    assert price(client) == 250
-    assert report(client, transaction_id).json == {"result": "OK"}
-
-
-@pytest.mark.parametrize("number", range(3))
-@pytest.mark.parametrize("moment", ["before", "after"])
-def test_a_signed_listing_is_not_lost_by_a_death_at_a_commit(
-    app, client, nft, ledger, monkeypatch, number, moment
-):
-    transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    services(app).database.close()
-    commits = iter(range(number))
-
-    def die_at_last(commit):
-        is_last = next(commits, None) is None
-        if is_last and moment == "before":
-            raise lives.Killed
-        done = commit()
-        if is_last:
-            raise lives.Killed
-        return done
-
-    class Dying(sqlite3.Connection):
-        def execute(self, sql, *args):
-            execute = partial(super().execute, sql, *args)
-            return die_at_last(execute) if sql == "COMMIT" else execute()
-
-    connect, run = sqlite3.connect, Session.run
-
-    def run_or_die(session, sql, *parameters):
-        statement = partial(run, session, sql, *parameters)
-        return die_at_last(statement) if sql == "COMMIT" else statement()
-
-    with monkeypatch.context() as patch:
-        patch.setattr(sqlite3, "connect", lambda *a, **k: connect(*a, **{"factory": Dying} | k))
-        patch.setattr(Session, "run", run_or_die)
-        with suppress(lives.Killed):
-            report(client, transaction_id)
-    services(app).database.close()
-    sync(app)
-    assert price(client) == 250
-    assert report(client).json == {"result": "OK"}
-
-
-def test_a_lagging_replica_takes_nothing_off(app, client, nft, ledger, lister, mirror):
-    lagging = mirror.replica()
-    lister(nft, add=False)
-    mirror.answer("/", lagging)
-    sync(app)
-    assert price(client) == 250
 
 
 def test_what_a_wrong_answer_took_off_comes_back(app, client, nft, lister, mirror):
@@ -283,28 +216,6 @@ def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirr
     ]
 
 
-def test_rebuild_and_the_running_service_agree(app, client, ledger, lister, tmp_path):
-    """An altered memo, another payer, another marketplace's name, an id of the wallet's own, a schedule."""
-    cases = [(TOKEN, serial_no) for serial_no in range(1, 8)]
-    for nft in cases:
-        lister(nft, listing_price=100)
-    memo = listing_memo(*cases[1], 77, "Foo")
-    ledger.submit_altered(prepare(client, 200, cases[1]).json["byteArray"], memo=memo)
-    forge(ledger, cases[2], "payer")
-    ledger.approve(cases[3], ALICE, MARKET, memo=listing_memo(*cases[3], 88, "Foo"))
-    submit_anew(ledger, prepare(client, 300, cases[4]).json["byteArray"])
-    forge(ledger, cases[5], "schedule")
-    ledger.approve(cases[6], ALICE, MARKET, memo="hello")
-    sync(app)
-
-    new = create_app(**settings(tmp_path) | {"DATABASE_URL": database_url(tmp_path, "new.db")})
-    new.test_cli_runner().invoke(args=["rebuild", TOKEN])
-    completing(new)()
-    book = client.get("/v1/orderbook").json
-    assert authorized_client(new, "read").get("/v1/orderbook").json == book
-    assert {nft["serialNo"]: nft["listingPrice"] for nft in book} == {1: 100, 2: 77, 4: 88, 5: 300}
-
-
 # Whose transaction it was makes no difference
 
 
@@ -341,15 +252,6 @@ def test_other_peoples_preparations_hide_nothing(client, nft, ledger):
     assert report(client).json == {"result": "OK"}
     assert report(client, transaction_id).json == {"result": "OK"}
     assert price(client) == 250
-
-
-def test_other_peoples_preparations_hide_nothing_from_sync(app, client, nft, ledger):
-    ledger.sign_and_submit(prepare(client, 250).json["byteArray"])
-    for other in range(60):
-        prepare(client, 1000 + other)
-    sync(app)
-    assert price(client) == 250
-    assert report(client).json == {"result": "OK"}
 
 
 def test_a_listing_whose_preparation_was_forgotten_is_still_awaited(client, nft, ledger):
@@ -516,25 +418,6 @@ def test_the_last_sync_moves_only_when_all_were_checked(app, client, nft, lister
 
 
 # What a round costs
-
-
-def test_a_sweep_asks_once_for_each_seller(app, lister, mirror):
-    for serial_no, seller in enumerate((ALICE, ALICE, BOB, BOB), start=1):
-        lister((TOKEN, serial_no), account_id=seller)
-    with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_transaction")  # it was hours ago
-    mirror.asked.clear()
-    assert sync(app).output == "sellers checked: 2\n"
-    asked = sorted(path for path in mirror.asked if path.startswith("/accounts/"))
-    assert asked == [f"/accounts/{ALICE}/nfts", f"/accounts/{BOB}/nfts"]
-
-
-def test_many_open_preparations_ask_once_for_each_account(app, client, nft, mirror):
-    for listing_price in range(1, 9):
-        prepare(client, listing_price)
-    mirror.asked.clear()
-    assert sync(app).output == "sellers checked: 1\n"
-    assert mirror.asked.count(f"/accounts/{ALICE}/nfts") == 1
 
 
 def test_what_is_not_for_sale_all_the_same_is_looked_at_once(app, client, nft, ledger, mirror):
