@@ -1,4 +1,4 @@
-"""How identifiers are written, Hedera's and ours, and how large numbers get: the only module that parses one.
+"""Identifiers, Hedera's and ours, and the largest numbers: no other module parses an identifier.
 
 The SDK's own parsers are too forgiving (a trailing newline, other scripts' digits, 2^63 and more), so
 every id from outside is matched here first. Sources: HIP-15 (entity ids), HAPI TransactionID.
@@ -15,7 +15,7 @@ MAX_HBAR = 50_000_000_000  # the whole supply
 
 
 class EventKind(StrEnum):
-    """What can happen to an NFT."""
+    """The kinds of events of an NFT."""
 
     ADDED = "ADDED"
     LISTED = "LISTED"
@@ -80,7 +80,7 @@ class TransactionId(NamedTuple):
 
     @classmethod
     def require(cls, value: str) -> "TransactionId":
-        """Read what is known to be one."""
+        """Read a text that is known to be one. Raises ValueError."""
         parsed = cls.parse(value)
         if parsed is None:
             raise ValueError(f"{value!r} is not a transaction id")
@@ -106,9 +106,9 @@ class TransactionId(NamedTuple):
 
 
 class Cursor(NamedTuple):
-    """A place in the feed of events: all up to this one were seen."""
+    """A place in the feed of events: all events up to it were read."""
 
-    epoch: str  # of the database: another one where it goes back in time
+    epoch: str  # of the database: it changes when the database goes back in time
     id: int
 
     @classmethod

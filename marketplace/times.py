@@ -1,4 +1,4 @@
-"""The one clock, and the ways Hedera and this service write a moment."""
+"""The clock, and the ways Hedera and this service write a moment."""
 
 import re
 import time

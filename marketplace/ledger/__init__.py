@@ -1,4 +1,4 @@
-"""The ledger, as the mirror node tells of it."""
+"""The ledger, as the mirror node shows it."""
 
 import os
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from marketplace.services import services
 __all__ = ["UNHURRIED_SECONDS", "Deadline", "from_config", "mirror_node"]
 
 
-# For the system's resolver: a thread that waits for a silent name server can not be interrupted.
+# Of the system's resolver: nothing can interrupt a thread that waits for a silent name server.
 NAME_SERVERS = "timeout:2 attempts:1"
 
 

@@ -6,7 +6,7 @@ MAX_TEXT = 1000
 
 
 def clean_text(value: object, limit: int = MAX_TEXT) -> str | None:
-    """A value as text that a database and a client can hold: what is no text, as its JSON."""
+    """Turn a value into text that a database and a client can hold; other JSON is written as text."""
     if value is None:
         return None
     if not isinstance(value, str):

@@ -2,7 +2,7 @@
 
 import time
 
-# For an answer of the mirror node that no request waits for.
+# For answers of the mirror node that no request waits for.
 UNHURRIED_SECONDS = 8
 
 
@@ -22,7 +22,7 @@ class Deadline:
         return max(0.0, self._at - time.monotonic())
 
     def remaining(self) -> float:
-        """Seconds left. Raises TimeIsUp where there are none."""
+        """Seconds left. Raises TimeIsUp if there are none."""
         seconds = self.left
         if not seconds:
             raise TimeIsUp

@@ -1,4 +1,4 @@
-"""How an answer is fetched over HTTP: within a size and a deadline, from whichever host it is."""
+"""Fetches over HTTP, within a size and a deadline."""
 
 import io
 from collections.abc import Mapping
@@ -20,7 +20,7 @@ CHUNK_BYTES = 64 * 1024
 
 
 class FetchError(Exception):
-    """Why something could not be had."""
+    """The reason why a fetch failed."""
 
 
 class Unfetchable(FetchError):
@@ -75,7 +75,7 @@ def find_host(url: str) -> str:
 
 def _read(response: requests.Response, max_bytes: int, deadline: Deadline) -> bytes:
     content = io.BytesIO()  # which hands its bytes over without a copy
-    # As much as is there: iter_content() would wait for a whole chunk of a body that drips.
+    # read1() returns what is there: iter_content() would wait for a whole chunk of a body that drips.
     while chunk := response.raw.read1(CHUNK_BYTES, decode_content=True):
         content.write(chunk)
         if content.tell() > max_bytes:

@@ -1,4 +1,4 @@
-"""The mirror node's REST, spoken only here: its paths, its paging, its faults and its patience.
+"""The client of the mirror node's REST API: its paths, paging, faults and retries.
 
 Source of the paths: the mirror node's OpenAPI document, /api/v1. Every method raises LedgerUnreachable
 (503), or LedgerAnswerInvalid (502) for an answer that makes no sense.
@@ -43,7 +43,7 @@ FIRST_PAUSE_SECONDS = 0.2
 TRANSIENT = (429, 500, 502, 503, 504)
 PAGE = 100  # the mirror node's own maximum
 HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approvals
-MAX_HISTORY = 500  # entries read of one NFT: whoever may update its metadata can make any number
+MAX_HISTORY = 500  # entries read of one NFT: its metadata key can make any number
 SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
 CONNECTIONS = 32  # kept open
 REDIRECTS = (301, 302, 303, 307, 308)
@@ -96,7 +96,7 @@ class MirrorNode:
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
 
-        One that makes no sense comes as the error that says so, and the others come all the same.
+        An NFT that makes no sense comes as an error, between the others.
         """
         return self._list_nfts(f"/tokens/{token}/nfts?limit={PAGE}&order=asc")
 
@@ -195,7 +195,7 @@ class MirrorNode:
         return answer.items[0].end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
-        """So many US cents in tinybars, by the dearer of the network's exchange rates of now and next."""
+        """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
         path = "/network/exchangerate"
         answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
@@ -254,7 +254,7 @@ class MirrorNode:
         return _load(shape, document, path)
 
     def _get_patiently(self, url: str, deadline: Deadline) -> Fetched:
-        """Try a few times, pausing longer each time or as long as is asked, while there is time."""
+        """Try a few times while there is time, with growing pauses or those that Retry-After asks for."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
             self._pace.acquire(deadline)
@@ -278,9 +278,9 @@ class MirrorNode:
 
 
 def _says_not_there(answer: Fetched) -> bool:
-    """Whether it is the mirror node itself that says so, and not some other server at a wrong address.
+    """Whether the mirror node itself says so, and not some other server at a wrong address.
 
-    A 400 about a parameter or an id is for one that is well-formed, but that no network can have.
+    A 400 about a parameter or an id means a well-formed one that no network can have.
     """
     is_own = b'"_status"' in answer.content
     is_impossible = answer.status == 400 and IMPOSSIBLE.search(answer.content)
@@ -295,7 +295,7 @@ def _load(shape: type[T], document: Any, path: str) -> T:
 
 
 def _name(document: Any) -> str:
-    """Which NFT an item of a list is about, as far as it says so."""
+    """The NFT that an item of a list names, if it names one."""
     named = isinstance(document, dict) and "serial_number" in document
     if not named:
         return ""
@@ -323,14 +323,12 @@ def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:
 
 
 def _retry_after(answer: Fetched) -> int:
-    """How many seconds the server asks to be left alone; 0 where it does not, or says it otherwise."""
+    """The seconds of Retry-After; 0 without it, or for a date."""
     value = answer.headers.get("Retry-After", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0
 
 
 def _require_same(nft: Nft, token: str, serial_no: int) -> Nft:
-    if (nft.token, nft.serial_no) != (token, serial_no):
-        raise LedgerAnswerInvalid(
-            f"{nft.token} #{nft.serial_no} is another NFT than {token} #{serial_no}"
-        )
+    if nft.id != (token, serial_no):
+        raise LedgerAnswerInvalid(f"{nft.id} is another NFT than {token} #{serial_no}")
     return nft

@@ -1,4 +1,4 @@
-"""No more requests a second than the mirror node allows, counted over all processes of this machine."""
+"""Limits the requests a second to the mirror node, over all processes of this machine."""
 
 import os
 import struct
@@ -14,7 +14,7 @@ NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next re
 
 
 class MirrorRateLimit:
-    """Hands out moments at which a request may go, evenly spaced. Its file is shared by all processes."""
+    """Gives each request a moment to go, evenly spaced. All processes share its file."""
 
     def __init__(self, folder: Path, per_second: int) -> None:
         """Raises StartRefused for a folder that can not be written."""
@@ -30,7 +30,7 @@ class MirrorRateLimit:
         self._gap = 1 / per_second
 
     def acquire(self, deadline: Deadline) -> None:
-        """Wait for one's turn. Raises TimeIsUp where it would come too late: then it is not taken."""
+        """Wait for a turn. Raises TimeIsUp if it would come too late: then it is not taken."""
         pause = max(self._take_turn(deadline.remaining()), 0)
         count("mirror_node_wait_seconds", pause)
         time.sleep(pause)

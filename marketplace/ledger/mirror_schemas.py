@@ -165,7 +165,7 @@ class Token(NamedTuple):
 
 
 class ExchangeRate(NamedTuple):
-    """So many HBAR are so many US cents."""
+    """These HBAR are worth these US cents."""
 
     cents: Annotated[Positive, "cent_equivalent"]
     hbar: Annotated[Positive, "hbar_equivalent"]

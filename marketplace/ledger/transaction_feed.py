@@ -1,4 +1,4 @@
-"""One page of the ledger's transactions, oldest first: what of it tells of NFTs, and how far it goes."""
+"""Reads a page of the ledger's transactions, oldest first: its rows about NFTs, and its last moment."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -27,7 +27,7 @@ class Page(NamedTuple):
 
 
 def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, length: int) -> Page:
-    """Read the rows of a page of so many at most; of transfers of HBAR alone only those of one payer.
+    """Read the rows of a page of this length; of transfers of HBAR alone only those of one payer.
 
     A row that makes no sense is left out, if at least its consensus timestamp does. Raises
     LedgerAnswerInvalid otherwise, and for rows that are out of order.

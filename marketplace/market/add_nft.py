@@ -1,4 +1,4 @@
-"""An NFT that is stored: how it comes to be, and who asks for one."""
+"""Adds an NFT, and finds a stored one for a request."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ def require_nft(token: str, serial_no: int) -> Any:
 
 
 def require_owned(account_id: str, token: str, serial_no: int) -> Any:
-    """Return the stored NFT of an account. The ledger is asked once where it is another's by what is stored.
+    """Return the stored NFT of an account. The ledger is asked once if the stored owner is another.
 
     Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
     """
@@ -33,7 +33,7 @@ def require_owned(account_id: str, token: str, serial_no: int) -> Any:
 
 
 def add(account_id: str, token: str, serial_no: int) -> None:
-    """Store an NFT as the ledger has it. One that is stored is left alone, and nobody is asked.
+    """Store an NFT as the ledger has it. An NFT that is stored already stays as it is.
 
     The watcher completes it with its metadata and image.
     Raises NftNotOnLedger, NftGone, LedgerUnreachable, LedgerAnswerInvalid or DatabaseBusy; then nothing is
@@ -43,7 +43,7 @@ def add(account_id: str, token: str, serial_no: int) -> None:
         return
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     mirror = mirror_node()
-    # Mostly the account that wants to list is the owner; whoever it is, the ledger says so.
+    # The caller is mostly the owner. The ledger decides.
     on_ledger = mirror.find_nft_of(account_id, token, serial_no, deadline)
     on_ledger = on_ledger or mirror.find_nft(token, serial_no, deadline)
     if on_ledger is None:

@@ -1,8 +1,8 @@
 """Writes transactions as the JavaScript SDK would, byte for byte. Messages in, bytes out: no I/O.
 
-Python leaves zero numbers out of the bytes, the JavaScript SDK writes these. A wallet that encodes the body
-anew before it signs (hedera_signTransaction in hedera-wallet-connect) then signs other bytes than ours, and
-the ledger says INVALID_SIGNATURE. So the bodies are written as JavaScript would.
+Python leaves zero numbers out of the bytes, the JavaScript SDK writes them. Some wallets encode the body anew
+before they sign (hedera_signTransaction in hedera-wallet-connect): other bytes than ours would end in
+INVALID_SIGNATURE.
 """
 
 from typing import Any

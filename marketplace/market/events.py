@@ -1,4 +1,4 @@
-"""Events: what happened to an NFT between what was stored of it and what is stored now."""
+"""Events: the changes of an NFT between its stored state and its new one."""
 
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
@@ -40,9 +40,9 @@ class Past(NamedTuple):
 
 
 def read_past(on_ledger: Nft, before: NftRow, history: History | None, deadline: Deadline) -> Past:
-    """Find the entries that came after what is stored, and what was paid. Raises the ledger's errors.
+    """Find the entries after the stored state, and the prices of sales. Raises the ledger's errors.
 
-    But where the owner is the same they only add a transaction id: then these are not raised.
+    An NFT whose owner is the same needs the entries for a transaction id alone: then no error is raised.
     """
     is_moved = on_ledger.owner not in (None, before["owner"])
     try:
@@ -72,11 +72,11 @@ def read_past(on_ledger: Nft, before: NftRow, history: History | None, deadline:
 
 
 def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
-    """The entries that came after what is stored, the oldest first."""
+    """The entries after the stored state, the oldest first."""
     entries: list[NftEvent] = []
     stored_at = times.to_nanoseconds(before["ledger_at"])
     for entry in history.entries:
-        # Where it was stored without a date, its owner got it before.
+        # An NFT that was stored without a date had its owner by then.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         if is_before or entry.consensus_at <= stored_at:
             break
@@ -87,7 +87,7 @@ def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
 def find_events(
     on_ledger: Nft, before: NftRow, state: Mapping[str, Any], past: Past, listed_by: str | None
 ) -> list[Event]:
-    """Tell what happened between a stored NFT and its new state. ``listed_by``: the listing's transaction."""
+    """Find the events between a stored NFT and its new state. ``listed_by``: the listing's transaction."""
     is_listed = bool(state["is_for_sale"])
     price_before = before["listing_price"] if before["is_for_sale"] else None
     owner, new_owner = before["owner"], state["owner"]
@@ -114,7 +114,7 @@ def find_events(
 
 
 def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str | None]:
-    """The transaction that made the NFT's row what it is, as far as it is known, and its moment."""
+    """The transaction that changed the NFT's row last, as far as it is known, and its moment."""
     by = [entry for entry in past.entries if entry.consensus_at == on_ledger.modified_at]
     return str(by[0].transaction_id) if by else None, times.to_iso(on_ledger.modified_at)
 
@@ -125,7 +125,7 @@ def _moves(
     """Each change of owner, with the price of the listing that the first one ended."""
     moves = [entry for entry in past.entries if entry.is_move]
     if not moves:
-        # As a new treasury of a token gets all that the old one had.
+        # A new treasury gets all NFTs of the old one.
         yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, consensus_at)
     for move in moves:
         paid = past.paid.get(move.consensus_at)
@@ -148,7 +148,7 @@ def is_redrawn(before: NftRow, after: NftRow) -> bool:
 
 
 def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> None:
-    """Write what happened to NFTs: the last thing in the transaction that makes the change."""
+    """Write the events of NFTs, at the end of the transaction that makes the changes."""
     rows = [
         event._asdict() | {"token": token, "serial_no": serial_no}
         for (token, serial_no), all_of_it in found.items()

@@ -1,11 +1,11 @@
-"""Decides whether a purchase may be signed: what is left of the hour's budget, and of a caller's share.
+"""Decides whether a purchase may be signed, by the rest of the hour's budget and of a caller's share.
 
-A reservation is the most that an open purchase may cost. A caller *holds* his reservations, and what was
-charged within the hour for purchases of his that failed. What sales cost counts for the budget alone.
+A reservation is the most that an open purchase may cost. A caller *holds* his reservations, and the fees of
+his failed purchases of the last hour. The fees of sales count for the budget alone.
 
 The rule: a caller may hold at most half of what all others leave. It holds for an access token among all
 tokens, and for an end user among those of his token. Each caller may hold one reservation while there is room
-for it. So n callers who want all of the budget leave 1/2^n of it, whatever they ask.
+for it. n callers who want all of the budget leave 1/2^n of it.
 """
 
 import math
@@ -43,5 +43,5 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:
-    """Whether a caller holds no more than is left afterwards. The first purchase is for everybody."""
+    """Whether a caller holds no more than is left afterwards. Everybody may have one purchase."""
     return held < fee or held + fee <= left - fee

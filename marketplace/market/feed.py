@@ -35,7 +35,7 @@ def find_feed(db: Connection) -> Feed:
 
 
 def find_cursor(db: Connection) -> Cursor:
-    """The cursor of the newest event. Whatever is read after it shows all events up to there."""
+    """The cursor of the newest event. Rows that are read after it show all events up to there."""
     feed = find_feed(db)
     return Cursor(feed.epoch, feed.newest)
 
@@ -58,19 +58,19 @@ def read_page(
         columns=events.SENT,
     )
     if cursor:
-        # What was deleted meanwhile is missing from the rows.
+        # Events that were deleted meanwhile are missing from the rows.
         require_kept(cursor, feed._replace(oldest=events.get_feed(db)["oldest"]))
     elif not newest_first:
         rows.reverse()
     last = rows[-1]["id"] if rows else 0
     if len(rows) == limit:
         return Page(rows, Cursor(feed.epoch, last))
-    # All up to the newest was looked through, whatever was asked for.
+    # All events up to the newest were searched.
     return Page(rows, None if newest_first else Cursor(feed.epoch, max(feed.newest, last)))
 
 
 def require_kept(cursor: Cursor, feed: Feed) -> None:
-    """Raise CursorGone where what follows the cursor is not known in full."""
+    """Raise CursorGone where events that follow the cursor may be missing."""
     reason = None
     if cursor.epoch != feed.epoch:
         reason = "is of another database, or of this one before it went back in time"

@@ -1,28 +1,27 @@
-"""How far what is stored is known to be what the ledger shows, and whether a watcher sees to it."""
+"""Up to when the stored NFTs are known to be as the ledger shows them, and whether a watcher is running."""
 
 from marketplace import times
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
-# A watcher says that it is alive every ten seconds.
+# A watcher writes its heartbeat every ten seconds.
 SILENT = 60 * times.SECOND
 
 
 def find_last_sync() -> str | None:
-    """Until when the ledger was followed, or when everything was last compared; None when never."""
+    """The moment up to which the ledger was followed, or of the last full comparison; None: never."""
     state, swept = following.get_follow(read()), find_last_sweep()
-    # Before a first sweep, what came before following began is not known.
+    # Until the first sweep has ended, nothing is known of the time before following began.
     return max(state["fresh_at"], swept) if state and swept else swept or None
 
 
 def find_last_sweep() -> str:
-    """When the last comparison of everything began that came to its end; empty when none did since
-    following began."""
+    """The start of the last sweep that ended; empty if none has ended since following began."""
     jobs = {row["name"]: row["finished_at"] for row in properties.list_jobs(read())}
     return jobs.get("sync", "")
 
 
 def is_watched() -> bool:
-    """Tell whether a watcher was at work a moment ago, on whatever machine."""
+    """Tell whether a watcher is running, on any machine."""
     state = following.get_follow(read())
     return state is not None and state["heartbeat_at"] > times.to_iso(times.now() - SILENT)

@@ -1,7 +1,7 @@
 """The rule of a listing: whether an NFT is for sale, and for what, follows from the ledger alone.
 
-Facts in, a verdict out: no I/O, no clock, no setting but the marketplace's account. Who prepared a listing,
-under which transaction id, who reported it, and in which order we heard of it make no difference.
+Facts in, a verdict out: no I/O, no clock, no setting but the marketplace's account. It makes no difference
+who prepared a listing, under which transaction id, who reported it, and in which order we heard of it.
 """
 
 from typing import NamedTuple
@@ -58,7 +58,7 @@ def decide(facts: Facts, market: str) -> Verdict:
        spend it;
     2. the newest entry of its history that can change owner or spender is an approval, and the transaction
        of that very timestamp is its owner's own: paid by the owner, neither scheduled nor made by a contract.
-       Other rows under its id say nothing: who pays for a schedule writes the memo of the first;
+       Other rows under its id say nothing: the payer of a schedule writes the memo of the first;
     3. the memo names this NFT and a price.
     """
     nft, history = facts.nft, facts.history

@@ -1,4 +1,4 @@
-"""The memos of our transactions: what whoever signs reads, and where the ledger keeps a listing's price."""
+"""The memos of our transactions: the signer reads them, and the ledger keeps a listing's price in one."""
 
 import re
 

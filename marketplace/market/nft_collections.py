@@ -16,7 +16,7 @@ from marketplace.store import nft_collections as kept
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
-ASKED_AGAIN_SECONDS = 600  # where nobody came back from asking the ledger
+ASKED_AGAIN_SECONDS = 600  # after a process that died while it asked the ledger
 MINUTE = 60 * times.SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
@@ -25,14 +25,14 @@ Columns = dict[str, Any]
 
 
 class Found(NamedTuple):
-    """A collection that an NFT is stored of."""
+    """The collection of an NFT that is to be stored."""
 
     name: str | None
-    news: Columns | None  # what is to be stored with it; None where nothing has to be
+    news: Columns | None  # the columns to store with the NFT, if any
 
 
 def describe(token: str, found: Token, read_at: int) -> Columns:
-    """The record of a collection, by what was read of it at a moment."""
+    """The record of a collection that was read at a moment."""
     name = clean_text(found.name)
     return {
         "token": token,
@@ -66,9 +66,9 @@ def _describe(fee: Any) -> Columns:
 
 
 def look_up(token: str, deadline: Deadline) -> Found:
-    """Find out about the collection of an NFT that is to be stored: the ledger is asked until it has told.
+    """Find the collection of an NFT that is to be stored. The ledger is asked about one that is not read yet.
 
-    Where it does not tell in time, nothing of it is known, and it is asked again later.
+    If the ledger does not answer in time, the collection is read later.
     """
     stored = kept.get_collection(read(), token)
     if stored and stored["read_at"]:
@@ -77,7 +77,7 @@ def look_up(token: str, deadline: Deadline) -> Found:
         news = _read(token, deadline)
         return Found(news["name"], news)
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        # It answered about the NFT, which is what counts.
+        # The NFT is stored all the same: the ledger answered about it.
         return Found(None, None if stored else _describe_nothing(token))
 
 
@@ -97,9 +97,9 @@ def _describe_nothing(token: str) -> Columns:
 
 
 def store(db: Connection, token: str, news: Columns | None) -> None:
-    """Store what was found of a collection, in the transaction that stores an NFT of it.
+    """Store a collection, in the transaction that stores an NFT of it.
 
-    One that is known already has one more NFT here, and maybe on the ledger: it is read again soon.
+    A known collection is read again soon: it has one more NFT here, and maybe on the ledger.
     """
     if news is None:
         soon = times.to_iso(times.now() + MINUTE)
@@ -130,10 +130,10 @@ def note_listed(db: Connection, token: str, change: int) -> None:
 
 
 def refresh(token: str) -> bool:
-    """Read a stored collection again; tells whether the ledger told. It is next read in an hour where
-    something of it is listed, otherwise in a day; and where the ledger did not tell, ever later.
+    """Read a stored collection again. Tells whether the ledger answered.
 
-    But in a minute where another NFT of it was stored while the ledger was asked.
+    It is next read in an hour if it has listings, otherwise in a day; after a failure ever later; in a minute
+    if another NFT of it was stored meanwhile.
     """
     until = times.to_iso(times.now() + ASKED_AGAIN_SECONDS * times.SECOND)
     with write() as db:

@@ -61,10 +61,10 @@ class Ask(NamedTuple):
 
 
 def prepare(ask: Ask) -> PreparedTransaction:
-    """Build, reserve and sign the transaction by which an account buys an NFT for its price of now.
+    """Build, reserve and sign the transaction by which an account buys an NFT for its current price.
 
-    The same ask again is answered with the same transaction, while it can still be signed in time. That of
-    another caller is not: any caller can submit a transaction without the buyer's signature, which ends it.
+    The same request of the same caller gets the same transaction, while it can still be signed in time.
+    Another caller gets one of his own, because anybody can end a transaction by submitting it unsigned.
 
     Raises BuyingOff; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
     PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors; TooManyPurchases, FeesSpent,
@@ -135,7 +135,7 @@ def _find_present(deadline: Deadline) -> int:
 
 
 def _find_offer(ask: Ask, deadline: Deadline) -> Any:
-    """The NFT, as it is for sale to an account by all that the ledger shows of it now."""
+    """Reconcile the NFT, and require that it is for sale to the account."""
     keys = ask.token, ask.serial_no
     line = reconciler.refresh(*keys, deadline, force=True)
     if not line.is_decided:
@@ -175,7 +175,7 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
 
 
 def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
-    """The row of what is open for the same ask; or of a new one, whose fee is reserved if there is room."""
+    """The row of the same request's open purchase; or a new row, whose fee is reserved if there is room."""
     price, seller = nft["listing_price"], nft["owner"]
     now, settings = times.now(), current_app.config
     columns = {
@@ -204,7 +204,7 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
 
 
 def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
-    """The row, signed; or that of a request for the same that was faster. Raises SignerFailed."""
+    """The signed row; or that of a same request that was faster. Raises SignerFailed."""
     try:
         signed = _have_signed(signer, row)
         with write() as db:

@@ -6,7 +6,7 @@ from marketplace import times
 from marketplace.store import following
 from marketplace.store.rows import Connection
 
-# A token that is queued already waits so much longer: it may have 100,000 NFTs.
+# The longer pause of a token that is queued already: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
 
 
@@ -16,7 +16,7 @@ class Recheck(NamedTuple):
     kind: Literal["nft", "token", "account"]
     id: str
     serial_no: int  # 0 of a token or an account
-    changed_at: int  # consensus timestamp of what may have changed it
+    changed_at: int  # consensus timestamp of the transaction that may have changed it
     stale_ok_at: int | None = None  # from then on older facts are accepted; None: never
     delay: int = 0  # nanoseconds
 

@@ -1,8 +1,8 @@
-"""Brings what is stored of an NFT in line with the ledger: nobody else writes whether it is for sale.
+"""Reconciles a stored NFT with the ledger: no other module writes whether it is for sale.
 
 The facts are read first, holding no lock; all that follows from them is written in one transaction. Each
-write carries the ledger's own date of what it rests on, and an older one never wins: whoever comes, in
-whatever order, what stands is what the newest facts say. Where they contradict each other nothing is written.
+write carries the ledger's own date of its facts, and an older one never wins: the newest facts stand, in
+whatever order they come. Nothing is written while facts contradict each other.
 """
 
 from typing import Any, NamedTuple
@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace import times
-from marketplace.ids import EventKind, NftId
+from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import History, Nft, Transaction
@@ -22,10 +22,10 @@ from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, NftRow
 
-TRIES = 3  # where others write the same NFT meanwhile
+TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
-AGAIN_AFTER = 60 * times.SECOND  # one that is stored for the first time
-LEDGER_SECONDS = 4  # for what the mirror node must say
+AGAIN_AFTER = 60 * times.SECOND  # for an NFT that is stored for the first time
+LEDGER_SECONDS = 4  # for all questions of a request to the mirror node
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
 
@@ -40,8 +40,8 @@ class Reconciliation(NamedTuple):
     """The result of reconciling one NFT."""
 
     before: NftRow | None  # the NFT as it was stored; None where it was not
-    nft: Any  # the NftRow of now; None where it was gone before it was ever stored
-    verdict: Verdict | None  # None where what was stored says already how it is
+    nft: Any  # the NftRow of now; None for an NFT that was gone before it was stored
+    verdict: Verdict | None  # None where the stored NFT is up to date
 
     @property
     def is_decided(self) -> bool:
@@ -56,7 +56,7 @@ class Reconciliation(NamedTuple):
 def refresh(
     token: str, serial_no: int, deadline: Deadline | None = None, *, force: bool = False
 ) -> Reconciliation:
-    """Ask the ledger about a stored NFT, and bring it in line. Raises the ledger's own errors.
+    """Ask the ledger about a stored NFT, and reconcile it. Raises the ledger's own errors.
 
     ``force``: as reconcile() takes it.
     """
@@ -71,7 +71,7 @@ def refresh(
 
 
 def is_news(on_ledger: Nft, stored: NftRow | None) -> bool:
-    """Tell whether the ledger's row of an NFT may say what is not in what is stored."""
+    """Tell whether the ledger's row of an NFT may differ from the stored one."""
     may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
         return may_spend and not listing_rule.is_gone(on_ledger)
@@ -94,7 +94,7 @@ def reconcile(
     *,
     force: bool = False,
 ) -> Reconciliation:
-    """Decide whether an NFT is for sale, and store what follows: the NFT, too, where it is not stored yet.
+    """Decide whether an NFT is for sale, and store the result. An NFT that is not stored yet is added.
 
     ``force`` reads all facts, even of one that is listed and has not changed. Raises the ledger's own
     errors, and the database's; then nothing is written.
@@ -126,7 +126,7 @@ def reconcile(
 def _read_past(
     on_ledger: Nft, before: NftRow, state: Columns, history: History | None, deadline: Deadline
 ) -> Past:
-    """Find the history that is not stored. It is asked for where the NFT has moved, or is taken off."""
+    """Find the history that is not stored yet, of an NFT that has moved or is taken off."""
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     if history or is_taken_off or state["owner"] != before["owner"]:
         return events.read_past(on_ledger, before, history, deadline)
@@ -136,9 +136,9 @@ def _read_past(
 def _judge(
     on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
 ) -> tuple[Verdict | None, History | None, Transaction | None]:
-    """Ask for as many facts as it takes; the verdict, and what was asked for.
+    """Ask for the facts that a verdict needs. Returns the verdict, the history and the transaction.
 
-    The verdict is None where what is stored says already how it is.
+    The verdict is None for a stored NFT that is up to date.
     """
     ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
     if before and before["ledger_at"] == GONE:
@@ -162,7 +162,7 @@ def _is_row_enough(on_ledger: Nft) -> bool:
 
 
 def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
-    """The new values of an NFT's columns by a verdict; none where nothing changes."""
+    """The new values of an NFT's columns by a verdict; empty if nothing changes."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     match verdict:
         case ForSale(price, listed_at):
@@ -206,7 +206,7 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
 def _insert(
     on_ledger: Nft, state: Columns, listed_by: str | None, deadline: Deadline
 ) -> NftRow | None:
-    """Store an NFT for the first time, with what follows, in one transaction; None where another one did."""
+    """Store an NFT for the first time, with its events, in one transaction. None: another was first."""
     name, collection = nft_collections.look_up(on_ledger.token, deadline)
     record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
     with write() as db:
@@ -219,21 +219,21 @@ def _insert(
         if state:
             found += events.find_events(on_ledger, nft, state, Past(), listed_by)
             nft = _mark(db, on_ledger, nft, state)
-        events.store(db, {_key(on_ledger): found})
+        events.store(db, {on_ledger.id: found})
         return nft
 
 
 def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) -> NftRow | None:
-    """Write the new state of an NFT, with what follows, in one transaction; None where it has changed."""
+    """Write the new state of an NFT, with its events, in one transaction. None: it has changed meanwhile."""
     with write() as db:
         nft = _mark(db, on_ledger, before, state)
         if nft:
-            events.store(db, {_key(on_ledger): found})
+            events.store(db, {on_ledger.id: found})
         return nft
 
 
 def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> NftRow | None:
-    key, seen_at = _key(on_ledger), state["ledger_at"]
+    key, seen_at = on_ledger.id, state["ledger_at"]
     if seen_at == NOTHING_DECIDED:
         seen_at = times.to_iso(on_ledger.modified_at)
     columns = key._asdict() | {"last_listed_at": None, "seen_at": seen_at} | state
@@ -249,14 +249,8 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
     return nft
 
 
-def _key(on_ledger: Nft) -> NftId:
-    return NftId(on_ledger.token, on_ledger.serial_no)
-
-
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
-    """Check a new NFT once more: what came after these facts may have been followed already."""
+    """Check a new NFT once more: the watcher may have followed already what came after these facts."""
     now = times.now()
-    recheck = Recheck(
-        "nft", *_key(on_ledger), on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER
-    )
+    recheck = Recheck("nft", *on_ledger.id, on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER)
     recheck_queue.enqueue(db, recheck, now)

@@ -1,4 +1,4 @@
-"""Log lines that anybody can cause as often as he likes: each is warned_at once a minute at most."""
+"""Limits log lines that any client can cause: each is logged once a minute at most."""
 
 import time
 

@@ -1,6 +1,6 @@
 """Values in, bytes out: the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
 
-It loads hiero-sdk-python, 70 MB: what builds a transaction imports it at that moment.
+It loads hiero-sdk-python, 70 MB: its users import it when they build a transaction.
 """
 
 from typing import Any
@@ -92,7 +92,7 @@ def build_purchase(
 
 
 def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> bytes:
-    """Write what has one signature already: the bytes of a HAPI TransactionList, as build_listing() does."""
+    """Write a body with one signature: the bytes of a HAPI TransactionList, as build_listing() does."""
     kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
     pair = hapi.SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
     return write_list(
@@ -111,7 +111,7 @@ def _body(
 ) -> bytes:
     """The body of a transaction for the one node that it may be submitted to; ``data``: what it does.
 
-    One node: a hardware wallet asks its user once, and what the marketplace pays for is charged once.
+    With one node, a hardware wallet asks its user once, and the marketplace is charged once.
     """
     start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
     payer = _account(transaction_id.account_id)
