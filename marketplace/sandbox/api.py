@@ -28,7 +28,7 @@ blp = Blueprint(
     200,
     DecodedTransactionSchema,
     description="What the transaction says",
-    example=DecodedTransactionSchema().dump(decoding.decode(examples.PREPARED)),
+    example=decoding.decode(examples.PREPARED),
 )
 def decode_transaction(transaction: bytes) -> dict[str, Any]:
     """Decode a transaction
@@ -41,14 +41,18 @@ def decode_transaction(transaction: bytes) -> dict[str, Any]:
 @blp.post("/transactions")
 @blp.body(SubmitTransactionSchema)
 @blp.response(200, TransactionReceiptSchema, description="The ledger's result")
-def submit_transaction(transaction: bytes) -> Receipt:
+def submit_transaction(transaction: bytes) -> dict[str, str]:
     """Submit a signed transaction
 
     The bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The first key
     that signs for an account becomes its key. The answer is 200 for each `result`, SUCCESS or not. A
     transaction is valid for minutes: the example is an old one, and TRANSACTION_EXPIRED.
     """
-    return consensus.submit(transaction, times.now())
+    return _result(consensus.submit(transaction, times.now()))
+
+
+def _result(receipt: Receipt) -> dict[str, str]:
+    return {"transactionId": receipt.transaction_id, "result": receipt.result}
 
 
 @blp.post("/sign")
@@ -65,10 +69,10 @@ def sign_transaction(account_id: str, transaction: bytes) -> dict[str, bytes]:
 @blp.post("/transfers")
 @blp.body(TransferNftSchema)
 @blp.response(200, TransactionReceiptSchema, description="The NFT was moved")
-def transfer_nft(token: str, serial_no: int, account_id: str) -> Receipt:
+def transfer_nft(token: str, serial_no: int, account_id: str) -> dict[str, str]:
     """Move an NFT to another account
 
     As a sale elsewhere would. The owner is not asked, nothing is paid, and the approval of the serial
     number ends.
     """
-    return consensus.hand_over(token, serial_no, account_id, times.now())
+    return _result(consensus.hand_over(token, serial_no, account_id, times.now()))

@@ -23,21 +23,21 @@ def decode(content: bytes) -> dict[str, Any]:
     return {
         "type": TYPES.get(body.WhichOneof("data")),
         "payer": payer,
-        "transaction_id": str(signed.id),
-        "valid_from": _date(starts_at),
-        "valid_until": _date(starts_at + valid_seconds * times.SECOND),
-        "valid_seconds": valid_seconds,
+        "transactionId": str(signed.id),
+        "validFrom": _date(starts_at),
+        "validUntil": _date(starts_at + valid_seconds * times.SECOND),
+        "validSeconds": valid_seconds,
         "memo": body.memo,
-        "max_fee_tinybars": body.transactionFee,
-        "node_account_ids": [write_id(copy.body.nodeAccountID) for copy in copies],
-        "size_bytes": len(content),
-        "signed_by": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
+        "maxFeeTinybars": body.transactionFee,
+        "nodeAccountIds": [write_id(copy.body.nodeAccountID) for copy in copies],
+        "sizeBytes": len(content),
+        "signedBy": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
         "approvals": [
             _allowance(allowance, allowance.tokenId, payer)
             | {
                 "spender": write_id(allowance.spender),
                 # Without it an approval for all stays as it is. False revokes it.
-                "approved_for_all": (
+                "approvedForAll": (
                     allowance.approved_for_all.value
                     if allowance.HasField("approved_for_all")
                     else None
@@ -45,21 +45,21 @@ def decode(content: bytes) -> dict[str, Any]:
             }
             for allowance in body.cryptoApproveAllowance.nftAllowances
         ],
-        "deleted_approvals": [
+        "deletedApprovals": [
             _allowance(allowance, allowance.token_id, payer)
             for allowance in body.cryptoDeleteAllowance.nftAllowances
         ],
-        "hbar_transfers": [
-            {"account_id": write_id(transfer.accountID), "amount": transfer.amount}
+        "hbarTransfers": [
+            {"accountId": write_id(transfer.accountID), "amount": transfer.amount}
             for transfer in body.cryptoTransfer.transfers.accountAmounts
         ],
-        "nft_transfers": [
+        "nftTransfers": [
             {
-                "token_id": write_id(transfers.token),
-                "serial_number": transfer.serialNumber,
+                "tokenId": write_id(transfers.token),
+                "serialNumber": transfer.serialNumber,
                 "sender": write_id(transfer.senderAccountID),
                 "receiver": write_id(transfer.receiverAccountID),
-                "is_approval": transfer.is_approval,
+                "isApproval": transfer.is_approval,
             }
             for transfers in body.cryptoTransfer.tokenTransfers
             for transfer in transfers.nftTransfers
@@ -69,8 +69,8 @@ def decode(content: bytes) -> dict[str, Any]:
 
 def _allowance(allowance: Message, token: Message, payer: str) -> dict[str, Any]:
     return {
-        "token_id": write_id(token),
-        "serial_numbers": list(allowance.serial_numbers),
+        "tokenId": write_id(token),
+        "serialNumbers": list(allowance.serial_numbers),
         "owner": write_id(allowance.owner) if allowance.HasField("owner") else payer,
     }
 

@@ -66,113 +66,67 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
-class ResponseSchema(Schema):
-    """Writes its fields' names in camel case: tokenId."""
-
-    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
-        first, *others = field_name.split("_")
-        field_obj.data_key = first + "".join(map(str.title, others))
+class Texts(fields.List[Any]):
+    def __init__(self, **options: Any) -> None:
+        super().__init__(fields.String, **options)
 
 
-def _options(description: str, example: object, allow_none: bool = False) -> dict[str, Any]:
-    metadata = {"description": description, "example": example}
-    return {"required": True, "allow_none": allow_none, "metadata": metadata}
+Describe = tuple[type[fields.Field[Any]], str, object]
 
 
-def _text(description: str, example: str, **options: bool) -> fields.String:
-    return fields.String(**_options(description, example, **options))
+def _response(name: str, described: dict[str, Describe]) -> type[Schema]:
+    """A schema of fields, each with its kind, its description and an example."""
+    made = {}
+    for field, (kind, description, example) in described.items():
+        options: dict[str, Any] = {"metadata": {"description": description, "example": example}}
+        options |= {"required": True, "allow_none": "null when" in description}
+        made[field] = fields.List(fields.Dict(), **options) if kind is OBJECTS else kind(**options)
+    return Schema.from_dict(made, name=name)
 
 
-def _number(description: str, example: int) -> fields.Integer:
-    return fields.Integer(**_options(description, example))
+OBJECTS = fields.List
+_ID = (fields.String, "Transaction id", "0.0.1001@1763640000.123456789")
+_MEMO = "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace"
+_FROM, _UNTIL = "2026-11-20T12:34:56.789012345Z", "2026-11-20T12:37:56.789012345Z"
+_APPROVAL = {"tokenId": "0.0.5001", "serialNumbers": [7], "owner": "0.0.1001"}
+_NFT = {"tokenId": "0.0.5001", "serialNumber": 7, "sender": "0.0.1001", "receiver": "0.0.1002"}
 
-
-def _list(kind: type[fields.Field[Any]], description: str, example: object) -> fields.List[Any]:
-    return fields.List(kind, **_options(description, example))
-
-
-def _objects(schema: type[Schema], description: str) -> fields.List[Any]:
-    return fields.List(fields.Nested(schema), required=True, metadata={"description": description})
-
-
-class DeletedApprovalSchema(ResponseSchema):
-    """One NFT allowance that a transaction deletes."""
-
-    token_id = _text("Token id of the collection", "0.0.5001")
-    serial_numbers = _list(fields.Integer, "Serial numbers of the allowance", [7])
-    owner = _text("Account that owns the NFT", "0.0.1001")
-
-
-class NftAllowanceSchema(DeletedApprovalSchema):
-    """One NFT allowance of a transaction."""
-
-    spender = _text("Account that may spend it", "0.0.9001")
-    approved_for_all = fields.Boolean(
-        **_options(
-            "The whole collection: true approves, false revokes, null leaves it as it is",
-            None,
-            allow_none=True,
-        )
-    )
-
-
-class HbarTransferSchema(ResponseSchema):
-    """Tinybars that a transaction gives to an account, or takes from it."""
-
-    account_id = _text("Account", "0.0.1001")
-    amount = _number("Tinybars; negative where they are taken", 25_000_000_000)
-
-
-class NftTransferSchema(ResponseSchema):
-    """An NFT that a transaction moves."""
-
-    token_id = _text("Token id of the collection", "0.0.5001")
-    serial_number = _number("Serial number", 7)
-    sender = _text("Account that gives it", "0.0.1001")
-    receiver = _text("Account that gets it", "0.0.1002")
-    is_approval = fields.Boolean(
-        **_options("Whether the payer moves it by the owner's allowance", True)
-    )
-
-
-class DecodedTransactionSchema(ResponseSchema):
-    """A transaction, decoded."""
-
-    type = _text(
-        "Type of transaction, as mirror nodes name it; null when it has none",
-        "CRYPTOAPPROVEALLOWANCE",
-        allow_none=True,
-    )
-    transaction_id = _text("Transaction id", "0.0.1001@1763640000.123456789")
-    payer = _text("Account that pays the fee", "0.0.1001")
-    valid_from = _text(
-        "Begin of its validity; null when that is no date",
-        "2026-11-20T12:34:56.789012345Z",
-        allow_none=True,
-    )
-    valid_until = _text(
-        "End of its validity; null when that is no date",
-        "2026-11-20T12:37:56.789012345Z",
-        allow_none=True,
-    )
-    valid_seconds = _number("How long it is valid", 180)
-    memo = _text(
-        "Memo", "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace"
-    )
-    max_fee_tinybars = _number("The most it may cost, in tinybars", 500_000_000)
-    node_account_ids = _list(fields.String, "Nodes it may be submitted to", ["0.0.3"])
-    size_bytes = _number("Size of all its bytes", 225)
-    signed_by = _list(fields.String, "Public keys that have signed, hexadecimal", [])
-    approvals = _objects(NftAllowanceSchema, "The NFT allowances it gives")
-    deleted_approvals = _objects(DeletedApprovalSchema, "The NFT allowances it deletes")
-    hbar_transfers = _objects(
-        HbarTransferSchema, "The HBAR it moves, without the fee, and without royalties"
-    )
-    nft_transfers = _objects(NftTransferSchema, "The NFTs it moves")
-
-
-class TransactionReceiptSchema(ResponseSchema):
-    """The ledger's result of a transaction."""
-
-    transaction_id = _text("Transaction id", "0.0.1001@1763640000.123456789")
-    result = _text("The ledger's result code", "SUCCESS")
+DecodedTransactionSchema = _response(
+    "DecodedTransaction",
+    {
+        "type": (
+            fields.String,
+            "Type of transaction, as mirror nodes name it; null when it has none",
+            "CRYPTOAPPROVEALLOWANCE",
+        ),
+        "transactionId": _ID,
+        "payer": (fields.String, "Account that pays the fee", "0.0.1001"),
+        "validFrom": (fields.String, "Begin of its validity; null when that is no date", _FROM),
+        "validUntil": (fields.String, "End of its validity; null when that is no date", _UNTIL),
+        "validSeconds": (fields.Integer, "How long it is valid", 180),
+        "memo": (fields.String, "Memo", _MEMO),
+        "maxFeeTinybars": (fields.Integer, "The most it may cost, in tinybars", 500_000_000),
+        "nodeAccountIds": (Texts, "Nodes it may be submitted to", ["0.0.3"]),
+        "sizeBytes": (fields.Integer, "Size of all its bytes", 225),
+        "signedBy": (Texts, "Public keys that have signed, hexadecimal", []),
+        "approvals": (
+            OBJECTS,
+            "The NFT allowances it gives; `approvedForAll` is null where the whole collection stays as it is",
+            [_APPROVAL | {"spender": "0.0.9001", "approvedForAll": None}],
+        ),
+        "deletedApprovals": (OBJECTS, "The NFT allowances it deletes", [_APPROVAL]),
+        "hbarTransfers": (
+            OBJECTS,
+            "The tinybars it moves, without the fee, and without royalties",
+            [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
+        ),
+        "nftTransfers": (OBJECTS, "The NFTs it moves", [_NFT | {"isApproval": True}]),
+    },
+)
+TransactionReceiptSchema = _response(
+    "TransactionReceipt",
+    {
+        "transactionId": _ID,
+        "result": (fields.String, "The ledger's result code", "SUCCESS"),
+    },
+)

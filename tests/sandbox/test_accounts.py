@@ -10,9 +10,9 @@ from marketplace.sandbox.hapi.services import METHODS
 from marketplace.sandbox.ledger import keys
 from stress import lives
 from stress.lives import account
-from tests.conftest import ALICE, BOB, CHARLIE
+from tests.conftest import ALICE, BOB
 from tests.sandbox import hapi
-from tests.sandbox.bodies import HBAR, NFT, association, transfer
+from tests.sandbox.bodies import HBAR, NFT, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -189,23 +189,6 @@ def test_it_is_updated(submit, get, balance):
 def test_updates_are_refused(submit, ledger, minted, fields, result):
     submit(transfer(ALICE, nfts=[(NFT, ALICE, BOB)]), ALICE)
     assert submit(update(BOB, **fields), ALICE, BOB).result == result
-
-
-def test_a_deleted_account_leaves_its_hbar(submit, get, balance, minted):
-    body = lives.new_body(CHARLIE, "")
-    body.cryptoDelete.deleteAccountID.CopyFrom(account(BOB))
-    body.cryptoDelete.transferAccountID.CopyFrom(account(ALICE))
-    assert submit(body, CHARLIE).result == "INVALID_SIGNATURE"
-    lives.give_new_id(body, CHARLIE)
-    assert submit(body, CHARLIE, BOB).result == "SUCCESS"
-    assert (balance(ALICE), balance(BOB)) == (20_000 * HBAR, 0)
-    assert get(f"/accounts/{BOB}")["deleted"] is True
-    assert submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE).result == "ACCOUNT_DELETED"
-    assert submit(association(BOB, NFT[0]), BOB).result == "PAYER_ACCOUNT_DELETED"
-    body.cryptoDelete.deleteAccountID.CopyFrom(account(ALICE))
-    lives.give_new_id(body, CHARLIE)
-    body.cryptoDelete.transferAccountID.CopyFrom(account(CHARLIE))
-    assert submit(body, CHARLIE, ALICE).result == "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES"
 
 
 def test_a_transfer_to_an_evm_address_creates_a_hollow_account(submit, row, get, balance, app):

@@ -119,27 +119,6 @@ def _require_limit(execution: Execution, account_id: str, limit: int) -> None:
         raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
 
 
-def check_delete(content: Message) -> None:
-    """Check what a node checks before consensus."""
-    deleted = entity(content.deleteAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
-    heir = entity(content.transferAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
-    if deleted == heir:
-        raise Refused("TRANSFER_ACCOUNT_SAME_AS_DELETE_ACCOUNT")
-
-
-def delete(execution: Execution, content: Message) -> None:
-    """Delete an account without tokens; its HBAR go to another."""
-    deleted = entity(content.deleteAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
-    heir = entity(content.transferAccountID, "ACCOUNT_ID_DOES_NOT_EXIST")
-    execution.require_signature(deleted)
-    require_receivers_signature(execution, heir)
-    if any(row["balance"] for row in queries.list_associations(execution.db, deleted)):
-        raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
-    left = accounts.balance(execution.db, deleted)
-    execution.move({(deleted, None): -left, (heir, None): left})
-    accounts.delete(execution.db, deleted, execution.now)
-
-
 def require_receivers_signature(execution: Execution, account_id: str) -> None:
     """Refuse to give to an account that wants to sign for it, and has not."""
     if accounts.get(execution.db, account_id).is_receiver_signature_required:

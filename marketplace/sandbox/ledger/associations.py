@@ -5,7 +5,7 @@ from google.protobuf.message import Message
 from marketplace.sandbox.ledger import accounts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, entity
-from marketplace.sandbox.ledger.token_transactions import require_issuer
+from marketplace.sandbox.ledger.token_transactions import issued
 from marketplace.store.rows import Connection
 
 
@@ -68,8 +68,7 @@ def revoke_kyc(execution: Execution, content: Message) -> None:
 
 def _restrict(execution: Execution, content: Message, key: str, **flag: int) -> None:
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
-    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, key)
+    token = issued(execution, content, key)
     association = queries.get_association(db, account_id, token.token)
     if association is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

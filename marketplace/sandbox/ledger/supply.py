@@ -10,7 +10,7 @@ from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
-from marketplace.sandbox.ledger.token_transactions import require_issuer
+from marketplace.sandbox.ledger.token_transactions import issued, require_issuer
 from marketplace.sandbox.ledger.tokens import Token
 
 MAX_NFTS = 10  # in one transaction
@@ -34,8 +34,7 @@ def check_burn(content: Message) -> None:
 def mint(execution: Execution, content: Message) -> None:
     """Mint to the treasury; NFTs are numbered from the token's highest serial number on."""
     db, now = execution.db, execution.now
-    token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, "supply")
+    token = issued(execution, content, "supply")
     if token.is_fungible:
         _require_units(token, content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
         tokens.require_room(db, token, content.amount)
@@ -65,17 +64,15 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
 
 def burn(execution: Execution, content: Message) -> None:
     """End what the treasury has."""
-    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, "supply")
+    token = issued(execution, content, "supply")
     codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
     _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", *codes)
 
 
 def wipe(execution: Execution, content: Message) -> None:
     """End what another account has."""
-    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    token = issued(execution, content, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
-    require_issuer(execution, token, "wipe")
     if account_id == token.treasury:
         raise Refused("CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     if not accounts.is_associated(execution.db, account_id, token.token):

@@ -83,6 +83,13 @@ def _require_valid_keys(content: Message, *, may_be_removed: bool = False) -> No
             raise Refused(INVALID_KEYS.get(name, f"INVALID_{name.upper()}_KEY"))
 
 
+def issued(execution: Execution, content: Message, *names: str) -> Token:
+    """The token that a transaction is about, which one of its keys of these names has signed."""
+    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    require_issuer(execution, token, *names)
+    return token
+
+
 def require_issuer(execution: Execution, token: Token, *names: str) -> None:
     """Refuse what none of a token's keys of these names has signed."""
     held = [key for name in names if (key := token.key(name))]
@@ -93,9 +100,8 @@ def require_issuer(execution: Execution, token: Token, *names: str) -> None:
 
 
 def update(execution: Execution, content: Message) -> None:
-    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
     is_metadata_alone = {field.name for field, _ in content.ListFields()} == {"token", "metadata"}
-    require_issuer(execution, token, "admin", *(("metadata",) if is_metadata_alone else ()))
+    token = issued(execution, content, "admin", *(["metadata"] if is_metadata_alone else []))
     _require_texts(content.name, content.symbol, content.memo.value, content.metadata.value)
     _require_valid_keys(content, may_be_removed=True)
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
@@ -153,8 +159,7 @@ def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
 
 
 def delete(execution: Execution, content: Message) -> None:
-    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, "admin")
+    token = issued(execution, content, "admin")
     queries.put(execution.db, "deleted_token", token=token.token, deleted_at=execution.now)
 
 
