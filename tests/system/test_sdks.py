@@ -110,6 +110,32 @@ def test_python(run):
     assert_sold(run(sys.executable, str(FOLDER / "python/sell.py")))
 
 
+TUTORIAL = [
+    r"Accounts: 0\.0\.[0-9]+ made it, 0\.0\.[0-9]+ buys first, 0\.0\.[0-9]+ buys last",
+    r"Collection 0\.0\.[0-9]+, with a royalty of 5 %",
+    r"Minted: \[1, 2, 3, 4, 5\]",
+    "Sold #1 for 100 HBAR: the artist has 200",
+    "Listed #1 for 200 HBAR",
+    "Bought #1: the artist has 210, the buyer 300",
+    "Its history: TOKENMINT, CRYPTOTRANSFER, CRYPTOAPPROVEALLOWANCE, CRYPTOTRANSFER",
+]
+
+
+def assert_taught(lines):
+    assert len(lines) == len(TUTORIAL), lines
+    for line, expected in zip(lines, TUTORIAL, strict=True):
+        assert re.fullmatch(expected, line), line
+
+
+def test_the_tutorial_in_python(run):
+    assert_taught(run(sys.executable, str(FOLDER / "python/tutorial.py")))
+
+
+@needs_javascript
+def test_the_tutorial_in_javascript(run):
+    assert_taught(run("node", str(JAVASCRIPT / "tutorial.mjs")))
+
+
 @needs_java
 def test_java(run):
     assert_sold(run("java", "-cp", str(JAR), str(JAVA / "Sell.java")))
