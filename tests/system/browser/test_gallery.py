@@ -123,7 +123,6 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
     page.wait_for_url(f"**/?account={owner}")
     expect(cards(page).first).to_be_visible()
     assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
-    page.get_by_text("Filter", exact=True).click()
     page.get_by_label("Collection", exact=True).fill("0.0.5002")
     page.get_by_label("Account").fill("0.0.1004")
     page.get_by_role("button", name="Apply").click()
