@@ -18,7 +18,7 @@ def mark_followed_from(
         VALUES (1, :moment, :moment, :moment, :heartbeat_at, :backfilled_to)
         ON CONFLICT (id) DO UPDATE
         SET began_at = :moment, cursor_at = :moment, fresh_at = :moment, heartbeat_at = :heartbeat_at,
-            backfilled_to = :backfilled_to, sweep_began_at = NULL, swept_to = ''
+            backfilled_to = :backfilled_to, sweep_began_at = NULL
     """
     db.execute(
         sql, {"moment": moment, "heartbeat_at": heartbeat_at, "backfilled_to": backfilled_to}
@@ -48,9 +48,9 @@ def mark_heartbeat(db: Connection, heartbeat_at: str) -> None:
     db.execute(sql, {"heartbeat_at": heartbeat_at})
 
 
-def mark_swept_to(db: Connection, sweep_began_at: str | None, swept_to: str) -> None:
-    sql = "UPDATE follow SET sweep_began_at = :sweep_began_at, swept_to = :swept_to WHERE id = 1"
-    db.execute(sql, {"sweep_began_at": sweep_began_at, "swept_to": swept_to})
+def mark_sweep_began(db: Connection, sweep_began_at: str | None) -> None:
+    sql = "UPDATE follow SET sweep_began_at = :sweep_began_at WHERE id = 1"
+    db.execute(sql, {"sweep_began_at": sweep_began_at})
 
 
 # Rechecks
@@ -84,6 +84,16 @@ def list_rechecks_due(db: Connection, kind: str, now: str, limit: int) -> list[R
 def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRow | None:
     sql = "SELECT * FROM recheck WHERE kind = :kind AND id = :id AND serial_no = :serial_no"
     return db.execute(sql, {"kind": kind, "id": id, "serial_no": serial_no}).fetchone()
+
+
+def get_recheck_of(db: Connection, changed_at: str) -> RecheckRow | None:
+    # One of a list.
+    sql = """
+        SELECT * FROM recheck
+        WHERE kind IN ('account', 'token') AND changed_at = :changed_at
+        LIMIT 1
+    """
+    return db.execute(sql, {"changed_at": changed_at}).fetchone()
 
 
 def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:

@@ -255,7 +255,6 @@ class FollowRow(TypedDict):
     heartbeat_at: str
     backfilled_to: str | None
     sweep_began_at: str | None
-    swept_to: str
 
 
 class RecheckRow(TypedDict):

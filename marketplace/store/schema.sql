@@ -231,8 +231,7 @@ CREATE TABLE follow (
     fresh_at TEXT NOT NULL, -- the mirror node's present when all that it shows had been seen last
     heartbeat_at TEXT NOT NULL, -- when a watcher wrote this last, by its own clock
     backfilled_to TEXT, -- the approvals of before began_at were read up to there; null: all that concern us
-    sweep_began_at TEXT, -- of the sweep that is under way; null while there is none
-    swept_to TEXT NOT NULL DEFAULT '' -- the last token that it has compared
+    sweep_began_at TEXT -- of the sweep that is under way; null while there is none
 ) STRICT;
 
 -- The queue of rechecks: a transaction may have changed this NFT, those of this token, or this account's listings.

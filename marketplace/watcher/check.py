@@ -5,18 +5,20 @@ from typing import Any, NamedTuple
 from flask import current_app
 
 from marketplace import times
+from marketplace.counts import count
 from marketplace.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
 from marketplace.market.recheck_queue import Recheck
 from marketplace.market.reconciler import Reconciliation
-from marketplace.store import nfts
+from marketplace.store import following, nfts
 from marketplace.store.database import read
 from marketplace.store.rows import RecheckRow
 from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
+SWEPT = 0  # no transaction changed it: a sweep queued it
 
 
 class Checked(NamedTuple):
@@ -31,10 +33,22 @@ def check(row: RecheckRow) -> Checked:
     """Reconcile an NFT, or compare a list. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
+    changed_at = times.to_nanoseconds(row["changed_at"])
     if row["kind"] == "token":
-        return Checked(Done.TOKENS, 0, tuple(compare_token(row["id"]).differing))
-    compared = compare_account(row["id"], times.to_nanoseconds(row["changed_at"]))
-    return Checked(Done.SELLERS, 0, tuple(compared.differing))
+        done, compared = Done.TOKENS, compare_token(row["id"])
+        if changed_at == SWEPT:
+            count("sweep_found", sum(map(_was_missed, compared.differing)))
+    else:
+        done, compared = Done.SELLERS, compare_account(row["id"], changed_at or times.now())
+    return Checked(Done.UNREADABLE if compared.unreadable else done, 0, tuple(compared.differing))
+
+
+def _was_missed(recheck: Recheck) -> bool:
+    """Tell whether following has passed a change of an NFT, and it is not in the queue."""
+    state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
+    if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
+        return False
+    return following.get_recheck(read(), "nft", recheck.id, recheck.serial_no) is None
 
 
 def _check_nft(nft_id: NftId) -> Checked:

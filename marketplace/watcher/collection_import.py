@@ -22,7 +22,7 @@ from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.rechecker import drain_queue
-from marketplace.watcher.work import summary
+from marketplace.watcher.work import is_complete, summary
 
 Collection = dict[str, Any]
 Listed = Nft | LedgerAnswerInvalid
@@ -108,7 +108,7 @@ def import_command(tokens: tuple[str, ...]) -> None:
         _print(token, tally)
     if counts := drain_queue():
         echo(summary(counts))
-    if failed or not all(done.is_final for done in counts):
+    if failed or not is_complete(counts):
         raise click.ClickException("Not everything was brought in: run it again to go on")
 
 

@@ -17,7 +17,7 @@ from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.loop import watch
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.webhooks import commands as webhooks
-from marketplace.watcher.work import summary
+from marketplace.watcher.work import is_complete, summary
 
 # After the signal to end. It is less than run.py gives before it kills.
 ENDED_AFTER_SECONDS = 1
@@ -35,7 +35,7 @@ def sync_command() -> None:
     with closing(make_enricher(application())) as enricher:
         counts += enricher.drain(COMPLETING_SECONDS)
     echo(summary(counts) or "Nothing to do")
-    if not all(done.is_final for done in counts):
+    if not is_complete(counts):
         raise click.ClickException("Not everything could be checked: run it again")
 
 

@@ -18,11 +18,11 @@ from marketplace.store.database_errors import explained
 from marketplace.watcher.backfill import backfill
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower
-from marketplace.watcher.nft_collections import COLLECTIONS_SECONDS, next_collections, refresh
+from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.settle import forget_events, forget_preparations, settle_purchases
 from marketplace.watcher.sweep import sweep_step
-from marketplace.watcher.work import Done, for_each, summary
+from marketplace.watcher.work import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be had
@@ -47,7 +47,7 @@ class Watch:
         self._heartbeat_at = self._forgot_at = float("-inf")
         jobs = {
             "Rechecking": self._recheck,
-            "The sweep": lambda: sweep_step(stop),
+            "The sweep": sweep_step,
             "Reading past approvals": lambda: backfill(stop),
             "A chore": self._do_chores,
             "Delivering events": Deliveries(app).run,
@@ -109,8 +109,7 @@ class Watch:
         return 0
 
     def _do_chores(self) -> float:
-        for _ in for_each(refresh, next_collections(), self._stop, COLLECTIONS_SECONDS):
-            pass
+        refresh_due()
         settle_purchases()
         forget_preparations()
         if time.monotonic() > self._forgot_at + FORGETTING_SECONDS:

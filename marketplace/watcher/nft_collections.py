@@ -1,21 +1,30 @@
 """Refreshes what is stored of collections from the ledger."""
 
+import time
+from collections import Counter
+
+from flask import current_app
+
 from marketplace import times
+from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.market import nft_collections
 from marketplace.store import nft_collections as kept
 from marketplace.store.database import read
 from marketplace.watcher.work import Done
 
-COLLECTIONS_SECONDS = 10
-COLLECTIONS_AT_ONCE = 200  # read again
+SECONDS = 10  # at once
+COLLECTIONS_AT_ONCE = 200
 
 
-def next_collections() -> list[str]:
-    """The collections that are to be read next: those first whose turn is longest ago."""
-    now = times.to_iso(times.now())
-    return [row["token"] for row in kept.list_collections_due(read(), now, COLLECTIONS_AT_ONCE)]
-
-
-def refresh(token: str) -> Done:
-    """Read again what the ledger knows of a collection: one request."""
-    return Done.COLLECTIONS if nft_collections.refresh(token) else Done.COLLECTIONS_LATE
+def refresh_due() -> Counter[Done]:
+    """Read again what the ledger knows of collections: those first whose turn is longest ago."""
+    counts: Counter[Done] = Counter()
+    now, until = times.to_iso(times.now()), time.monotonic() + SECONDS
+    for row in kept.list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
+        is_read = False
+        try:
+            is_read = time.monotonic() < until and nft_collections.refresh(row["token"])
+        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
+            current_app.logger.warning("%s was not checked: %s", row["token"], error)
+        counts[Done.COLLECTIONS if is_read else Done.COLLECTIONS_LATE] += 1
+    return counts

@@ -19,7 +19,7 @@ from marketplace.watcher.check import Checked, check, is_enough
 from marketplace.watcher.work import Done
 
 # Checks at once. Lists are long, and keep no NFT waiting.
-AT_ONCE = {"nft": 8, "account": 2, "token": 2}
+AT_ONCE = {"nft": 8, "account": 4, "token": 4}
 LONGEST_PAUSE = 3600 * times.SECOND
 
 Key = tuple[str, str, int]

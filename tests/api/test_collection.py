@@ -471,14 +471,16 @@ def test_an_older_answer_never_wins(app, client, nft):
     assert collection(client)["name"] == f"Sandbox {TOKEN}"
 
 
-def test_those_first_that_wait_the_longest(app, client):
+def test_those_first_that_wait_the_longest(app, client, mirror):
     for number, token in enumerate(("0.0.7003", "0.0.7001", "0.0.7002")):
         add(client, token, 1)
         with app.app_context(), write() as db:
             sql = "UPDATE collection SET retry_at = :at WHERE token = :token"
             db.execute(sql, {"at": f"202{number}", "token": token})
     with app.app_context():
-        assert watched.next_collections() == ["0.0.7003", "0.0.7001", "0.0.7002"]
+        mirror.asked.clear()
+        watched.refresh_due()
+    assert mirror.asked == ["/tokens/0.0.7003", "/tokens/0.0.7001", "/tokens/0.0.7002"]
 
 
 # However its first NFT comes

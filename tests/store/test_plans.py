@@ -65,7 +65,7 @@ RECHECK = {
 ARGUMENTS = {
     "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "backfilled_to": DATE, "stored": NFT | STATE | {"listed_order": DATE},
-    "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "swept_to": "0.0.7001", "metadata": "x",
+    "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "metadata": "x",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "epoch": "3f2a9c1e", "offset": 100, "listed_order": DATE, "listing_price": 5,
@@ -75,7 +75,7 @@ ARGUMENTS = {
     "word": "x", "change": 1, "delivered_to": 500, "values": ["x"], "traits": [("x", "x")],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
-    "webhook": WEBHOOK, "webhook_id": 1, "event_id": 501, "failure": "x", "failed_since": DATE,
+    "webhook": WEBHOOK, "webhook_id": 1, "changed_at": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.

@@ -1,17 +1,16 @@
 """What a watcher finds by following the ledger, though nobody reports anything and nothing is swept."""
 
-import threading
-
 import pytest
 
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
+from marketplace.market import freshness
 from marketplace.market.memos import listing_memo
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
-from marketplace.watcher.sweep import sweep_step
+from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
@@ -272,9 +271,23 @@ def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(app, client, wa
     assert other.follow() == {}
     assert client.get("/status").json["lastSync"] is None
     with app.app_context():
-        sweep_step(threading.Event())
-    assert other.recheck() == {Done.LISTED: 1}
+        sweep_step()
+        assert other.recheck() == {Done.LISTED: 1}
+        sweep_step()
     assert client.get("/status").json["lastSync"] > "2026"
+    other.rechecker.close()
+
+
+def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger, nft):
+    approve(ledger, nft)
+    with app.app_context():
+        end_sweep(begin_sweep(SLOWLY))
+        assert freshness.find_last_sweep() == ""
+    other = type(watcher)(app)
+    assert other.rechecker.drain(times.now() + SLOWLY)[Done.TOKENS] == 1
+    with app.app_context():
+        end_sweep("2026-01-01")
+        assert freshness.find_last_sweep() == "2026-01-01"
     other.rechecker.close()
 
 
