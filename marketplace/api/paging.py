@@ -7,7 +7,7 @@ once, even while others are listed and sold.
 import base64
 import json
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode
@@ -168,9 +168,9 @@ def with_events_cursor(view: View) -> View:
     return list_after_cursor
 
 
-def asked(names: Iterable[str]) -> dict[str, list[str]]:
+def asked(names: Collection[str]) -> dict[str, list[str]]:
     """The parameters of the request's query that have these names."""
-    return {name: request.args.getlist(name) for name in names if name in request.args}
+    return {name: values for name, values in request.args.lists() if name in names}
 
 
 def link_to_next(**query: Any) -> Headers:

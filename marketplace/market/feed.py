@@ -58,8 +58,10 @@ def read_page(
         columns=events.SENT,
     )
     if cursor:
-        # Events that were deleted meanwhile are missing from the rows.
-        require_kept(cursor, feed._replace(oldest=events.get_feed(db)["oldest"]))
+        if not rows or abs(rows[0]["id"] - cursor.id) > 1:
+            # Events that were deleted meanwhile are missing from the rows.
+            feed = feed._replace(oldest=events.get_feed(db)["oldest"])
+        require_kept(cursor, feed)
     elif not newest_first:
         rows.reverse()
     last = rows[-1]["id"] if rows else 0
