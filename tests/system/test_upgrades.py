@@ -55,7 +55,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     assert count(large) == 100_010
 
 
-def test_no_command_makes_anew_what_has_vanished(tmp_path):
+def test_nothing_makes_anew_what_has_vanished(tmp_path):
     """Beside what a running service wrote last, a new file would take the place of the old one for good."""
     with serve(tmp_path, "--workers", "1") as service:
         path = tmp_path / "instance/marketplace.db"
@@ -68,10 +68,6 @@ def test_no_command_makes_anew_what_has_vanished(tmp_path):
         (tmp_path / "moved.db").rename(path)
         assert "kept" in service.flask("token", "list").stdout
 
-
-def test_workers_that_start_later_do_not_make_it_anew(tmp_path):
-    with serve(tmp_path, "--workers", "1") as service:
-        path = tmp_path / "instance/marketplace.db"
         for file in path.parent.glob("marketplace.db*"):
             if file.is_file():
                 file.unlink()
