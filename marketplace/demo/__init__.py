@@ -5,13 +5,15 @@ This module has the addresses, and the values that templates get. templates/ has
 """
 
 import random
+import re
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
 from flask import Blueprint, Flask, Response, current_app, render_template, request, url_for
 
-from marketplace.sandbox import access
+from marketplace.ids import is_entity_id
+from marketplace.sandbox import access, catalogue
 from marketplace.sandbox.application import PATH
 
 SNIPPETS = (
@@ -26,6 +28,7 @@ YOU = "0.0.2007"
 ACCOUNTS = (YOU, *(f"0.0.{number}" for number in range(1001, 1007)))
 # The listing form suggests an NFT that the sample does not use.
 TOKEN, SERIAL_NOS, PRICE = "0.0.7007", range(1, 10_000), 250
+SAMPLE = ("0.0.5004", "7")  # whose artwork stands for pages that have none of their own
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # The filters of the order book and of the events, in the address of a page.
@@ -52,9 +55,15 @@ def show_gallery() -> str:
     return render_template("demo/gallery.html", asked=asked())
 
 
+@blp.get("/demo/account/<account>")
+def show_account(account: str) -> str:
+    return render_template("demo/account.html", account=account)
+
+
 @blp.get("/demo/collection/<token>")
 def show_collection(token: str) -> str:
-    return render_template("demo/collection.html", token=token, asked=asked())
+    picture = artwork(token, "1")
+    return render_template("demo/collection.html", token=token, asked=asked(), picture=picture)
 
 
 @blp.get("/demo/activity")
@@ -64,7 +73,8 @@ def show_activity() -> str:
 
 @blp.get("/demo/nft/<token>/<serial_no>")
 def show_nft(token: str, serial_no: str) -> str:
-    return render_template("demo/nft.html", token=token, serial_no=serial_no)
+    picture = artwork(token, serial_no)
+    return render_template("demo/nft.html", token=token, serial_no=serial_no, picture=picture)
 
 
 @blp.get("/demo/list")
@@ -81,10 +91,20 @@ def show_listing() -> str:
     )
 
 
-def asked() -> dict[str, str]:
-    """The filters that the address asks for."""
+def artwork(token: str, serial_no: str) -> str:
+    """The address of an NFT's artwork, for who links to its page; of nonsense, that of another one."""
+    is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
+    token, serial_no = (token, serial_no) if is_known else SAMPLE
+    return (
+        f"{current_app.config['PUBLIC_URL']}{PATH}/ipfs/{catalogue.cid_of(token)}/{serial_no}.png"
+    )
+
+
+def asked() -> dict[str, str | list[str]]:
+    """The filters that the address asks for; of traits there may be several."""
     values = {name: request.args.get(name, "").strip() for name in FILTERS}
-    return {name: value for name, value in values.items() if value}
+    traits = request.args.getlist("trait")
+    return {name: value for name, value in {**values, "trait": traits}.items() if value}
 
 
 @blp.context_processor
@@ -93,6 +113,7 @@ def give_addresses() -> dict[str, Any]:
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
+        "sample": artwork(*SAMPLE),
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
@@ -104,11 +125,25 @@ def give_addresses() -> dict[str, Any]:
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
             "collection": url_for("demo.show_collection", token=ANY_NFT["token"]),
+            "holder": url_for("demo.show_account", account="ACCOUNT"),
             "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),
             "activity": url_for("demo.show_activity"),
             "listing": url_for("demo.show_listing"),
         },
     }
+
+
+@blp.after_app_request
+def show_not_found(response: Response) -> Response:
+    """Answer people with a page where there is none; programs get what the API says."""
+    path = request.path.removeprefix(current_app.config["API_PREFIX"])
+    is_page = not path.startswith(("/v1/", "/media/", "/demo/static/"))
+    wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
+    if response.status_code != 404 or not is_page or wanted != "text/html":
+        return response
+    response.set_data(render_template("demo/404.html", **give_addresses()))
+    response.mimetype = "text/html"
+    return set_policy(response)
 
 
 @blp.after_request

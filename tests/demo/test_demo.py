@@ -22,7 +22,15 @@ from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("the pages ask the API")
 
-PAGES = ["/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/7", "/demo/activity", "/demo/list"]
+PAGES = [
+    "/",
+    "/demo/collection/0.0.5001",
+    "/demo/account/0.0.1001",
+    "/demo/nft/0.0.5001/7",
+    "/demo/activity",
+    "/demo/list",
+]
+CHROMIUM = "text/html,image/avif,*/*;q=0.8,application/signed-exchange;v=b3;q=0.7"
 DEMO = ROOT / "marketplace" / "demo"
 
 
@@ -50,10 +58,33 @@ def test_it_works(app, page):
         "sandbox": "/sandbox",
         "gallery": "/",
         "collection": "/demo/collection/TOKEN",
+        "holder": "/demo/account/ACCOUNT",
         "nft": "/demo/nft/TOKEN/SERIAL",
         "activity": "/demo/activity",
         "listing": "/demo/list",
     }
+
+
+def picture(page):
+    return re.search('property="og:image" content="([^"]*)"', page)[1]
+
+
+def test_who_links_to_a_page_gets_its_picture(app):
+    client = app.test_client()
+    for page in ("/demo/nft/0.0.5001/7", "/demo/nft/x/7", "/demo/nft/0.0.5001/x", "/"):
+        address = picture(client.get(page).text).removeprefix("http://127.0.0.1:8000")
+        assert client.get(address).mimetype == "image/png"
+
+
+def test_people_get_a_page_where_there_is_none_and_programs_json(app):
+    client = app.test_client()
+    for address in ("/nowhere", "/demo/nowhere"):
+        r = client.get(address, headers={"Accept": CHROMIUM})
+        assert (r.status_code, r.mimetype) == (404, "text/html")
+        assert "Content-Security-Policy" in r.headers
+        assert client.get(address).json["code"] == 404
+    for address in ("/v1/nowhere", "/media/nowhere.webp", "/demo/static/nowhere.js"):
+        assert client.get(address, headers={"Accept": CHROMIUM}).mimetype == "application/json"
 
 
 @pytest.mark.parametrize("page", PAGES)
@@ -64,7 +95,8 @@ def test_it_loads_nothing_from_elsewhere_and_runs_nothing_inline(app, page):
     assert "unsafe" not in policy
     # Code to copy is text: it may hold what markup must not.
     markup = re.sub(r"<pre>.*?</pre>", "", r.text, flags=re.DOTALL)
-    assert "://" not in markup
+    assert re.findall('[^"]*://[^"]*', markup) == [picture(markup)]
+    assert picture(markup).startswith("http://127.0.0.1:8000/")
     assert not re.search(r"<style|\sstyle=|\son\w+=", markup)
     assert re.findall(r"<script[^>]*>([^<]*)</script>", markup) == ["", ""]
 
@@ -129,6 +161,7 @@ def test_it_stands_under_a_prefix(tmp_path):
         "sandbox": "/market/sandbox",
         "gallery": "/market/",
         "collection": "/market/demo/collection/TOKEN",
+        "holder": "/market/demo/account/ACCOUNT",
         "nft": "/market/demo/nft/TOKEN/SERIAL",
         "activity": "/market/demo/activity",
         "listing": "/market/demo/list",

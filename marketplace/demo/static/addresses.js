@@ -19,7 +19,7 @@ export const nftPage = (token, serial) =>
 
 export const collectionPage = (token) => meta("collection").replace("TOKEN", encodeURIComponent(token));
 
-export const accountPage = (account) => galleryPage({ account });
+export const accountPage = (account) => meta("holder").replace("ACCOUNT", encodeURIComponent(account));
 
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 

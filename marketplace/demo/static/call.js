@@ -2,6 +2,7 @@
 
 import { accessToken, api } from "./addresses.js";
 import { parse, stringify } from "./json.js";
+import { inWords } from "./sentence.js";
 
 /** Make a call. Never throws: look at `ok`, then at `data` or `message`. */
 export async function call(method, url, body) {
@@ -48,7 +49,7 @@ function read(text) {
 /** Ours say it in `message`, mirror nodes in `_status`. */
 function sentence(data, response) {
   const messages = data?._status?.messages?.map(({ message }) => message).join("; ");
-  return data?.message || messages || `The service answered ${response.status} ${response.statusText}`;
+  return (data?.message && inWords(data.message)) || messages || `The service answered ${response.status} ${response.statusText}`;
 }
 
 /** RFC 8288: the address of the next page, where there is one. */

@@ -1,6 +1,6 @@
 // A card of the gallery: artwork, name, price, owner, when listed.
 
-import { galleryPage, nftPage } from "./addresses.js";
+import { accountPage, nftPage } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { timeAgo } from "./date.js";
 import { element, words } from "./element.js";
@@ -13,6 +13,7 @@ export function card(nft, { heading = "h2", eager = false } = {}) {
   const owner = nft.owner.accountId;
   const page = nftPage(nft.token, nft.serialNo);
   const listed = nft.lastListedDate ? timeAgo(nft.lastListedDate) : "date not known";
+  const when = nft.isForSale && element("span", {}, element("span", { class: "visually-hidden" }, "listed "), listed);
   return element(
     "li",
     { class: "card", "data-key": keyOf(nft) },
@@ -22,12 +23,12 @@ export function card(nft, { heading = "h2", eager = false } = {}) {
       "div",
       { class: "caption" },
       element(heading, {}, element("a", { href: page }, words(nft.name))),
-      element("p", { class: "price" }, nft.isForSale ? hbar(nft.listingPrice) : "Not for sale"),
+      nft.isForSale && element("p", { class: "price" }, hbar(nft.listingPrice)),
       element(
         "p",
         { class: "by" },
-        element("a", { href: galleryPage({ account: owner }), "aria-label": `All of ${owner}` }, owner),
-        element("span", {}, element("span", { class: "visually-hidden" }, "listed "), listed),
+        element("a", { href: accountPage(owner), "aria-label": `All of ${owner}` }, owner),
+        when,
       ),
     ),
   );

@@ -2,6 +2,8 @@
 
 import { bareHbar } from "./amount.js";
 import { element } from "./element.js";
+import { plainNumber } from "./json.js";
+import { inWords } from "./sentence.js";
 
 const form = document.getElementById("filter");
 // How the API names what the form's fields hold.
@@ -26,21 +28,19 @@ export const forSale = (count, which = "") => `${count} for sale ${which}`.trim(
 export function showWrong(answer) {
   const said = Object.assign({}, ...Object.values(answer.data?.errors ?? {}));
   for (const [name, sentences] of Object.entries(said)) {
-    const input = form.elements[FIELDS[name]];
+    const input = form?.elements[FIELDS[name]];
     if (!input) continue;
     input.setAttribute("aria-invalid", "true");
-    document.getElementById(input.getAttribute("aria-describedby")).replaceChildren(...sentences.map(sentence));
+    document.getElementById(input.getAttribute("aria-describedby")).replaceChildren(...sentences.map((said) => element("span", {}, inWords(`It ${said}`))));
     form.closest("details").open = true;
   }
-  form.querySelector("[aria-invalid]")?.focus({ preventScroll: true });
+  form?.querySelector("[aria-invalid]")?.focus({ preventScroll: true });
 }
 
-const sentence = (text) => element("span", {}, `It ${text}`);
-
-// Empty fields stay out of the address.
-form.addEventListener("formdata", ({ formData }) => {
-  for (const [name, value] of [...formData]) {
-    if (value.trim()) formData.set(name, value.trim());
+// Empty fields stay out of the address, and numbers are written as the API takes them.
+form?.addEventListener("formdata", ({ formData }) => {
+  for (const [name, value] of [...formData].filter(([name]) => name !== "trait")) {
+    if (value.trim()) formData.set(name, plainNumber(value.trim()));
     else formData.delete(name);
   }
 });

@@ -1,6 +1,6 @@
 // The history of an NFT on the ledger, as the mirror node tells it: minted, listed, moved.
 
-import { galleryPage, sandbox } from "./addresses.js";
+import { accountPage, sandbox } from "./addresses.js";
 import { get } from "./call.js";
 import { fromConsensus, time } from "./date.js";
 import { element, notice } from "./element.js";
@@ -38,7 +38,7 @@ function event(row, memo) {
 }
 
 function words(row) {
-  const account = (id) => element("a", { href: galleryPage({ account: id }) }, id);
+  const account = (id) => element("a", { href: accountPage(id) }, id);
   const payer = row.transaction_id.split("-")[0];
   switch (row.type) {
     case "TOKENMINT":

@@ -1,13 +1,13 @@
 // A sale's shares: the price, the marketplace's fee, the custom fees, the network's fee.
 
-import { feeBasisPoints, galleryPage, marketplace } from "./addresses.js";
+import { accountPage, feeBasisPoints, marketplace } from "./addresses.js";
 import { tinybars } from "./amount.js";
 import { element } from "./element.js";
 
 const TINYBARS = 100_000_000n;
 const percent = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 
-export const account = (id) => element("a", { href: galleryPage({ account: id }) }, id);
+export const account = (id) => element("a", { href: accountPage(id) }, id);
 
 /** "5 % to 0.0.1000, 2 HBAR when nothing is paid": one royalty, as the API tells it. */
 export function royaltyWords({ accountId, numerator, denominator, fallbackFee }) {

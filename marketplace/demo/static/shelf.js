@@ -2,6 +2,7 @@
 
 import { get } from "./call.js";
 import { card } from "./card.js";
+import { watchDensity } from "./density.js";
 import { element, notice } from "./element.js";
 import { exchange } from "./exchange.js";
 import { showWrong } from "./filter.js";
@@ -16,9 +17,13 @@ const calls = document.getElementById("calls");
 export const showCall = (made) => calls.append(exchange(made, { open: false }));
 
 export class Shelf {
-  /** read(url) answers as get() does; tell(shown, more) says how many there are; empty() is said where nothing is. */
-  constructor({ read = get, tell, empty }) {
-    Object.assign(this, { read, tell, empty, pages: 0 });
+  /**
+   * read(url) answers as get() does; draw(one) makes its card; tell(shown, more) says how many there are; empty() is said
+   * where nothing is.
+   */
+  constructor({ read = get, draw = card, tell, empty }) {
+    Object.assign(this, { read, draw, tell, empty, pages: 0 });
+    watchDensity(gallery);
   }
 
   /** Show the first page, and as many more as there were when this page was left; returns the first answer. */
@@ -48,7 +53,7 @@ export class Shelf {
   show(nfts) {
     this.pages += 1;
     const shown = gallery.children.length;
-    gallery.append(...nfts.map((nft, i) => card(nft, { eager: shown + i < 8 })));
+    gallery.append(...nfts.map((nft, i) => this.draw(nft, { eager: shown + i < 8 })));
     const total = gallery.children.length;
     count.textContent = total ? this.tell(total, Boolean(this.next)) : "";
     if (!total) more.append(element("div", { class: "empty" }, ...this.empty()));

@@ -46,7 +46,7 @@ def test_it_works(visit, market, sold, size, scheme):
     )
     sale = rows(visitor.page).first
     expect(sale.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
-    expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/?account={BUYER}")
+    expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/demo/account/{BUYER}")
     expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
     visitor.look("activity")
     address = sale.get_by_role("link", name="Transaction").get_attribute("href")
@@ -112,7 +112,7 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
     page.get_by_role("link", name="Sales").click()
     expect(rows(page)).to_have_count(1)
     page.get_by_role("link", name=BUYER).click()
-    page.wait_for_url(f"**/?account={BUYER}")
+    page.wait_for_url(f"**/demo/account/{BUYER}")
     page.get_by_role("link", name="What happened").click()
     page.wait_for_url(f"**/demo/activity?account={BUYER}")
     expect(rows(page).first).to_be_visible()
@@ -122,7 +122,7 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
 
 def test_it_handles_nonsense(visit):
     visitor = visit("/demo/activity?collection=Tides", refusals=[422])
-    expect(visitor.page.get_by_role("alert")).to_contain_text("tokenId must be three integers")
+    expect(visitor.page.get_by_role("alert")).to_contain_text("The token must be three integers")
     expect(visitor.page.get_by_label("Collection")).to_have_accessible_description(
         re.compile("^It must be three integers")
     )

@@ -60,7 +60,7 @@ def test_it_handles_one_of_which_nothing_is_stored(visit, size):
 def test_it_handles_nonsense(visit):
     visitor = visit("/demo/collection/Tides?minPrice=1.5", refusals=[422])
     page = visitor.page
-    expect(page.get_by_role("alert")).to_contain_text("tokenId must be three integers")
+    expect(page.get_by_role("alert")).to_contain_text("The token must be three integers")
     expect(page.get_by_label("From, in HBAR")).to_have_accessible_description(
         re.compile('^It must be .*, not "1.5"$')
     )

@@ -117,11 +117,20 @@ def test_the_chips_are_the_collections_that_are_listed(visit, market):
 
 
 def test_it_handles_an_account_and_its_part_of_a_collection(visit):
-    page = visit("/").page
+    visitor = visit("/")
+    page = visitor.page
     owner = cards(page).first.locator(".by a").inner_text()
     cards(page).first.locator(".by a").click()
+    page.wait_for_url(f"**/demo/account/{owner}")
+    expect(cards(page).filter(has_not_text="HBAR").first).to_be_visible()
+    assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
+    page.get_by_role("button", name="Be it").click()
+    expect(page.locator("#account")).to_contain_text("It is you.")
+    visitor.look("account", full=False)
+    page.get_by_role("link", name="What is for sale").click()
     page.wait_for_url(f"**/?account={owner}")
     expect(cards(page).first).to_be_visible()
+    expect(page.locator(".buy:visible")).to_have_count(0)
     assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
     page.get_by_label("Collection", exact=True).fill("0.0.5002")
     page.get_by_label("Account").fill("0.0.1004")
@@ -167,7 +176,7 @@ def test_it_shows_that_it_is_loading(visit):
 def test_what_is_wrong_stands_at_its_field(visit, size):
     visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", size=size, refusals=[422])
     page = visitor.page
-    sentence = 'tokenId must be three integers joined by dots, such as 0.0.1234, not "Tides"'
+    sentence = 'The token must be three integers joined by dots, such as 0.0.1234, not "Tides"'
     expect(page.get_by_role("alert")).to_contain_text(sentence)
     assert "false" not in page.locator("#more").inner_text()
     for label, words in [("Collection", 'not "Tides"'), ("From, in HBAR", 'not "1.5"')]:
@@ -178,6 +187,37 @@ def test_what_is_wrong_stands_at_its_field(visit, size):
     expect(page.get_by_label("Account")).not_to_have_attribute("aria-invalid", "true")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     visitor.look("gallery-error")
+
+
+def test_numbers_are_read_as_people_write_them(visit):
+    page = visit("/", refusals=[422]).page
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("From, in HBAR").fill("1,000")
+    page.get_by_label("To, in HBAR").fill("900")
+    page.get_by_role("button", name="Apply").click()
+    page.wait_for_url("**/?minPrice=1000&maxPrice=900")
+    sentence = "The lowest price is above the highest"
+    expect(page.get_by_role("alert")).to_have_text(sentence)
+    expect(page.get_by_label("From, in HBAR")).to_have_accessible_description(sentence)
+
+
+def test_small_pictures_are_remembered(visit):
+    visitor = visit("/", size=PHONE)
+    page = visitor.page
+    width = cards(page).first.bounding_box()["width"]
+    page.get_by_role("switch", name="Small pictures").click()
+    page.goto(visitor.url + "/?sort=price")
+    expect(page.get_by_role("switch", name="Small pictures")).to_be_checked()
+    assert cards(page).first.bounding_box()["width"] < width
+    visitor.look("gallery-small", full=False)
+
+
+def test_what_is_nowhere_is_said_to_people(visit):
+    visitor = visit("/demo/nowhere", refusals=[404])
+    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+    visitor.look("nowhere")
+    visitor.page.get_by_role("link", name="See what is for sale").click()
+    expect(cards(visitor.page)).to_have_count(20)
 
 
 def test_a_service_that_is_gone_is_said(visit):

@@ -183,7 +183,7 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
     page.get_by_label("Account", exact=True).fill("me")
     press(page, "Add")
     expect(step(page, "add").locator(".notice.bad")).to_contain_text(
-        'accountId must be three integers joined by dots, such as 0.0.1234, not "me"'
+        'The account must be three integers joined by dots, such as 0.0.1234, not "me"'
     )
     expect(step(page, "prepare")).to_have_class(re.compile("locked"))
     page.get_by_label("Account", exact=True).fill("0.0.2002")
@@ -192,7 +192,7 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
     page.get_by_label("Price in HBAR").fill("1.5")
     press(page, "Prepare the transaction")
     expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(
-        'listingPrice must be a whole number from 1 to 50000000000, not "1.5"'
+        'The price must be a whole number from 1 to 50000000000, not "1.5"'
     )
     visitor.look("listing-refused-price")
 

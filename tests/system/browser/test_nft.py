@@ -72,7 +72,7 @@ def test_it_handles_an_nft_that_is_not_stored(visit, size):
 
 def test_it_handles_nonsense(visit):
     page = visit("/demo/nft/Tides/seven", refusals=[400, 422]).page
-    expect(page.locator("#state")).to_contain_text("tokenId must be three integers")
+    expect(page.locator("#state")).to_contain_text("The token must be three integers")
     expect(page.locator("#history")).to_be_hidden()
     expect(page.locator("#ledger")).to_contain_text("Invalid parameter: tokenid")
 

@@ -1,0 +1,32 @@
+// An account's page: what it owns of what is stored here, for sale or not.
+
+import { api, withQuery } from "./addresses.js";
+import { tinybars } from "./amount.js";
+import { readBalances } from "./balances.js";
+import { element } from "./element.js";
+import { Shelf, showCall } from "./shelf.js";
+import { become, onYou, you } from "./you.js";
+
+const shown = document.getElementById("account");
+const { account } = shown.dataset;
+
+const shelf = new Shelf({
+  tell: (count, more) => `${more ? "The first " : ""}${count} owned${more ? "; more follow" : ""}`,
+  empty: () => [
+    element("h2", {}, "It owns nothing here"),
+    element("p", {}, "What it buys or lists is shown here."),
+  ],
+});
+
+/** Whether it is you, and otherwise a way to be it. */
+function showYou() {
+  const be = element("button", { class: "button quiet", type: "button", onclick: () => become(account) }, "Be it");
+  shown.querySelector("[data-you]").replaceChildren(account === you() ? "It is you." : be);
+}
+
+showYou();
+onYou(showYou);
+await shelf.open(withQuery(api("/user/{account}/nfts", { account }), { limit: 40 }));
+const { calls, tinybars: amounts } = await readBalances([account]);
+showCall(calls[0]);
+if (amounts[account] !== null) shown.querySelector("[data-balance]").textContent = `has ${tinybars(amounts[account])}`;
