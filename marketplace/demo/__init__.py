@@ -32,11 +32,12 @@ SAMPLE = ("0.0.5004", "7")  # whose artwork stands for pages that have none of t
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # The filters of the order book and of the events, in the address of a page.
-FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind")
+FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind", "q")
 
 # The API reference links to these endpoints, by these names.
 PAGES = (
     ("demo.show_gallery", "For sale"),
+    ("demo.show_collections", "Collections"),
     ("demo.show_activity", "Activity"),
     ("demo.show_listing", "List an NFT"),
 )
@@ -53,6 +54,11 @@ blp = Blueprint(
 @blp.get("/")
 def show_gallery() -> str:
     return render_template("demo/gallery.html", asked=asked())
+
+
+@blp.get("/demo/collections")
+def show_collections() -> str:
+    return render_template("demo/collections.html", asked=asked())
 
 
 @blp.get("/demo/account/<account>")
@@ -124,6 +130,7 @@ def give_addresses() -> dict[str, Any]:
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,
             "gallery": url_for("demo.show_gallery"),
+            "collections": url_for("demo.show_collections"),
             "collection": url_for("demo.show_collection", token=ANY_NFT["token"]),
             "holder": url_for("demo.show_account", account="ACCOUNT"),
             "nft": url_for("demo.show_nft", token=ANY_NFT["token"], serial_no=ANY_NFT["serial_no"]),

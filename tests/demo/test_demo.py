@@ -24,6 +24,7 @@ pytestmark = pytest.mark.once("the pages ask the API")
 
 PAGES = [
     "/",
+    "/demo/collections",
     "/demo/collection/0.0.5001",
     "/demo/account/0.0.1001",
     "/demo/nft/0.0.5001/7",
@@ -57,6 +58,7 @@ def test_it_works(app, page):
         "api": "/v1",
         "sandbox": "/sandbox",
         "gallery": "/",
+        "collections": "/demo/collections",
         "collection": "/demo/collection/TOKEN",
         "holder": "/demo/account/ACCOUNT",
         "nft": "/demo/nft/TOKEN/SERIAL",
@@ -160,6 +162,7 @@ def test_it_stands_under_a_prefix(tmp_path):
         "api": "/market/api/v1",
         "sandbox": "/market/sandbox",
         "gallery": "/market/",
+        "collections": "/market/demo/collections",
         "collection": "/market/demo/collection/TOKEN",
         "holder": "/market/demo/account/ACCOUNT",
         "nft": "/market/demo/nft/TOKEN/SERIAL",

@@ -21,6 +21,8 @@ export const collectionPage = (token) => meta("collection").replace("TOKEN", enc
 
 export const accountPage = (account) => meta("holder").replace("ACCOUNT", encodeURIComponent(account));
 
+export const collectionsPage = () => meta("collections");
+
 export const galleryPage = (filter = {}) => withQuery(meta("gallery"), filter);
 
 export const activityPage = (filter = {}) => withQuery(meta("activity"), filter);

@@ -1,6 +1,6 @@
-// The collections among the newest listings, as chips: each shows what of it is for sale.
+// Collections as chips, by name: each shows what of it is for sale.
 
-import { api, collectionPage, galleryPage } from "./addresses.js";
+import { api, collectionPage, collectionsPage, galleryPage, withQuery } from "./addresses.js";
 import { get } from "./call.js";
 import { element } from "./element.js";
 import { wanted } from "./filter.js";
@@ -8,34 +8,39 @@ import { showCall } from "./shelf.js";
 
 const CHIPS = 8;
 
-/** Show the collections of an order book's answer, and the chosen one, by their names. */
-export async function showCollections(orderbook, chosen) {
-  const listed = orderbook.ok ? orderbook.data.map(({ token }) => token) : [];
-  const tokens = [...new Set([chosen, ...listed])].filter(Boolean).slice(0, CHIPS);
-  const answers = await Promise.all(tokens.map((token) => get(api("/collection/{token}", { token }))));
-  const chips = answers.flatMap((answer, i) => {
-    showCall(answer);
-    return answer.ok || answer.status >= 500 ? [chip(tokens[i], answer.data, tokens[i] === chosen)] : [];
-  });
-  document.getElementById("collections").append(...chips);
-  const one = answers[tokens.indexOf(chosen)];
-  if (one?.ok) document.getElementById("count").after(about(one.data));
+/** Show those that are bought most, and the chosen one. */
+export async function showCollections(chosen) {
+  const answer = await get(withQuery(api("/collections"), { limit: CHIPS }));
+  showCall(answer);
+  const collections = answer.ok ? answer.data.filter(({ listed }) => listed) : [];
+  const one = chosen && (await choose(collections, chosen));
+  collections.sort((left, right) => name(left).localeCompare(name(right)));
+  const chips = collections.map((collection) => chip(collection, collection.token === chosen));
+  const all = element("li", {}, element("a", { class: "chip", href: collectionsPage() }, "All collections"));
+  document.getElementById("collections").append(...chips, all);
+  if (one) document.getElementById("count").after(about(one));
 }
 
-function chip(token, collection, isChosen) {
-  return element(
-    "li",
-    {},
-    element(
-      "a",
-      { class: "chip", href: galleryPage({ ...wanted, collection: token }), "aria-current": isChosen && "true" },
-      element("bdi", { class: "clipped" }, collection?.name || token),
-      collection && element("span", { class: "number" }, collection.listed),
-    ),
-  );
+/** The chosen one, which is added where it is missing; null where it is not stored. */
+async function choose(collections, chosen) {
+  const found = collections.find(({ token }) => token === chosen);
+  if (found) return found;
+  const answer = await get(api("/collection/{chosen}", { chosen }));
+  showCall(answer);
+  if (answer.ok) collections.push(answer.data);
+  return answer.ok ? answer.data : null;
 }
 
-function about({ token, name }) {
-  const link = element("a", { href: collectionPage(token) }, element("bdi", { class: "clipped" }, name || token));
-  return element("p", { class: "about" }, "The collection: ", link);
+const name = (collection) => collection.name || collection.token;
+
+function chip(collection, isChosen) {
+  const href = galleryPage({ ...wanted, collection: collection.token });
+  const words = element("bdi", { class: "clipped" }, name(collection));
+  const number = element("span", { class: "number" }, collection.listed);
+  return element("li", {}, element("a", { class: "chip", href, "aria-current": isChosen && "true" }, words, number));
+}
+
+function about(collection) {
+  const words = element("bdi", { class: "clipped" }, name(collection));
+  return element("p", { class: "about" }, "The collection: ", element("a", { href: collectionPage(collection.token) }, words));
 }

@@ -31,5 +31,4 @@ const shelf = new Shelf({
 });
 
 const first = await shelf.open(account ? withQuery(api("/user/{account}/listed", { account }), { limit: 20 }) : orderbook());
-const isEverything = !account && !isArranged;
-await showCollections(isEverything ? first : await get(api("/orderbook")), first.ok && tokenId);
+await showCollections(first.ok && tokenId);

@@ -7,6 +7,7 @@ from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
 from tests.system.browser.test_gallery import cards, prices
+from tests.system.browser.trader import Trader
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -40,6 +41,28 @@ def test_it_works(visit, size, scheme):
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {shown['Floor']}")
     visitor.look("collection")
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_the_index_has_all_of_them(visit, market, size, scheme):
+    visitor = visit("/", size=size, scheme=scheme)
+    page = visitor.page
+    page.get_by_role("navigation").get_by_role("link", name="Collections").click()
+    page.get_by_role("link", name="Most for sale").click()
+    page.wait_for_url("**/demo/collections?sort=listed")
+    best = Trader(market).call("/v1/collections?sort=listed&limit=1")[0]
+    expect(cards(page).first).to_contain_text(f"{best['listed']} for sale")
+    expect(cards(page).first.locator(".price")).to_have_text(f"from {best['floorPrice']:,} HBAR")
+    visitor.look("collections", full=False)
+    page.get_by_text("Filter", exact=True).click()
+    page.get_by_label("A word of the name").fill("orb")
+    page.get_by_role("button", name="Apply").click()
+    expect(cards(page).get_by_role("heading")).to_have_text(["Orbits"])
+    cards(page).get_by_role("link").click()
+    page.wait_for_url("**/demo/collection/0.0.5002")
 
 
 def test_an_nfts_page_leads_to_it(visit):

@@ -1,0 +1,102 @@
+// Search in the masthead: collections, NFTs and accounts while somebody types. "/" leads to it.
+
+import { accountPage, api, collectionPage, nftPage, withQuery } from "./addresses.js";
+import { hbar } from "./amount.js";
+import { get } from "./call.js";
+import { element } from "./element.js";
+import { thumbnail } from "./picture.js";
+
+const PAUSE_MS = 120; // between two keys of one word
+const input = document.getElementById("search");
+const list = document.getElementById("found");
+const status = document.getElementById("found-status");
+let timer;
+
+const options = () => [...list.children];
+const chosen = () => options().find((option) => option.ariaSelected === "true");
+
+async function ask() {
+  const q = input.value.trim();
+  const answer = q && (await get(withQuery(api("/search"), { q })));
+  if (q !== input.value.trim()) return; // another one is asked by now
+  show(answer?.ok ? found(answer.data) : []);
+  status.hidden = !q || options().length > 0;
+  status.textContent = answer?.ok === false ? answer.message : `Nothing is called ${q} here.`;
+}
+
+function found({ collections, nfts, accounts }) {
+  return [
+    ...collections.map((one) => option(collectionPage(one.token), one, one.name ?? one.token, `${one.listed} for sale`)),
+    ...nfts.map((one) => option(nftPage(one.token, one.serialNo), one, one.name, one.isForSale ? hbar(one.listingPrice) : "")),
+    ...accounts.map((one) => option(accountPage(one.accountId), {}, one.accountId, `${one.listed} for sale`)),
+  ];
+}
+
+function option(href, { imageUrl }, name, words) {
+  const picture = imageUrl ? thumbnail({ imageUrl }) : element("i");
+  const parts = [picture, element("bdi", { class: "clipped" }, name), element("span", {}, words)];
+  const made = element("li", { role: "option", "aria-selected": "false" }, parts);
+  made.addEventListener("click", () => location.assign(href));
+  return made;
+}
+
+function show(shown) {
+  shown.forEach((one, i) => (one.id = `found-${i}`));
+  list.replaceChildren(...shown);
+  list.hidden = !shown.length;
+  input.ariaExpanded = String(shown.length > 0);
+  choose(null);
+}
+
+function choose(option) {
+  for (const one of options()) one.ariaSelected = String(one === option);
+  if (option) input.setAttribute("aria-activedescendant", option.id);
+  else input.removeAttribute("aria-activedescendant");
+  option?.scrollIntoView({ block: "nearest" });
+}
+
+/** Down and up lead around. */
+function move(step) {
+  const all = options();
+  const place = all.indexOf(chosen());
+  const next = place < 0 && step < 0 ? all.length - 1 : (place + step + all.length) % all.length;
+  choose(all[next]);
+}
+
+function close() {
+  show([]);
+  status.hidden = true;
+}
+
+const KEYS = {
+  ArrowDown: () => move(1),
+  ArrowUp: () => move(-1),
+  Escape: close,
+};
+
+input.addEventListener("keydown", (event) => {
+  const act = list.hidden ? null : KEYS[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+input.addEventListener("input", () => {
+  clearTimeout(timer);
+  timer = setTimeout(ask, PAUSE_MS);
+});
+input.addEventListener("focus", ask);
+input.addEventListener("blur", close);
+// The field keeps the focus while somebody presses on what was found.
+list.addEventListener("pointerdown", (event) => event.preventDefault());
+// Enter leads to what was chosen, or to the first that is found.
+input.form.addEventListener("submit", async (event) => {
+  event.preventDefault();
+  if (!chosen()) await ask();
+  (chosen() ?? options()[0])?.click();
+});
+addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest("input, textarea, select, dialog, [popover]");
+  if (event.key !== "/" || isTyping || event.ctrlKey || event.metaKey || event.altKey) return;
+  event.preventDefault();
+  input.focus();
+});

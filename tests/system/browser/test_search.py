@@ -1,0 +1,66 @@
+"""The search in the masthead: what is found while somebody types."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.test_names import NAMES, listen, named  # noqa: F401
+
+pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+
+
+def search(visitor, words):
+    visitor.page.keyboard.press("/")
+    expect(visitor.page.get_by_role("combobox")).to_be_focused()
+    visitor.page.keyboard.type(words)
+    return visitor.page.get_by_role("option")
+
+
+@in_both
+@pytest.mark.parametrize(
+    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
+)
+def test_a_collection_is_found_with_the_keyboard(visit, size, scheme):
+    visitor = visit("/", size=size, scheme=scheme)
+    found = search(visitor, "pea")
+    expect(found).to_have_text([re.compile(r"^Peaks\d+ for sale$")])
+    visitor.look("search", full=False)
+    visitor.page.keyboard.press("ArrowDown")
+    expect(found).to_have_attribute("aria-selected", "true")
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url("**/demo/collection/0.0.5004")
+
+
+@pytest.mark.parametrize(
+    ("words", "page"),
+    [
+        ("peaks 7", "/demo/nft/0.0.5004/7"),
+        ("0.0.5001 #7", "/demo/nft/0.0.5001/7"),
+        ("0.0.1001", "/demo/account/0.0.1001"),
+    ],
+)
+def test_enter_leads_to_the_first_that_is_found(visit, words, page):
+    visitor = visit("/demo/activity")
+    search(visitor, words)
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url(f"**{page}")
+
+
+def test_nothing_found_is_said(visit):
+    visitor = visit("/")
+    search(visitor, "nowhere")
+    expect(visitor.page.locator("#found-status")).to_have_text("Nothing is called nowhere here.")
+    visitor.look("search-nothing", full=False)
+    visitor.page.keyboard.press("Tab")
+    expect(visitor.page.locator("#found-status")).to_be_hidden()
+
+
+def test_a_strangers_name_is_text(visit, named):  # noqa: F811
+    visitor = visit("/", size=PHONE)
+    listen(visitor)
+    found = search(visitor, f"0.0.6666 {list(NAMES).index('markup') + 1}")
+    expect(found.locator("bdi")).to_have_text(NAMES["markup"])
+    assert visitor.page.locator(".search script, .search b, .search img[src=x]").count() == 0
+    visitor.look("search-markup", full=False)
