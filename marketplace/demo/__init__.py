@@ -6,6 +6,7 @@ This module has the addresses, and the values that templates get. templates/ has
 
 import random
 import re
+from functools import cache
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -41,6 +42,8 @@ PAGES = (
     ("demo.show_activity", "Activity"),
     ("demo.show_listing", "List an NFT"),
 )
+
+STATIC = Path(__file__).parent / "static"
 
 blp = Blueprint(
     "demo",
@@ -97,6 +100,13 @@ def show_listing() -> str:
     )
 
 
+@cache
+def imported(script: str) -> list[str]:
+    """The scripts that one imports, itself or by others: a page names all, so that none waits for another."""
+    names = re.findall(r'(?:from|import) "\./([a-z]+\.js)"', (STATIC / script).read_text())
+    return sorted({*names, *(below for name in names for below in imported(name))})
+
+
 def artwork(token: str, serial_no: str) -> str:
     """The address of an NFT's artwork, for who links to its page; of nonsense, that of another one."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
@@ -108,9 +118,9 @@ def artwork(token: str, serial_no: str) -> str:
 
 def asked() -> dict[str, str | list[str]]:
     """The filters that the address asks for; of traits there may be several."""
-    values = {name: request.args.get(name, "").strip() for name in FILTERS}
-    traits = request.args.getlist("trait")
-    return {name: value for name, value in {**values, "trait": traits}.items() if value}
+    asked: dict[str, str | list[str]] = {"trait": request.args.getlist("trait")}
+    asked |= {name: request.args.get(name, "").strip() for name in FILTERS}
+    return {name: value for name, value in asked.items() if value}
 
 
 @blp.context_processor
@@ -119,6 +129,7 @@ def give_addresses() -> dict[str, Any]:
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
+        "imported": imported,
         "sample": artwork(*SAMPLE),
         "addresses": {
             "token": access.kept_token(),

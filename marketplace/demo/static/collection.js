@@ -9,11 +9,12 @@ import { forSale, priceRange, wanted } from "./filter.js";
 import { picture } from "./picture.js";
 import { account, fixedFeeWords, royaltyWords, showSale } from "./sale.js";
 import { Shelf, showCall } from "./shelf.js";
+import { showChosen, showTraits, wantedTraits } from "./traits.js";
 
 const place = (id) => document.getElementById(id);
 const { token } = place("collection").dataset;
 const { minPrice, maxPrice, sort } = wanted;
-const range = priceRange(wanted);
+const range = [wantedTraits.length && "with these traits", priceRange(wanted)].filter(Boolean).join(", ");
 let listed = null;
 
 const shelf = new Shelf({
@@ -32,12 +33,14 @@ async function show() {
   const answer = await get(api("/collection/{token}", { token }));
   if (answer.ok) describe(answer.data);
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
-  const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort }));
+  showChosen(place("chosen"), token);
+  const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort, trait: wantedTraits }));
   showCall(answer);
+  if (answer.ok) showCall(await showTraits(place("traits"), token));
   // Those whose images have been read: a row of placeholders says nothing.
   const pieces = first.ok ? first.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
   place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
-  place("strip").hidden = !pieces.length;
+  place("strip").hidden = pieces.length < 3; // cut to a strip, one or two show nothing
 }
 
 function describe(collection) {

@@ -37,7 +37,7 @@ const SENTENCES = {
   SOLD: ({ from, to, price }) => ["Sold", ...who("by", from), ...who("to", to), " for ", amount(price)],
   TRANSFERRED: ({ from, to, previousPrice }) => ["Moved", ...who("from", from), ...who("to", to), ...ended(previousPrice)],
   BURNED: ({ previousPrice }) => ["Burned", ...ended(previousPrice)],
-  METADATA_CHANGED: () => ["Name, picture or attributes changed"],
+  METADATA_CHANGED: () => ["Name, picture or traits changed"],
 };
 
 function ended(price) {

@@ -14,6 +14,7 @@ import { showHistory } from "./history.js";
 import { showLedger } from "./ledger.js";
 import { attributes, picture } from "./picture.js";
 import { showSale } from "./sale.js";
+import { traitBoxes } from "./traits.js";
 import { offerWithdrawal } from "./withdrawing.js";
 import { become, onYou, you } from "./you.js";
 
@@ -21,19 +22,22 @@ const place = (id) => document.getElementById(id);
 const { token, serial } = place("nft").dataset;
 let shown = null; // the record
 let collection = null; // the answer about its collection
+let rarity = null; // the answer about its traits
 let told = null; // the last answer about its events that had some
 const events = showHistory(place("history"), token, serial, { called: (answer) => (told = answer), arrived: () => show() });
 
 /** Read all of it anew; returns the record, or {} where there is none. */
 async function show() {
-  const [answer, ledger] = await Promise.all([
+  const [answer, traits, ledger] = await Promise.all([
     get(api("/nft/{token}/{serial}", { token, serial })),
+    get(api("/nft/{token}/{serial}/traits", { token, serial })),
     showLedger(place("ledger"), token, serial),
     events.refresh(),
   ]);
+  rarity = traits;
   if (answer.ok) collection ??= await get(api("/collection/{token}", { token }));
   place("nft").setAttribute("aria-busy", "false");
-  const others = [told, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
+  const others = [told, traits, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
   place("calls").replaceChildren(exchange(answer), ...others);
   if (!answer.ok) showError(answer);
   else showRecord(answer.data);
@@ -90,11 +94,11 @@ function others({ isForSale, owner }) {
 }
 
 function traits(nft) {
-  const list = attributes(nft);
-  const missing = nft.originalImageUrl ? "It has no attributes." : "Its image and attributes have not been read yet.";
-  if (!list.length) return [element("p", { class: "hint" }, missing)];
-  const boxes = list.map(({ trait_type: name, value }) => [words(name), words(value)]);
-  return [element("h2", { class: "small" }, "Attributes"), element("dl", { class: "traits" }, fields(boxes))];
+  const missing = nft.originalImageUrl ? "It has no traits." : "Its image and traits have not been read yet.";
+  if (!attributes(nft).length) return [element("p", { class: "hint" }, missing)];
+  const { rank, ranked } = rarity?.data ?? {};
+  const said = rank ? element("p", { class: "hint" }, `Rarity rank ${rank} of ${ranked}`) : "";
+  return [element("h2", { class: "small" }, "Traits"), said, traitBoxes(nft, rarity.ok ? rarity.data : null)];
 }
 
 function rows(nft) {

@@ -66,7 +66,7 @@ export class Shelf {
     button.setAttribute("aria-busy", "true");
     const before = gallery.children.length;
     await this.add(this.next);
-    gallery.children[before]?.querySelector("a").focus({ preventScroll: true });
+    gallery.children[before]?.querySelector(".caption a").focus({ preventScroll: true });
     keepPlace(this.pages);
   }
 

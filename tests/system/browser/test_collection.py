@@ -65,6 +65,23 @@ def test_the_index_has_all_of_them(visit, market, size, scheme):
     page.wait_for_url("**/demo/collection/0.0.5002")
 
 
+def test_its_nfts_are_chosen_by_their_traits(visit, market):
+    traits = Trader(market).call("/v1/collection/0.0.5002/traits")
+    palette = next(trait["values"] for trait in traits if trait["trait_type"] == "Palette")
+    chosen = next(value for value in palette if value["listed"])
+    visitor = visit("/demo/collection/0.0.5002")
+    page = visitor.page
+    page.get_by_text("Filter", exact=True).click()
+    page.locator("#traits summary", has_text="Palette").click()
+    page.get_by_label(chosen["value"]).check()
+    page.wait_for_url(f"**/demo/collection/0.0.5002?trait=Palette%3A{chosen['value']}")
+    expect(cards(page)).to_have_count(chosen["listed"])
+    expect(page.get_by_label(chosen["value"])).to_be_checked()
+    visitor.look("collection-traits")
+    page.get_by_role("link", name=f"Without Palette:{chosen['value']}").click()
+    page.wait_for_url("**/demo/collection/0.0.5002")
+
+
 def test_an_nfts_page_leads_to_it(visit):
     page = visit("/demo/nft/0.0.5002/1").page
     page.get_by_role("link", name="Orbits", exact=True).click()

@@ -130,7 +130,7 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
     expect(page.locator(".buy:visible")).to_have_count(0)
     assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
     page.get_by_label("Collection", exact=True).fill("0.0.5002")
-    page.get_by_label("Account").fill("0.0.1004")
+    page.get_by_label("Account", exact=True).fill("0.0.1004")
     page.get_by_role("button", name="Apply").click()
     page.wait_for_url("**/?collection=0.0.5002&account=0.0.1004")
     expect(page.locator("#count")).to_contain_text("of collection 0.0.5002, owned by 0.0.1004")
@@ -181,7 +181,7 @@ def test_what_is_wrong_stands_at_its_field(visit, size):
         expect(field).to_have_attribute("aria-invalid", "true")
         expect(field).to_have_accessible_description(re.compile(f"^It must be .*{words}$"))
     expect(page.get_by_label("From, in HBAR")).to_be_focused()
-    expect(page.get_by_label("Account")).not_to_have_attribute("aria-invalid", "true")
+    expect(page.get_by_label("Account", exact=True)).not_to_have_attribute("aria-invalid", "true")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     visitor.look("gallery-error")
 

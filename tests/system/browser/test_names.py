@@ -102,3 +102,12 @@ def test_they_keep_to_their_place_on_a_collections_page(visit, named):
     for chip in visitor.page.locator(".chip").all():
         assert chip.bounding_box()["width"] <= 340
     visitor.look("names-chips", full=False)
+
+
+def test_they_are_text_where_they_are_found(visit, named):
+    visitor = visit("/", size=PHONE)
+    listen(visitor)
+    visitor.page.get_by_role("combobox").fill(f"{TOKEN} {named.index(MARKUP) + 1}")
+    expect(visitor.page.get_by_role("option").locator("bdi")).to_have_text(MARKUP)
+    assert visitor.page.locator(".search script, .search b, .search img[src=x]").count() == 0
+    visitor.look("names-found", full=False)

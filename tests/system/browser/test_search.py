@@ -6,7 +6,6 @@ import pytest
 from playwright.sync_api import expect
 
 from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.test_names import NAMES, listen, named  # noqa: F401
 
 pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
@@ -55,12 +54,3 @@ def test_nothing_found_is_said(visit):
     visitor.look("search-nothing", full=False)
     visitor.page.keyboard.press("Tab")
     expect(visitor.page.locator("#found-status")).to_be_hidden()
-
-
-def test_a_strangers_name_is_text(visit, named):  # noqa: F811
-    visitor = visit("/", size=PHONE)
-    listen(visitor)
-    found = search(visitor, f"0.0.6666 {list(NAMES).index('markup') + 1}")
-    expect(found.locator("bdi")).to_have_text(NAMES["markup"])
-    assert visitor.page.locator(".search script, .search b, .search img[src=x]").count() == 0
-    visitor.look("search-markup", full=False)
