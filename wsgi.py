@@ -1,4 +1,4 @@
-"""What a server serves: ``gunicorn``, which finds it by gunicorn.conf.py, or ``granian wsgi:app``."""
+"""The application: ``gunicorn`` finds it by gunicorn.conf.py; or ``granian wsgi:app``."""
 
 import os
 import sys

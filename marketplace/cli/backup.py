@@ -78,7 +78,7 @@ def restore_command(file: Path) -> None:
     """Go back to the backup FILE. Stop the service first.
 
     FILE is checked first. Nothing is changed while another process has the database open, or where FILE
-    is damaged. What the database held is kept in a file beside it. Access tokens that were revoked since
+    is damaged. The old contents are kept in a file beside it. Access tokens that were revoked since
     the backup work again: revoke them again.
     """
     database = _database()

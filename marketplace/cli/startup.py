@@ -99,18 +99,18 @@ def warnings(
         )
     if exposed and not real:
         yield (
-            f"the sandbox listens on {_written(exposed[0])}: whoever reaches it signs for anybody."
+            f"the sandbox listens on {_written(exposed[0])}: everybody who reaches it signs for anybody."
             " Listen on 127.0.0.1, or set MARKETPLACE_NETWORK"
         )
     if exposed and config["TRUSTED_PROXIES"]:
         yield (
             f"MARKETPLACE_TRUSTED_PROXIES is {config['TRUSTED_PROXIES']}, and {_written(exposed[0])}"
-            " may be reached past the proxy: who does so may claim any address"
+            " may be reached past the proxy: such a client may claim any address"
         )
     is_limited = config["WRITE_LIMIT"] != "off"
     if real and is_limited and url.scheme == "https" and not config["TRUSTED_PROXIES"]:
         yield (
-            "MARKETPLACE_TRUSTED_PROXIES is 0, and a proxy ends TLS: whoever comes through it counts as one"
+            "MARKETPLACE_TRUSTED_PROXIES is 0, and a proxy ends TLS: all of its clients count as one"
             " address for MARKETPLACE_WRITE_LIMIT. Set it to the number of proxies"
         )
     if is_shared and config["MEDIA_URL"].startswith("file:"):

@@ -24,7 +24,7 @@ def notify(*states: str) -> None:
 def notify_alive() -> None:
     """Give a sign of life, WATCHDOG=1. Call it where work has got on, and never from a timer.
 
-    Whoever gives none for WatchdogSec= is taken to hang, and started anew.
+    systemd restarts a service that gives none for WatchdogSec=.
     """
     global _last_sign
     with _lock:

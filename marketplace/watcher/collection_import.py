@@ -42,8 +42,8 @@ class Tally:
 def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
     """Store a collection's NFTs, batch by batch; yields the size of each. The watcher completes them.
 
-    What the marketplace may spend, and what has changed, is queued to be rechecked. It may be interrupted and
-    run again. Raises the ledger's errors.
+    NFTs that the marketplace may spend, or that have changed, are queued to be rechecked. It may be
+    interrupted and run again. Raises the ledger's errors.
     """
     token, name = collection["token"], collection["name"]
     market = current_app.config["ACCOUNT_ID"]
@@ -53,7 +53,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
         new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]
         news = [nft for nft in sound if reconciler.is_news(nft, stored[nft])]
         here_already = sum(row is not None for row in stored.values())
-        # What the marketplace may spend is stored when it is decided.
+        # The rechecker stores those that the marketplace may spend.
         records = [reconciler.new_record(nft, name) for nft in new if nft.spender != market]
         with write() as db:
             inserted = [nfts.insert_nft(db, record) for record in records]
@@ -88,8 +88,8 @@ def _batches(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
 def import_command(tokens: tuple[str, ...]) -> None:
     """Add whole collections with their listings, by token id; or restore them where the database was lost.
 
-    What is stored is compared with the ledger. It may be interrupted and run again. watch and sync complete
-    the NFTs with metadata and images.
+    Stored NFTs are compared with the ledger. The command may be interrupted and run again. watch and sync
+    complete the NFTs with metadata and images.
     """
     failed = False
     for token in tokens:

@@ -192,7 +192,7 @@ class Enricher:
 
 
 def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:
-    """Make what is to be stored of an NFT, and keep its image. What can't be had stays as it was."""
+    """Make what is to be stored of an NFT, and keep its image. Missing parts stay as they were."""
     found = enrich(nft["metadata"] or "", is_quick=is_quick)
     key, reason, is_ours = nft["image"], found.reason, found.outcome.name == "BUSY"
     if found.image:

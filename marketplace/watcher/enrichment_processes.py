@@ -21,7 +21,7 @@ NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "
 # All of their environment: how the operator's gateways are reached, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
 PASSED_ON |= {"requests_ca_bundle", "curl_ca_bundle", "res_options", "ld_library_path"}
-# What is freed goes back to the system at once, and is not kept in pieces.
+# Freed memory goes back to the system at once.
 ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
 # Imported once, and not by each process: what it needs, what the sandbox's gateway needs, and the command.
 PRELOADED = [enrich.__name__, "marketplace.sandbox.gateway", "flask.cli"]

@@ -27,7 +27,7 @@ PRESENT_SECONDS = 10  # between two questions how far the mirror node has come
 WRITING_SECONDS = 10
 # On an empty list the cursor stays so far behind: a replica that lags may still show rows.
 LAG = 3600 * times.SECOND
-HOPELESS = 24 * 3600 * times.SECOND  # who is so far behind sweeps, and follows from now on
+HOPELESS = 24 * 3600 * times.SECOND  # a watcher so far behind sweeps, and follows from now on
 # So far back a list of the mirror node reaches that ends now: maxTransactionsTimestampRange.
 MAX_PAST = 60 * 24 * 3600 * times.SECOND
 AHEAD = 3600 * times.SECOND  # no row is so far in the future
@@ -96,7 +96,7 @@ def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Follow from now on. What came before is swept, as nothing was swept since; its approvals are read."""
+    """Follow from now on. Earlier changes are swept; earlier approvals are read."""
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:

@@ -85,7 +85,7 @@ class Watch:
                 following.mark_heartbeat(db, times.to_iso(times.now()))
 
     def _repeat(self, name: str, job: Callable[[], float]) -> None:
-        """Do a job again and again while this watcher leads. What fails is tried again."""
+        """Do a job again and again while this watcher leads. A failed one is tried again."""
         while not self._stop.is_set():
             seconds: float = 1
             if self._leads.is_set():

@@ -1,4 +1,4 @@
-"""What the watcher says that it did."""
+"""The results of the watcher's work, and how they are printed."""
 
 import enum
 from collections import Counter

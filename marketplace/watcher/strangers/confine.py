@@ -42,7 +42,7 @@ def end_with_parent() -> None:
 def confine(descriptor: int) -> None:
     """Use nothing but this descriptor from now on: open nothing, begin nothing, connect to nobody.
 
-    Whatever is imported later fails. Without a free descriptor there is no socket and no file, which holds
+    Later imports fail. Without a free descriptor there is no socket and no file, which holds
     on every kernel. Root could take that back, and becomes nobody.
     """
     most, _ = resource.getrlimit(resource.RLIMIT_NOFILE)

@@ -1,4 +1,4 @@
-"""From a metadata document to a record's fields. What is odd is left out, never trusted. HIP-412."""
+"""From a metadata document to a record's fields. Odd values are left out. HIP-412."""
 
 import json
 import re
