@@ -22,15 +22,18 @@ class Field(NamedTuple):
     """A field of a NamedTuple, and its reader."""
 
     key: str
+    path: tuple[str, ...]  # the parts of the key
     read: Read
     default: Any
     is_lenient: bool
 
     def find(self, document: Any) -> Any:
         """Raises ValueError, which names the key."""
+        value = document
         try:
-            value = _find(document, self.key)
-            if value in (None, MISSING) and self.default is not MISSING:
+            for part in self.path:
+                value = None if value is None else read_object(value).get(part, MISSING)
+            if (value is None or value is MISSING) and self.default is not MISSING:
                 return self.default
             return self.read(value)
         except ValueError as error:
@@ -41,8 +44,8 @@ class Field(NamedTuple):
 
 def read(shape: type[T], document: Any) -> T:
     """Read an object into a NamedTuple. Raises ValueError."""
-    values = read_object(document)
-    return shape(*[field.find(values) for field in _list_fields(shape)])
+    read_object(document)
+    return shape(*[field.find(document) for field in _list_fields(shape)])
 
 
 @cache
@@ -51,16 +54,9 @@ def _list_fields(shape: Any) -> list[Field]:
     for name, hint in get_type_hints(shape, include_extras=True).items():
         key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)]
         default = defaults.get(name, MISSING)
-        fields.append(Field(key, _reader(hint), default, is_lenient=LENIENT in marks))
+        path, is_lenient = tuple(key.split(".")), LENIENT in marks
+        fields.append(Field(key, path, _reader(hint), default, is_lenient))
     return fields
-
-
-def _find(document: Any, key: str) -> Any:
-    for part in key.split("."):
-        if document is None:
-            return None
-        document = read_object(document).get(part, MISSING)
-    return document
 
 
 def _reader(hint: Any) -> Read:
