@@ -20,6 +20,7 @@ from marketplace.api import (
     listings,
     media,
     metrics,
+    network,
     nft_collections,
     nfts,
     orderbook,
@@ -107,7 +108,17 @@ def create_app(
     document = Document(
         app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
     )
-    for module in (nfts, nft_collections, traits, search, users, orderbook, events, listings):
+    for module in (
+        nfts,
+        nft_collections,
+        traits,
+        search,
+        network,
+        users,
+        orderbook,
+        events,
+        listings,
+    ):
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         document.register_blueprint(module.blp)

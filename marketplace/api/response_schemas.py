@@ -423,6 +423,28 @@ class PreparedTransactionSchema(Schema):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
 
 
+class ExchangeRateSchema(Schema):
+    """So many HBAR are worth so many US cents."""
+
+    hbar = show(fields.Integer, "HBAR", 30_000, format="int64", minimum=1)
+    cents = show(fields.Integer, "US cents", 300_000, format="int64", minimum=1)
+    date = show(Milliseconds, "When it was read", "2026-11-20T12:34:56.789Z", format="date-time")
+
+
+class NetworkSchema(Schema):
+    """The network."""
+
+    network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])
+    account_id = show(fields.String, "The marketplace's account", "0.0.9001", key="accountId")
+    exchange_rate = fields.Nested(
+        ExchangeRateSchema,
+        data_key="exchangeRate",
+        required=True,
+        allow_none=True,
+        metadata={"description": "The ledger's own exchange rate; null while it was not read"},
+    )
+
+
 class ServiceStatusSchema(Schema):
     """The state of the service."""
 

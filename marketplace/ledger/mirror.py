@@ -196,11 +196,16 @@ class MirrorNode:
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
+        return max(
+            ceil(cents * rate.tinybars_per_cent) for rate in self.find_exchange_rates(deadline)
+        )
+
+    def find_exchange_rates(self, deadline: Deadline) -> mirror_schemas.ExchangeRates:
         path = "/network/exchangerate"
         answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
             raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
-        return max(ceil(cents * rate.tinybars_per_cent) for rate in answer)
+        return answer
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         found = self._get(f"/topics/{topic}", mirror_schemas.Topic, deadline)

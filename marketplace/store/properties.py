@@ -2,6 +2,8 @@
 
 from marketplace.store.rows import Connection, JobRow, PropertyRow
 
+EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+
 
 def list_jobs(db: Connection) -> list[JobRow]:
     return db.execute("SELECT * FROM job").fetchall()

@@ -56,6 +56,7 @@ def test_it_holds_these_endpoints(app):
         ("get", "/v1/user/{accountId}/nfts"),
         ("get", "/v1/nfts"),
         ("get", "/v1/collections"),
+        ("get", "/v1/network"),
         ("get", "/v1/collection/{tokenId}/traits"),
         ("get", "/v1/nft/{tokenId}/{serialNo}/traits"),
         ("get", "/v1/search"),

@@ -1,0 +1,31 @@
+"""What a front end needs to know of the network: the marketplace's account, and what HBAR are worth."""
+
+import json
+from typing import Any
+
+from flask import current_app
+
+from marketplace.api.authentication import require_scope
+from marketplace.api.blueprint import Blueprint
+from marketplace.api.response_cache import cached_query
+from marketplace.api.response_schemas import NetworkSchema
+from marketplace.store import properties
+
+blp = Blueprint("Network", __name__, description="The network, and its exchange rate")
+
+
+@blp.get("/network")
+@require_scope("read")
+@blp.response(200, NetworkSchema, description="The network")
+@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+def show_network() -> dict[str, Any]:
+    """Show the network and its exchange rate
+
+    The rate is the ledger's own, by which it charges fees; the watcher reads it every ten minutes.
+    """
+    stored = cached_query(properties.get_property, properties.EXCHANGE_RATE)
+    return {
+        "network": current_app.config["NETWORK"],
+        "account_id": current_app.config["ACCOUNT_ID"],
+        "exchange_rate": json.loads(bytes(stored["value"])) if stored else None,
+    }
