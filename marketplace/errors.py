@@ -4,6 +4,7 @@ Each is raised with facts, and writes its own sentence: it names the thing, and 
 """
 
 import json
+import re
 import sys
 from decimal import Decimal
 from http import HTTPStatus
@@ -39,6 +40,11 @@ def command(words: str) -> str:
     return f"flask --app {path} {words}" if path else f"flask {words}"
 
 
+def upper_words(name: str) -> str:
+    """The name of a class in words: NotFound is NOT_FOUND."""
+    return re.sub("(?<=[a-z])(?=[A-Z])", "_", name).upper()
+
+
 def printable(text: str) -> str:
     """A text for a terminal: all characters that are not printable are escaped, but for line ends."""
     return "".join(
@@ -58,6 +64,11 @@ class MarketplaceError(Exception):
     """An error that a caller is told about."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
+
+    @classmethod
+    def word(cls) -> str:
+        """The stable word that clients tell it by: NFT_NOT_STORED."""
+        return upper_words(cls.__name__)
 
     def __init__(
         self,

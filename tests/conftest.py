@@ -24,6 +24,7 @@ from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
 from marketplace import create_app, times
+from marketplace.api.fields import reasons
 from marketplace.ledger import mirror as mirror_node
 from marketplace.market import add_nft, listings, reconciler
 from marketplace.sandbox import wallet
@@ -389,8 +390,9 @@ def assert_error(response, status, *words):
     assert response.status_code == status, response.text
     assert response.content_type == "application/json"
     body = response.json
-    assert body.keys() - {"errors"} == {"code", "status", "message"}
+    assert body.keys() - {"errors"} == {"code", "status", "message", "reason"}
     assert body["code"] == status
+    assert body["reason"] in reasons()
     for word in words:
         assert str(word) in body["message"], body["message"]
     return body

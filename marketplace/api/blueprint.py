@@ -216,5 +216,5 @@ class Blueprint(flask_smorest.Blueprint):
             status,
             schema=ApiErrorSchema,
             description=description,
-            example=error_handlers.body(status, description),
+            example=error_handlers.body(status, description, error_handlers.EXAMPLES[status]),
         )

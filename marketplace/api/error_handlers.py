@@ -13,21 +13,41 @@ from marketplace.errors import (
     MarketplaceError,
     StartRefused,
     shown,
+    upper_words,
 )
 from marketplace.store.database_errors import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
+FIELD_INVALID = "FIELD_INVALID"
+# In examples of the document, by status.
+EXAMPLES = {
+    400: "REQUEST_NOT_JSON",
+    401: "NOT_AUTHENTICATED",
+    403: "SCOPE_MISSING",
+    404: "NFT_NOT_STORED",
+    409: "NOT_LISTED",
+    410: "CURSOR_GONE",
+    413: "REQUEST_ENTITY_TOO_LARGE",
+    415: "CONTENT_TYPE_NOT_JSON",
+    422: FIELD_INVALID,
+    429: "LIMIT_EXCEEDED",
+    501: "BUYING_OFF",
+    502: "LEDGER_ANSWER_INVALID",
+    503: "LEDGER_UNREACHABLE",
+}
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
 
-def body(status: int, message: str, errors: Any = None) -> dict[str, Any]:
-    """Build the body of every error: {"code", "status", "message", "errors"?}."""
-    payload = {"code": int(status), "status": HTTP_STATUS_CODES[status], "message": message}
+def body(status: int, message: str, reason: str, errors: Any = None) -> dict[str, Any]:
+    """Build the body of every error: {"code", "status", "message", "reason", "errors"?}."""
+    name = HTTP_STATUS_CODES[status]
+    payload = {"code": int(status), "status": name, "message": message, "reason": reason}
     return payload if errors is None else payload | {"errors": errors}
 
 
 def answer_marketplace_error(error: MarketplaceError) -> Answer:
-    return body(error.status, error.message, error.errors), error.status, error.headers
+    answer = body(error.status, error.message, error.word(), error.errors)
+    return answer, error.status, error.headers
 
 
 def answer_http_error(error: HTTPException) -> Answer:
@@ -36,7 +56,8 @@ def answer_http_error(error: HTTPException) -> Answer:
     headers = {name: value for name, value in error.get_headers() if name != "Content-Type"}
     message = _describe_invalid(invalid) if invalid else _describe(error)
     status = error.code or HTTPStatus.INTERNAL_SERVER_ERROR
-    return body(status, message, invalid), status, headers
+    reason = FIELD_INVALID if invalid else upper_words(type(error).__name__)
+    return body(status, message, reason, invalid), status, headers
 
 
 def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:

@@ -9,7 +9,7 @@ from marshmallow import fields
 
 from marketplace import times
 from marketplace.api.paging import NEWEST, CollectionPosition, Position
-from marketplace.errors import shown
+from marketplace.errors import MarketplaceError, shown
 from marketplace.ids import (
     CURSOR,
     ENTITY_ID,
@@ -25,6 +25,12 @@ from marketplace.services import services
 
 ToAddress = Callable[[str | None], str | None]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
+# The classes that are never raised themselves, or never answered with.
+GROUPS = {"MARKETPLACE_ERROR", "UNAVAILABLE", "CONFLICT", "OPERATOR_NEEDED", "MEDIA_FULL"}
+HTTP_REASONS = (
+    "BAD_REQUEST", "BAD_HOST", "UNAUTHORIZED", "FORBIDDEN", "NOT_FOUND", "METHOD_NOT_ALLOWED",
+    "REQUEST_ENTITY_TOO_LARGE", "INTERNAL_SERVER_ERROR",
+)  # fmt: skip
 MAX_QUERY = 100
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
 
@@ -229,6 +235,16 @@ class TraitText(Strict, fields.String):
         name, colon, content = value.partition(":")
         is_one = 0 < len(name) <= MAX_TRAIT_NAME and 0 < len(content) <= MAX_TRAIT_VALUE
         return value if colon and is_one and "\0" not in value else None
+
+
+def reasons() -> list[str]:
+    """The words of all errors: ours, and those of HTTP that are found before the application's code runs."""
+    kinds, words = [MarketplaceError], {"FIELD_INVALID", *HTTP_REASONS}
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        words.add(kind.word())
+    return sorted(words - GROUPS)
 
 
 class Flag(fields.Boolean):

@@ -149,7 +149,9 @@ class Document:
         for name, (status, description) in SHARED_RESPONSES.items():
             content = {
                 "schema": ApiErrorSchema,
-                "example": error_handlers.body(status, description),
+                "example": error_handlers.body(
+                    status, description, error_handlers.EXAMPLES[status]
+                ),
             }
             response = {
                 "description": description,

@@ -17,6 +17,7 @@ from marketplace.api.fields import (
     Milliseconds,
     OriginalImageUrl,
     described,
+    reasons,
 )
 from marketplace.ids import EventKind
 from marketplace.settings import NETWORKS
@@ -488,6 +489,9 @@ class ApiErrorSchema(Schema):
         fields.String,
         "What is wrong, and the way out",
         "0.0.5001 #999 is not stored: POST /v1/add it first",
+    )
+    reason = show(
+        fields.String, "What it is, in a word that stays the same", "NFT_NOT_STORED", enum=reasons()
     )
     errors = fields.Dict(
         metadata={"description": "What is wrong, by place and field, where there are several"}

@@ -1,6 +1,8 @@
-"""Every way to fail answers in the one shape: {"code", "status", "message", "errors"?}."""
+"""Every way to fail answers in the one shape: {"code", "status", "message", "reason", "errors"?}."""
 
 import logging
+import re
+from pathlib import Path
 
 import pytest
 
@@ -35,6 +37,14 @@ def test_every_domain_error_has_its_own_status():
         found.add(kind)
     assert all(400 <= kind.status < 600 for kind in found)
     assert len(found) > 15
+
+
+@pytest.mark.once("the document")
+def test_the_reasons_are_those_that_are_documented(app):
+    schemas = app.test_client().get("/openapi.json").json["components"]["schemas"]
+    enum = schemas["ApiError"]["properties"]["reason"]["enum"]
+    text = Path("docs/api.md").read_text().partition("## Errors")[2].partition("\n## ")[0]
+    assert re.findall("`([A-Z][A-Z_]+)`", text) == enum
 
 
 @pytest.mark.once("one writer at a time")
