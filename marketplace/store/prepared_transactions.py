@@ -9,7 +9,6 @@ from marketplace.store.rows import (
     FeesRow,
     HeldRow,
     PreparedTransactionRow,
-    TransactionIdRow,
     count,
     only,
 )
@@ -108,25 +107,26 @@ def delete_prepared_transactions_beyond(
     db.execute(sql, {name: prepared[name] for name in names} | {"kept": kept})
 
 
-def delete_expired_preparations(db: Connection, before: str, limit: int) -> int:
-    sql = """
+# What is over: listings and withdrawals that have ended, and purchases that are settled. Each has an index.
+PREPARATIONS = "is_settled IS NULL"
+SETTLED_PURCHASES = "is_settled IS NOT NULL AND is_settled = 1"
+
+
+def is_any_expired(db: Connection, which: str, before: str) -> bool:
+    sql = f"SELECT 1 FROM prepared_transaction WHERE {which} AND expires_at < :before LIMIT 1"
+    return db.execute(sql, {"before": before}).fetchone() is not None
+
+
+def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
+    sql = f"""
         DELETE FROM prepared_transaction
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
-            WHERE is_settled IS NULL AND expires_at < :before
+            WHERE {which} AND expires_at < :before
             LIMIT :limit
         )
     """
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
-
-
-def get_expired_preparation(db: Connection, before: str) -> TransactionIdRow | None:
-    sql = """
-        SELECT transaction_id FROM prepared_transaction
-        WHERE is_settled IS NULL AND expires_at < :before
-        LIMIT 1
-    """
-    return db.execute(sql, {"before": before}).fetchone()
 
 
 # Purchases, for which the marketplace pays
@@ -237,24 +237,3 @@ def delete_purchase(db: Connection, transaction_id: str) -> None:
     # One that was never signed.
     sql = "DELETE FROM prepared_transaction WHERE transaction_id = :transaction_id"
     db.execute(sql, {"transaction_id": transaction_id})
-
-
-def get_expired_purchase(db: Connection, before: str) -> TransactionIdRow | None:
-    sql = """
-        SELECT transaction_id FROM prepared_transaction
-        WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
-        LIMIT 1
-    """
-    return db.execute(sql, {"before": before}).fetchone()
-
-
-def delete_expired_purchases(db: Connection, before: str, limit: int) -> int:
-    sql = """
-        DELETE FROM prepared_transaction
-        WHERE transaction_id IN (
-            SELECT transaction_id FROM prepared_transaction
-            WHERE is_settled IS NOT NULL AND expires_at < :before AND is_settled = 1
-            LIMIT :limit
-        )
-    """
-    return db.execute(sql, {"before": before, "limit": limit}).rowcount

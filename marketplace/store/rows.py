@@ -94,7 +94,9 @@ class TokenRow(TypedDict):
     token: str
 
 
-class CollectionRow(TypedDict):
+class CollectionFactsRow(TypedDict):
+    """What is shown of a collection, but for its floor price."""
+
     token: str
     name: str | None
     symbol: str | None
@@ -102,33 +104,24 @@ class CollectionRow(TypedDict):
     treasury: str | None
     royalties: str | None
     fixed_fees: str | None
-    read_at: str | None
-    attempts: int
-    retry_at: str
+    listed: int
     sales: int
     volume: int
     last_sale_price: int | None
     last_sale_at: str | None
-    listed: int
+
+
+class CollectionRow(CollectionFactsRow):
+    read_at: str | None
+    attempts: int
+    retry_at: str
     sort_name: str
     number: int
     traits_version: int
 
 
-class CollectionOnSaleRow(TypedDict):
-    token: str
-    name: str | None
-    symbol: str | None
-    total_supply: int | None
-    treasury: str | None
-    royalties: str | None
-    fixed_fees: str | None
-    listed: int
+class CollectionOnSaleRow(CollectionFactsRow):
     floor_price: int | None
-    sales: int
-    volume: int
-    last_sale_price: int | None
-    last_sale_at: str | None
 
 
 class FoundCollectionRow(TypedDict):
@@ -226,10 +219,6 @@ class PreparedTransactionRow(TypedDict):
     is_settled: int | None
     is_sold: int | None
     signed: bytes | None
-
-
-class TransactionIdRow(TypedDict):
-    transaction_id: str
 
 
 class FeesRow(TypedDict):

@@ -212,11 +212,11 @@ CREATE TABLE prepared_transaction (
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves prepared_transactions.list_preparers, count_open_preparations and delete_expired_preparations.
+-- Serves prepared_transactions.list_preparers, count_open_preparations and delete_expired.
 CREATE INDEX preparation_by_expiry
     ON prepared_transaction (expires_at, account_id) WHERE is_settled IS NULL;
 
--- Serves prepared_transactions.get_fees, get_held, list_fees and delete_expired_purchases.
+-- Serves prepared_transactions.get_fees, get_held, list_fees and delete_expired.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 

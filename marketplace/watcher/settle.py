@@ -8,6 +8,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market import freshness, purchase_fees
 from marketplace.store import events, prepared_transactions
 from marketplace.store.database import read, write
+from marketplace.store.prepared_transactions import PREPARATIONS, SETTLED_PURCHASES
 
 SETTLED_AT_ONCE = 20  # purchases of which no transaction was seen: each costs a request
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
@@ -24,7 +25,9 @@ def settle_purchases() -> None:
     """
     before = times.to_iso(times.now() - KEPT_SECONDS * times.SECOND)
     purchases = purchase_fees.list_unsettled(SETTLED_AT_ONCE)
-    if not purchases and not prepared_transactions.get_expired_purchase(read(), before):
+    if not purchases and not prepared_transactions.is_any_expired(
+        read(), SETTLED_PURCHASES, before
+    ):
         return
     try:
         deadline = Deadline(UNHURRIED_SECONDS)
@@ -35,9 +38,9 @@ def settle_purchases() -> None:
     purchase_fees.settle(purchases, present, deadline)
     # A clock that is hours ahead does not forget this hour's costs.
     before = min(before, times.to_iso(present - KEPT_SECONDS * times.SECOND))
-    if prepared_transactions.get_expired_purchase(read(), before):
+    if prepared_transactions.is_any_expired(read(), SETTLED_PURCHASES, before):
         with write() as db:
-            prepared_transactions.delete_expired_purchases(db, before, FORGOTTEN_AT_ONCE)
+            prepared_transactions.delete_expired(db, SETTLED_PURCHASES, before, FORGOTTEN_AT_ONCE)
 
 
 def forget_preparations() -> None:
@@ -50,9 +53,9 @@ def forget_preparations() -> None:
         return
     over = times.to_nanoseconds(last_sync) - KEPT_SECONDS * times.SECOND
     before = times.to_iso(min(over, times.now() - KEPT_SECONDS * times.SECOND))
-    while prepared_transactions.get_expired_preparation(read(), before):
+    while prepared_transactions.is_any_expired(read(), PREPARATIONS, before):
         with write() as db:
-            prepared_transactions.delete_expired_preparations(db, before, FORGOTTEN_AT_ONCE)
+            prepared_transactions.delete_expired(db, PREPARATIONS, before, FORGOTTEN_AT_ONCE)
 
 
 def forget_events() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from marketplace.store import nfts, prepared_transactions
 from marketplace.store.database import read, write
+from marketplace.store.prepared_transactions import PREPARATIONS
 from tests.conftest import ALICE, BOB
 from tests.store.tokens import insert_token, names
 
@@ -134,9 +135,9 @@ def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
 def test_expired_ones_go_a_number_at_a_time(db, nft):
     for number in range(1, 8):
         prepared(db, nft, number)
-    assert prepared_transactions.delete_expired_preparations(db, at(14), 3) == 3
-    assert prepared_transactions.delete_expired_preparations(db, at(14), 3) == 1
-    assert prepared_transactions.get_expired_preparation(db, at(14)) is None
+    assert prepared_transactions.delete_expired(db, PREPARATIONS, at(14), 3) == 3
+    assert prepared_transactions.delete_expired(db, PREPARATIONS, at(14), 3) == 1
+    assert not prepared_transactions.is_any_expired(db, PREPARATIONS, at(14))
     assert kept(db) == ["7", "6", "5"]
 
 
