@@ -37,6 +37,13 @@ RECORD = {
     "name": "An NFT", "file_type": "image/png", "attributes": None, "image": None, "original_image_url": None,
     "ledger_at": times.to_iso(0), "metadata": None, "missing": None, "attempts": 1, "retry_at": None,
 }  # fmt: skip
+# The service sends both in one message.
+PAUSE = f"""
+    CREATE FUNCTION pause() RETURNS trigger LANGUAGE plpgsql
+        AS 'BEGIN PERFORM pg_sleep(random() * {PAUSE_SECONDS}); RETURN NULL; END';
+    CREATE CONSTRAINT TRIGGER pause AFTER INSERT ON event DEFERRABLE INITIALLY DEFERRED
+        FOR EACH ROW EXECUTE FUNCTION pause();
+"""
 NAIVE = "CREATE TABLE naive (id BIGSERIAL PRIMARY KEY, created_at TIMESTAMPTZ DEFAULT clock_timestamp())"
 
 
@@ -139,10 +146,12 @@ def race_ours(url: str, folder: Path) -> None:
     app = service.create(folder / "none", DATABASE_URL=url)
     added = {("0.0.7000", 1): [Event(EventKind.METADATA_CHANGED)]}
 
-    def insert(pause: float) -> None:
+    with psycopg.connect(url) as administrator:
+        administrator.execute(PAUSE)
+
+    def insert(_: float) -> None:
         with app.app_context(), write() as db:
             events.store(db, added)
-            time.sleep(pause)
 
     def list_after(row: Any) -> list[Any]:
         with app.app_context():

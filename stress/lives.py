@@ -57,7 +57,7 @@ from marketplace.store import (
     properties,
 )
 from marketplace.store.database import read, write
-from marketplace.store.postgresql.servers import Session
+from marketplace.store.postgresql.servers import Cursor
 from marketplace.watcher import collection_import
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.rechecker import Rechecker, drain_queue
@@ -378,26 +378,26 @@ class Mortal(sqlite3.Connection):
         return cursor
 
 
-def die_at_commit(run: Callable) -> Callable:
+def die_at_commit(execute: Callable) -> Callable:
     """The same of PostgreSQL's."""
 
-    def run_or_die(session, sql, *parameters):
-        if sql != "COMMIT":
-            return run(session, sql, *parameters)
+    def execute_or_die(cursor, sql, *parameters, **options):
+        if not sql.endswith("COMMIT"):
+            return execute(cursor, sql, *parameters, **options)
         dice = World.weather.draws("commit")
         if World.weather.happens(dice, 0.03):
             raise Killed("before a commit")
-        result = run(session, sql, *parameters)
+        result = execute(cursor, sql, *parameters, **options)
         if World.weather.happens(dice, 0.03):
             raise Killed("after a commit")
         return result
 
-    return run_or_die
+    return execute_or_die
 
 
 def make_mortal(set_attribute=setattr) -> None:
     """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
-    set_attribute(Session, "run", die_at_commit(Session.run))
+    set_attribute(Cursor, "execute", die_at_commit(Cursor.execute))
     connect = sqlite3.connect
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)

@@ -4,7 +4,6 @@ import os
 import tempfile
 import time
 from pathlib import Path
-from typing import cast
 
 import click
 from flask import Flask
@@ -12,7 +11,7 @@ from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import reason
-from marketplace.services import services
+from marketplace.store.database import file_database
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.sqlite import Database
 
@@ -29,7 +28,7 @@ def backup_command(file: Path, force: bool) -> None:
     FILE holds the database as it was at one moment: all that was answered before. It appears whole, or
     not at all, and only its owner may read it. The images are files: copy their folder as it is.
     """
-    database = _database()
+    database = file_database()
     if file.exists() and not force:
         raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
     if file.exists() and file.samefile(database.path):
@@ -81,7 +80,7 @@ def restore_command(file: Path) -> None:
     is damaged. The old contents are kept in a file beside it. Access tokens that were revoked since
     the backup work again: revoke them again.
     """
-    database = _database()
+    database = file_database()
     if file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
     try:
@@ -93,13 +92,6 @@ def restore_command(file: Path) -> None:
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
     echo(f"Restored {database.path} from {file}; what it held before is in {aside}")
-
-
-def _database() -> Database:
-    """Raises NoFile for one of another kind."""
-    database = services().database
-    _ = database.path
-    return cast(Database, database)
 
 
 def init_app(app: Flask) -> None:

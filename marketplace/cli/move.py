@@ -10,8 +10,7 @@ from flask.cli import with_appcontext
 from marketplace.cli.command import Command, echo
 from marketplace.cli.upgrade import Progress
 from marketplace.errors import DatabaseUnreachable
-from marketplace.services import services
-from marketplace.store.database import open_target
+from marketplace.store.database import file_database, open_target
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 
 if TYPE_CHECKING:  # psycopg may be missing
@@ -35,9 +34,9 @@ def move_command(addresses: tuple[str, ...]) -> None:
     """
     if len(addresses) != 1:
         raise click.UsageError("Name one PostgreSQL database: postgresql://user@host/market")
-    source = services().database
     started = time.monotonic()
     try:
+        source = file_database()
         with source.contents() as contents:
             target = cast("PostgresqlDatabase", open_target(addresses[0]))
             with Progress() as progress:

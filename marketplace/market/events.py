@@ -11,7 +11,7 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
-from marketplace.store import events, nft_collections
+from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
 
 LAG = 60 * times.SECOND  # within which a history may be older than the NFT's own row
@@ -149,23 +149,25 @@ def is_redrawn(before: NftRow, after: NftRow) -> bool:
 
 def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> None:
     """Write the events of NFTs, at the end of the transaction that makes the changes."""
+    seen_at = times.to_iso(times.now())
     rows = [
-        event._asdict() | {"token": token, "serial_no": serial_no}
+        event._asdict()
+        | {"kind": str(event.kind), "token": token, "serial_no": serial_no, "seen_at": seen_at}
         for (token, serial_no), all_of_it in found.items()
         for event in all_of_it
     ]
     for row in rows:
-        if row["kind"] is EventKind.SOLD:
+        if row["kind"] == EventKind.SOLD:
             nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
     if rows:
-        services.database().order_events(db)
-    for row in rows:
-        seen_at = times.to_iso(times.now())
-        insert(db, row | {"kind": str(row["kind"]), "seen_at": seen_at})
+        insert(db, rows)
 
 
-def insert(db: Connection, event: Mapping[str, Any]) -> None:
-    """Insert an event, and the JSON in which every reader is given it."""
-    date = event["consensus_at"] or event["seen_at"]
-    body = services.services().encode_event_body({**event, "date": date})
-    events.insert_event(db, {**event, "body": body})
+def insert(db: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
+    """Insert events, each with the JSON in which every reader is given it."""
+    encode = services.services().encode_event_body
+    with_bodies = [
+        {**row, "body": encode({**row, "date": row["consensus_at"] or row["seen_at"]})}
+        for row in rows
+    ]
+    services.database().insert_events(db, with_bodies)

@@ -9,7 +9,7 @@ from flask import Config, current_app
 from marketplace import services
 from marketplace.errors import StartRefused
 from marketplace.store import sqlite, traits
-from marketplace.store.database_errors import DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseUnreadable, NoFile
 from marketplace.store.engine import Engine
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
@@ -39,6 +39,14 @@ def open_target(url: str) -> Engine:
         )
     url = url.replace("postgres://", "postgresql://", 1)
     return open_database(url, _owners(current_app.config), called="The target")
+
+
+def file_database() -> sqlite.Database:
+    """The database of this service, for what is done with a file. Raises NoFile where it is none."""
+    database = services.database()
+    if not isinstance(database, sqlite.Database):
+        raise NoFile(database.name)
+    return database
 
 
 def open_database(

@@ -3,15 +3,16 @@
 import os
 import weakref
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import Any, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
 from marketplace.errors import command
-from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable, NoFile
+from marketplace.store import events, properties
+from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.rows import Connection
-from marketplace.store.schema import Schema
+from marketplace.store.schema import PROPERTY, Schema, VersionUnknown
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
@@ -30,16 +31,6 @@ class Leadership(Protocol):
         """Have it, from now on or still."""
 
     def close(self) -> None: ...
-
-
-class Contents(Protocol):
-    """All that a database holds, which stays as it is meanwhile."""
-
-    name: str
-
-    def count(self, table: str) -> int: ...
-
-    def rows(self, table: str, columns: list[str]) -> Iterator[tuple[Any, ...]]: ...
 
 
 class Engine(ABC):
@@ -92,10 +83,10 @@ class Engine(ABC):
     def leadership(self, name: str) -> Leadership: ...
 
     @abstractmethod
-    def order_events(self, db: Connection) -> None:
-        """Let no other transaction draw an event's id until this one has become visible.
+    def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
+        """Insert events, at the end of the transaction.
 
-        The last thing before the events are inserted: it holds up all others that do.
+        No other transaction draws an event's id until this one has become visible.
         """
 
     @abstractmethod
@@ -124,38 +115,48 @@ class Engine(ABC):
                 f" {command('upgrade')}"
             )
 
-    # Files
 
-    @property
-    def path(self) -> Path:
-        raise NoFile(self.name)
-
-    def contents(self) -> AbstractContextManager[Contents]:
-        raise NoFile(self.name)
-
-    def copy(self, target: Path) -> None:
-        raise NoFile(self.name)
-
-    def check(self, copy: Path) -> Found:
-        raise NoFile(self.name)
-
-    def replace(self, source: Path) -> Path:
-        raise NoFile(self.name)
+def mark(db: Connection, version: int, owners: Mapping[str, str], home: str) -> None:
+    """Write down of which version a database is, and whose, in the transaction that made it so."""
+    properties.mark_property(db, PROPERTY, str(version).encode())
+    for name, value in owners.items():
+        properties.insert_property(db, name, value.encode())
+    events.insert_epoch(db, home)
 
 
-def require_ours(name: str, found: Found, schema: Schema, owners: Mapping[str, str]) -> None:
-    """Raise DatabaseUnreadable for a database of a newer version, or of another network or account."""
-    if found.version > schema.version:
+def identify(
+    db: Connection,
+    name: str,
+    tables: set[str],
+    schema: Schema,
+    owners: Mapping[str, str],
+    find_version: Callable[[], int],
+) -> Found:
+    """See of which version a database is, and whose. ``owners``: whose index it is to be, by property.
+
+    Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account.
+    """
+    if not tables >= schema.tables:
+        raise DatabaseUnreadable(f"{name} is not a database of this service: name another database")
+    try:
+        version = find_version()
+    except VersionUnknown as error:
+        raise DatabaseUnreadable(f"{name} can not be used: {error}. Restore a backup") from error
+    if version > schema.version:
         raise DatabaseUnreadable(
-            f"{name} is of a newer version (its schema is {found.version}, this version's is"
+            f"{name} is of a newer version (its schema is {version}, this version's is"
             f" {schema.version}): install that version, or name another database"
         )
+    asked = [*owners] if "property" in tables else []
+    rows = [row for owner in asked if (row := properties.get_property(db, owner))]
+    found = Found(version, {row["name"]: row["value"].decode() for row in rows})
     for owner, value in found.owners.items():
         if value != owners[owner]:
             raise DatabaseUnreadable(
                 f"{name} is an index of {value}, and MARKETPLACE_{owner.upper()} is"
                 f" {owners[owner]}: name another database"
             )
+    return found
 
 
 def close_at_fork(engine: Engine) -> None:

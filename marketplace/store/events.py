@@ -1,7 +1,6 @@
 """The statements about events: what happened to NFTs, in the order in which it became visible here."""
 
 import secrets
-from collections.abc import Mapping
 from string import ascii_lowercase
 from typing import NamedTuple
 
@@ -12,9 +11,16 @@ from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, only
 # and the table that it is of.
 EPOCH, HOME = "events_epoch", "events_home"
 
-COLUMNS = """
-    kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id, consensus_at,
-    seen_at, body
+# For Engine.insert_events(): in a transaction after which no earlier id can become visible.
+INSERT = """
+    INSERT INTO event (
+        id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
+        consensus_at, seen_at, body
+    )
+    VALUES (
+        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
+        :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
+    )
 """
 
 CURSOR = "CAST(:epoch AS TEXT) || '-' || id AS cursor"
@@ -32,18 +38,6 @@ class Selection(NamedTuple):
 
 
 ALL = Selection()
-
-
-def insert_event(db: Connection, event: Mapping[str, object]) -> None:
-    # In a transaction after which no earlier id can become visible: Engine.order_events().
-    sql = f"""
-        INSERT INTO event (id, {COLUMNS})
-        VALUES (
-            (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
-            :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
-        )
-    """
-    db.execute(sql, event)
 
 
 def list_events(

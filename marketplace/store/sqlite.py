@@ -4,7 +4,7 @@ import fcntl
 import os
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
@@ -16,7 +16,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import Engine, Found, close_at_fork
+from marketplace.store.engine import Engine, Found, close_at_fork, mark
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import (
@@ -24,7 +24,6 @@ from marketplace.store.sqlite_files import (
     check,
     is_empty,
     look,
-    mark,
     open_file,
     open_to_read,
     upgrade,
@@ -105,7 +104,7 @@ class Database(Engine):
     def _make(self) -> None:
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
-            mark(connection, self.schema.version, self._owners)
+            mark(connection, self.schema.version, self._owners, home="")
             connection.execute("COMMIT")
 
     @contextmanager
@@ -293,8 +292,9 @@ class Database(Engine):
         self.look()
         return aside
 
-    def order_events(self, db: Connection) -> None:
-        """BEGIN IMMEDIATE does it."""
+    def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
+        for row in rows:
+            db.execute(events.INSERT, row)
 
     def find_home(self, db: Connection) -> str:
         return ""  # replace() writes another epoch

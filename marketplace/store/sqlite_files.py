@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
+from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
@@ -9,10 +10,15 @@ from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import database_errors, events, properties
+from marketplace.store import database_errors, properties
 from marketplace.store.database_errors import DatabaseUnreadable, explain
-from marketplace.store.engine import Found, require_ours
-from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
+from marketplace.store.engine import Found, identify, mark
+from marketplace.store.schema import PROPERTY, Schema, parse_version
+
+# Databases of 0.1.0 have no such table.
+PROPERTIES = (
+    "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
+)
 
 
 def look(
@@ -24,22 +30,8 @@ def look(
     sqlite3.DatabaseError for what is no database.
     """
     with closing(open_to_read(path, timeout)) as connection:
-        tables = _tables(connection)
-        if not tables >= schema.tables:
-            raise DatabaseUnreadable(f"{path} is not a database of this service: name another file")
-        try:
-            version = find_version(connection, schema)
-        except VersionUnknown as error:
-            raise DatabaseUnreadable(
-                f"{path} can not be used: {error}. Restore a backup"
-            ) from error
-        has_properties = "property" in tables
-        rows = (
-            [properties.get_property(connection, name) for name in owners] if has_properties else []
-        )
-    found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
-    require_ours(str(path), found, schema, owners)
-    return found
+        find = partial(find_version, connection, schema)
+        return identify(connection, str(path), _tables(connection), schema, owners, find)
 
 
 def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
@@ -75,17 +67,6 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
     return look(path, schema, owners)
 
 
-def mark(connection: sqlite3.Connection, version: int, owners: Mapping[str, str]) -> None:
-    """Write down of which version a database is, and whose, in the transaction that made it so."""
-    connection.execute(
-        "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
-    )
-    properties.mark_property(connection, PROPERTY, str(version).encode())
-    for name, value in owners.items():
-        properties.insert_property(connection, name, value.encode())
-    events.insert_epoch(connection, home="")
-
-
 def upgrade(
     connection: sqlite3.Connection,
     schema: Schema,
@@ -104,7 +85,8 @@ def upgrade(
                 for _, statement in statements:
                     connection.execute(statement)
             step.fill(connection)
-            mark(connection, step.version, owners)
+            connection.execute(PROPERTIES)
+            mark(connection, step.version, owners, home="")
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if explain(error) is None:

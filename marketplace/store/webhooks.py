@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from marketplace.store import events
+from marketplace.store import events, properties
 from marketplace.store.rows import Connection, EventRow, WebhookRow, only
 
 
@@ -10,8 +10,13 @@ def is_given_up(webhook: WebhookRow) -> bool:
     return webhook["failure"] is not None and webhook["due_at"] is None
 
 
+def lock_webhooks(db: Connection) -> None:
+    # Two who add a webhook wait for each other, on whatever machine.
+    properties.mark_property(db, "webhooks", b"")
+
+
 def insert_webhook(db: Connection, webhook: Mapping[str, object]) -> WebhookRow:
-    # While nobody else inserts one: Engine.order_events().
+    # While nobody else inserts one: lock_webhooks().
     sql = """
         INSERT INTO webhook (id, url, kinds, is_private, salt, secret_hash, delivered_to)
         VALUES (

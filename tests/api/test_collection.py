@@ -7,7 +7,6 @@ import pytest
 from marketplace import times
 from marketplace.market import nft_collections as collecting
 from marketplace.market.events import insert
-from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import collection_import
@@ -102,9 +101,8 @@ def sell(app, price, seconds_ago, token=TOKEN):
         "seen_at": sold_at,
     }  # fmt: skip
     with app.app_context(), write() as db:
-        services(app).database.order_events(db)
         nft_collections.add_sale(db, token, price, sold_at)
-        insert(db, sale)
+        insert(db, [sale])
     return {"price": price, "date": f"{sold_at[:23]}Z"}
 
 

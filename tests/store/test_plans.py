@@ -134,6 +134,10 @@ for by, words in itertools.product((*collection_search.KEYS, "volume24h"), ((), 
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
     )
+del STATEMENTS["is_any_expired"], STATEMENTS["delete_expired"]
+for which in (prepared_transactions.PREPARATIONS, prepared_transactions.SETTLED_PURCHASES):
+    for statement in (prepared_transactions.is_any_expired, prepared_transactions.delete_expired):
+        STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
     "sqlite": re.compile(
         r"SCAN (?!page|tied|cheaper|asked|100 CONSTANT|cheapest|first|found|sold|unsold|incomplete|kept"
@@ -185,7 +189,9 @@ def app(tmp_path_factory, engine):
             listing = {"last_listed_at": date, "listing_price": 1 + number % 400}
             nfts.mark_reconciled(db, STATE | keys | listing, nft)
             kinds = {"kind": "SOLD" if number % 50 else "LISTED", "from_account": keys["owner"]}
-            insert(db, EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds)
+            event = EVENT | {name: keys[name] for name in ("token", "serial_no")} | kinds
+            insert(db, [event])
+    with app.app_context(), write() as db:
         db.execute("ANALYZE")
         if engine == "postgresql":
             # Its planner reads small tables whole, and sorts them, whatever indexes there are.

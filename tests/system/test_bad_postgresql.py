@@ -82,8 +82,8 @@ def test_an_address_that_is_none(tmp_path, server, address):
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        ("a,b:1,c:2,d/market?port=1,2,3", "names 4 servers, and 3 of their ports"),
-        ("/market?host=a,b&port=1,2,3", "names 3 servers, and 2 of their hosts"),
+        ("a,b:1,c:2,d/market?port=1,2,3", "could not match 3 port numbers to 4 hosts"),
+        ("/market?host=a,b&port=1,2,3", "could not match 3 port numbers to 2 hosts"),
         ("127.0.0.1:1,127.0.0.1:2/market", "port 2 failed"),
         ("[::1]:1/market", "postgresql://[::1]:1/market can't be used"),
         ("/market?service=nowhere", 'service "nowhere" not found'),

@@ -24,8 +24,7 @@ from marketplace.store.postgresql import Database
 from marketplace.store.postgresql.servers import (
     AGAIN_SECONDS,
     ANSWER_SECONDS,
-    FIND_SECONDS,
-    LEAD,
+    CONNECT_SECONDS,
     Servers,
 )
 from marketplace.store.schema import Schema
@@ -154,7 +153,7 @@ def test_a_server_that_is_restarted_between_two_requests(server, threads, reques
 def test_a_server_that_says_nothing(server, threads, caplog):
     """Each answer is there within the time that is promised, whatever a request asks of the database."""
     server.freeze()
-    promised = ANSWER_SECONDS + FIND_SECONDS + BUSY_SECONDS
+    promised = ANSWER_SECONDS + CONNECT_SECONDS + BUSY_SECONDS
     try:
         for request in REQUESTS:
             require_unreachable(server, threads(*request), seconds=promised)
@@ -170,7 +169,7 @@ def test_the_primary_is_found_after_a_server_that_says_nothing(url):
     with socket.create_server(("127.0.0.1", 0)) as silent:
         silent_first = url.replace("@", f"@127.0.0.1:{silent.getsockname()[1]},")
         with closing(Servers(silent_first, "The address").connect()) as session:
-            assert silent_first.endswith(f":{session.host['port']}/{session.info.dbname}")
+            assert silent_first.endswith(f":{session.info.port}/{session.info.dbname}")
 
 
 def end_sessions(server):
@@ -251,7 +250,7 @@ def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, 
         assert database.data_version() == seen[-1]
     with ThreadPoolExecutor(1) as pool:
         in_another = pool.submit(database.data_version).result()
-        assert in_another[1:] == seen[-1][1:]
+        assert in_another[1] == seen[-1][1]
         assert database.data_version() == in_another
         pool.submit(database.close).result()
     server.stop()
@@ -264,7 +263,7 @@ def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, 
 
 
 def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(server, database):
-    """It begins to count its transactions anew, and says that it started when it did."""
+    """It begins to count its transactions anew."""
     before = database.data_version()
     [[victim]] = server.execute(
         "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
@@ -279,13 +278,12 @@ def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(serve
     until(goes_on, "it does not come back")
     after = database.data_version()
     assert after != before
-    assert after[1] == before[1]
     assert database.data_version() == after
 
 
 def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
     name = url.rpartition("/")[2]
-    for setting in ("statement_timeout = 50", "lock_timeout = 50", "idle_session_timeout = 50"):
+    for setting in ("statement_timeout = 250", "lock_timeout = 250", "idle_session_timeout = 250"):
         server.execute(f"ALTER ROLE market IN DATABASE {name} SET {setting}")
     first = Database(url, SCHEMA, OWNERS)
     with ThreadPoolExecutor(1) as pool:
@@ -295,7 +293,7 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
             assert not second.done()
         assert second.result().data_version()
     for number in range(3):
-        time.sleep(0.1)  # its session has ended since
+        time.sleep(0.3)  # its session has ended since
         with first.write() as db:
             insert_token(db, f"token {number}")
     assert len(names(first.connection)) == 3
@@ -538,7 +536,7 @@ def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
 
             def leads():
                 held = "SELECT count(*) FROM pg_locks WHERE classid = %s AND granted"
-                return server.execute(held, (LEAD,)) == [(1,)]
+                return server.execute(held, (0x6E66746E,)) == [(1,)]
 
             until(leads, "nobody leads")
         finally:

@@ -12,7 +12,6 @@ from standardwebhooks import Webhook
 
 from marketplace import times
 from marketplace.market.events import insert
-from marketplace.services import services
 from marketplace.store.database import write
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
@@ -73,9 +72,8 @@ def add(folder, url):
 
 def happen(app, serial_no):
     with app.app_context(), write() as db:
-        services(app).database.order_events(db)
         seen_at = times.to_iso(times.now())
-        insert(db, EVENT | {"serial_no": serial_no, "seen_at": seen_at})
+        insert(db, [EVENT | {"serial_no": serial_no, "seen_at": seen_at}])
 
 
 def watcher(folder):

@@ -15,7 +15,7 @@ from standardwebhooks import Webhook, WebhookVerificationError
 
 from marketplace import times
 from marketplace.market.events import insert
-from marketplace.services import database, services
+from marketplace.services import services
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages
@@ -90,8 +90,7 @@ def happen(app):
                 "consensus_at": None, "seen_at": times.to_iso(times.now()),
             }  # fmt: skip
             with app.app_context(), write() as db:
-                database().order_events(db)
-                insert(db, event)
+                insert(db, [event])
 
     return happen
 

@@ -2,7 +2,7 @@
 
 import re
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, closing, contextmanager, suppress
 
 import psycopg
@@ -12,23 +12,12 @@ from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store import rows as store_rows
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import Contents, Engine, Found, close_at_fork, require_ours
+from marketplace.store.engine import Engine, Found, close_at_fork, identify, mark
 from marketplace.store.postgresql import filling
-from marketplace.store.postgresql.connection import Connection
-from marketplace.store.postgresql.leadership import Leadership
-from marketplace.store.postgresql.servers import (
-    CREATE,
-    EMIT,
-    LOCK_SECONDS,
-    LOST,
-    POOLER,
-    TURN,
-    USE,
-    WAYS_OUT,
-    Servers,
-    Session,
-)
-from marketplace.store.schema import PROPERTY, Schema, VersionUnknown, parse_version
+from marketplace.store.postgresql.connection import LOST, Connection
+from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
+from marketplace.store.schema import PROPERTY, Schema, parse_version
+from marketplace.store.sqlite_files import Contents
 
 OLDEST_SERVER = 15
 # SQLite's types and words, as schema.sql and the upgrades have them.
@@ -38,6 +27,26 @@ DDL = {
     r"\) STRICT(, WITHOUT ROWID)?": ")",
     r"\) VIRTUAL\b": ") STORED",
 }
+CREATE = "CREATE DATABASE ... TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8'"
+POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL itself"
+# A server's reasons to refuse a connection, and the way out.
+WAYS_OUT = {
+    'database ".*" does not exist': f"Create it: {CREATE}",
+    "startup parameter": f"Perhaps {POOLER}",
+    "SSL|pg_hba|certificate": "See to sslmode in the address, and to the server's ssl and pg_hba.conf",
+    "password|authentication|role": "See to the user and the password in the address, or in ~/.pgpass",
+    "": "One of its servers must be there as the primary: see to the address, and to the servers",
+}
+
+# The keys of our advisory locks: a number, from "nftm" on, and a hash of the schema.
+TURN = f"{0x6E66746D}, hashtext(current_schema())"  # who makes the tables, or upgrades them
+LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # who has a role, of all machines
+USE = (
+    f"{0x6E66746F}, hashtext(current_schema())"  # all who read and write; who upgrades has it alone
+)
+EMIT = f"{0x6E667470}, hashtext(current_schema())"  # who writes events, until they are visible
+
+LEADER_SECONDS = 20  # without a word from a leader, until its server takes it for dead
 
 
 class Database(Engine):
@@ -66,7 +75,7 @@ class Database(Engine):
         self._local = threading.local()
         self._asking = threading.Lock()
         self._questions = 0
-        self._data_version: tuple[int, str, str] | None = None
+        self._data_version: tuple[int, str] | None = None
         self._observer = Connection(self._connect, self._servers)
         with self.turn() as session:
             if not self._tables(session):
@@ -79,8 +88,7 @@ class Database(Engine):
         """Let those who start at once take turns; the session waits as long as it takes."""
         with self._refusing(), closing(self._connect_first()) as session:
             _wait_for_ever(session)
-            sql = "SELECT pg_advisory_lock(:lock, hashtext(current_schema()))"
-            session.execute(sql, {"lock": TURN})
+            session.execute(f"SELECT pg_advisory_lock({TURN})")
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             yield session
 
@@ -91,11 +99,11 @@ class Database(Engine):
             yield
         except errors.InsufficientPrivilege as error:
             raise self._unfit(
-                f"{self._servers.words(error)}. Make this user the owner of the database and its tables, or"
+                f"{words(error)}. Make this user the owner of the database and its tables, or"
                 " GRANT it USAGE, CREATE ON SCHEMA and ALL ON ALL TABLES IN SCHEMA public"
             ) from error
         except psycopg.Error as error:
-            raise self._unfit(self._servers.words(error)) from error
+            raise self._unfit(words(error)) from error
 
     def _connect_first(self) -> Session:
         """Connect for other things than a request. Raises DatabaseUnreadable for what is not fit for it."""
@@ -150,28 +158,17 @@ class Database(Engine):
             self._mark(session, self.schema.version)
 
     def _mark(self, session: Session, version: int) -> None:
-        properties.mark_property(session, PROPERTY, str(version).encode())
-        for name, value in self._owners.items():
-            properties.insert_property(session, name, value.encode())
-        events.insert_epoch(session, self.find_home(session))
+        mark(session, version, self._owners, self.find_home(session))
 
     def _look(self, session: Session) -> Found:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
-        if not self._tables(session) >= self.schema.tables | {"property"}:
-            raise DatabaseUnreadable(
-                f"{self.name} is not a database of this service: name another database"
-            )
-        row = properties.get_property(session, PROPERTY)
-        try:
-            version = parse_version(row and row["value"])
-        except VersionUnknown as error:
-            raise DatabaseUnreadable(
-                f"{self.name} can not be used: {error}. Restore a backup"
-            ) from error
-        rows = [properties.get_property(session, name) for name in self._owners]
-        found = Found(version, {row["name"]: row["value"].decode() for row in rows if row})
-        require_ours(self.name, found, self.schema, self._owners)
-        return found
+
+        def find_version() -> int:
+            row = properties.get_property(session, PROPERTY)
+            return parse_version(row and row["value"])
+
+        tables = self._tables(session)
+        return identify(session, self.name, tables, self.schema, self._owners, find_version)
 
     def look(self) -> None:
         """See again of which version the database is, and whose. Raises DatabaseUnreadable."""
@@ -182,13 +179,12 @@ class Database(Engine):
         """Connect for a thread, and see that the database is what it was at the start."""
         session = self._servers.connect()
         try:
-            sql = "SELECT pg_advisory_lock_shared(:lock, hashtext(current_schema()))"
-            session.execute(sql, {"lock": USE})
+            session.execute(f"SELECT pg_advisory_lock_shared({USE})")
             self._found = self._look(session)
             self.require_current()
         except psycopg.Error as error:
             session.close()
-            raise DatabaseUnreachable(self._servers.words(error)) from error
+            raise DatabaseUnreachable(words(error)) from error
         except BaseException:
             session.close()
             raise
@@ -209,7 +205,7 @@ class Database(Engine):
         """
         return self.connection.transaction()
 
-    def data_version(self) -> tuple[int, str, str] | None:
+    def data_version(self) -> tuple[int, str] | None:
         """Another value after each commit, by whatever machine; None while the database is out of reach.
 
         One question serves all threads that came before it was asked.
@@ -281,21 +277,23 @@ class Database(Engine):
                     progress.begin("Commit")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
-                    raise DatabaseUnreachable(self._servers.words(error)) from error
+                    raise DatabaseUnreachable(words(error)) from error
                 raise
 
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
-        sql = "SELECT pg_try_advisory_lock(:lock, hashtext(current_schema())) AS is_alone"
-        [row] = session.execute(sql, {"lock": USE}).fetchall()
+        sql = f"SELECT pg_try_advisory_lock({USE}) AS is_alone"
+        [row] = session.execute(sql).fetchall()
         if not row["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
-    def order_events(self, db: store_rows.Connection) -> None:
-        # Released once the transaction is visible. Only writers of events take it.
-        db.execute(
-            "SELECT pg_advisory_xact_lock(:lock, hashtext(current_schema()))", {"lock": EMIT}
-        )
+    def insert_events(
+        self, db: store_rows.Connection, rows: Iterable[Mapping[str, object]]
+    ) -> None:
+        # The lock is released once the transaction is visible. Only writers of events take it.
+        self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
+        for row in rows:
+            self.connection.execute_at_commit(events.INSERT, row)
 
     def find_home(self, db: store_rows.Connection) -> str:
         sql = """
@@ -308,6 +306,29 @@ class Database(Engine):
     def after_fork(self) -> None:
         self._asking = threading.Lock()
         self._servers.after_fork()
+
+
+class Leadership:
+    """A role that one machine has at a time. A silent holder loses it within half a minute."""
+
+    def __init__(self, servers: Servers, name: str) -> None:
+        self._servers = servers
+        self._name = name
+        self._connection = Connection(self._connect, servers)
+
+    def _connect(self) -> Session:
+        session = self._servers.connect()
+        session.execute(f"SET idle_session_timeout = '{LEADER_SECONDS}s'")
+        return session
+
+    def take(self) -> bool:
+        """Have it, from now on or still. Raises DatabaseUnreachable."""
+        sql = f"SELECT pg_try_advisory_lock({LEAD}) AS is_ours"
+        row = store_rows.only(self._connection, sql, {"name": f".{self._name}"})
+        return bool(row["is_ours"])
+
+    def close(self) -> None:
+        self._connection.close()
 
 
 def _wait_for_ever(session: Session) -> None:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple, Protocol
 
 from marketplace.store.database_errors import DatabaseUnreadable
-from marketplace.store.engine import Contents
 from marketplace.store.postgresql.servers import Session
+from marketplace.store.sqlite_files import Contents
 
 Row = tuple[Any, ...]
 

@@ -9,7 +9,6 @@ from marketplace import times
 from marketplace.cli.command import Group, echo
 from marketplace.errors import command, shown
 from marketplace.ids import EventKind
-from marketplace.services import database
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
 from marketplace.store.rows import WebhookRow
@@ -44,7 +43,7 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     }
     webhook |= {"salt": salt, "secret_hash": signing.hash_secret(secret)}
     with write() as db:
-        database().order_events(db)
+        webhooks.lock_webhooks(db)
         id = webhooks.insert_webhook(db, webhook)["id"]
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
     echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
