@@ -66,11 +66,6 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
-class Texts(fields.List[Any]):
-    def __init__(self, **options: Any) -> None:
-        super().__init__(fields.String, **options)
-
-
 Describe = tuple[type[fields.Field[Any]], str, object]
 
 
@@ -80,11 +75,11 @@ def _response(name: str, described: dict[str, Describe]) -> type[Schema]:
     for field, (kind, description, example) in described.items():
         options: dict[str, Any] = {"metadata": {"description": description, "example": example}}
         options |= {"required": True, "allow_none": "null when" in description}
-        made[field] = fields.List(fields.Dict(), **options) if kind is OBJECTS else kind(**options)
+        made[field] = fields.List(fields.Raw(), **options) if kind is LIST else kind(**options)
     return Schema.from_dict(made, name=name)
 
 
-OBJECTS = fields.List
+LIST = fields.List
 _ID = (fields.String, "Transaction id", "0.0.1001@1763640000.123456789")
 _MEMO = "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace"
 _FROM, _UNTIL = "2026-11-20T12:34:56.789012345Z", "2026-11-20T12:37:56.789012345Z"
@@ -106,21 +101,21 @@ DecodedTransactionSchema = _response(
         "validSeconds": (fields.Integer, "How long it is valid", 180),
         "memo": (fields.String, "Memo", _MEMO),
         "maxFeeTinybars": (fields.Integer, "The most it may cost, in tinybars", 500_000_000),
-        "nodeAccountIds": (Texts, "Nodes it may be submitted to", ["0.0.3"]),
+        "nodeAccountIds": (LIST, "Nodes it may be submitted to", ["0.0.3"]),
         "sizeBytes": (fields.Integer, "Size of all its bytes", 225),
-        "signedBy": (Texts, "Public keys that have signed, hexadecimal", []),
+        "signedBy": (LIST, "Public keys that have signed, hexadecimal", []),
         "approvals": (
-            OBJECTS,
+            LIST,
             "The NFT allowances it gives; `approvedForAll` is null where the whole collection stays as it is",
             [_APPROVAL | {"spender": "0.0.9001", "approvedForAll": None}],
         ),
-        "deletedApprovals": (OBJECTS, "The NFT allowances it deletes", [_APPROVAL]),
+        "deletedApprovals": (LIST, "The NFT allowances it deletes", [_APPROVAL]),
         "hbarTransfers": (
-            OBJECTS,
+            LIST,
             "The tinybars it moves, without the fee, and without royalties",
             [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
         ),
-        "nftTransfers": (OBJECTS, "The NFTs it moves", [_NFT | {"isApproval": True}]),
+        "nftTransfers": (LIST, "The NFTs it moves", [_NFT | {"isApproval": True}]),
     },
 )
 TransactionReceiptSchema = _response(

@@ -45,7 +45,7 @@ def change_account(app, account_id, balance=None, associations=None):
         if balance is not None:
             accounts.add(db, account_id, balance - accounts.balance(db, account_id), times.now())
         if associations is not None:
-            accounts.set_automatic_associations(db, account_id, associations, times.now())
+            accounts.change(db, account_id, times.now(), automatic_associations=associations)
 
 
 def test_it_works(app, nft, lister, buy):

@@ -264,3 +264,14 @@ def test_a_receipt_names_the_accounts_of_its_children(submit, ledger):
     assert code == "OK"
     assert not told.receipt.HasField("accountID")
     assert told.child_transaction_receipts[0].accountID.accountNum > 1_000_000
+
+
+@pytest.mark.parametrize("generate", [PrivateKey.generate_ed25519, PrivateKey.generate_ecdsa])
+def test_a_wallet_finds_its_accounts_by_its_key(client, created, get, generate):
+    key = generate()
+    account_id = created(creation(key=public(key)), ALICE)
+    shown = get(f"/accounts?account.publickey={key.public_key().to_bytes_raw().hex()}")
+    assert [row["account"] for row in shown["accounts"]] == [account_id]
+    assert shown["links"] == {"next": None}
+    path = "/sandbox/api/v1/accounts?account.publickey=x"
+    assert client.get(path).status_code == 400

@@ -21,7 +21,7 @@ def limit(ledger):
 
     def set_limit(account_id, number):
         with ledger.sandbox.app_context(), write() as db:
-            accounts.set_automatic_associations(db, account_id, number, lives.MINTED_AT)
+            accounts.change(db, account_id, lives.MINTED_AT, automatic_associations=number)
 
     return set_limit
 

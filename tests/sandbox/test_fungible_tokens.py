@@ -114,6 +114,8 @@ def test_units_are_not_of_nfts(submit, coin, minted):
 
 def test_units_are_spent_by_allowance(submit, coin, units, get):
     assert submit(allow(TREASURY, BOB, 100, coin), TREASURY).result == "SUCCESS"
+    [shown] = get(f"/accounts/{TREASURY}/allowances/tokens")["allowances"]
+    assert (shown["amount"], shown["spender"], shown["token_id"]) == (100, BOB, coin)
     take = lambda amount: move(  # noqa: E731
         BOB, coin, {TREASURY: -amount, ALICE: amount}, is_approval=True
     )
@@ -125,13 +127,15 @@ def test_units_are_spent_by_allowance(submit, coin, units, get):
     assert units(ALICE, coin) == 100
 
 
-def test_hbar_are_spent_by_allowance(submit, balance):
+def test_hbar_are_spent_by_allowance(submit, balance, get):
     assert submit(allow(ALICE, BOB, 10 * HBAR), ALICE).result == "SUCCESS"
     body = transfer(BOB, {CHARLIE: 7 * HBAR})
     taken = AccountAmount(accountID=account(ALICE), amount=-7 * HBAR, is_approval=True)
     body.cryptoTransfer.transfers.accountAmounts.append(taken)
     assert submit(body, BOB).result == "SUCCESS"
     assert balance(CHARLIE) == 10_007 * HBAR
+    [shown] = get(f"/accounts/{ALICE}/allowances/crypto")["allowances"]
+    assert (shown["amount"], shown["amount_granted"]) == (3 * HBAR, 10 * HBAR)
     lives.give_new_id(body, BOB)
     assert submit(body, BOB).result == "AMOUNT_EXCEEDS_ALLOWANCE"
 

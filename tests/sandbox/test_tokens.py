@@ -284,16 +284,6 @@ def test_it_is_updated(do, get, cats):
     assert do("tokenUpdate", name="Cats") == "TOKEN_IS_IMMUTABLE"
 
 
-def test_a_new_treasury_gets_what_the_old_one_had(do, get, cats, row, submit):
-    submit(transfer(BOB, {BOB: -1, ALICE: 1}), BOB)  # so his key is known
-    assert do("tokenUpdate", ISSUER, treasury=BOB) == "INVALID_SIGNATURE"
-    receipt = submit(about("tokenUpdate", cats, treasury=BOB), TREASURY, ISSUER, BOB)
-    assert row(receipt)["nft_transfers"][0]["serial_number"] == -1
-    assert get(f"/tokens/{cats}")["treasury_account_id"] == BOB
-    owners = [get(f"/tokens/{cats}/nfts/{number}")["account_id"] for number in range(1, 6)]
-    assert owners == [ALICE, ALICE, BOB, BOB, BOB]
-
-
 RESTRICTED = {
     "paused": ("token_pause", {}, "token_unpause", "TOKEN_IS_PAUSED"),
     "frozen": ("tokenFreeze", {"account_id": ALICE}, "tokenUnfreeze", "ACCOUNT_FROZEN_FOR_TOKEN"),

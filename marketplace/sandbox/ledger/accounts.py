@@ -71,11 +71,6 @@ def require_usable(db: Connection, account_id: str) -> None:
         raise Refused("ACCOUNT_DELETED")
 
 
-def delete(db: Connection, account_id: str, now: int) -> None:
-    """Delete an account. Its HBAR stay where they are."""
-    change(db, account_id, now, deleted_at=now)
-
-
 def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
     """Add to an account's units of a fungible token. Refuses, with the code, to take more."""
     holding = queries.get_holding(db, account_id, token)
@@ -135,11 +130,6 @@ def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: A
 
 
 # Tokens
-
-
-def set_automatic_associations(db: Connection, account_id: str, limit: int, now: int) -> None:
-    """Say how many associations transfers may make. Those that are there stay."""
-    change(db, account_id, now, automatic_associations=limit)
 
 
 def is_associated(db: Connection, account_id: str, token: str) -> bool:

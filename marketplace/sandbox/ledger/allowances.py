@@ -63,7 +63,7 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
             raise Refused("NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
         if not accounts.is_associated(db, owner, unit):
             raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-        if token.max_supply and approval.amount > token.max_supply:
+        if 0 < token.definition.maxSupply < approval.amount:
             raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
     columns = {"owner": owner, "spender": spender, "token": unit}
     queries.put(

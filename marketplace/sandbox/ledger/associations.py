@@ -28,6 +28,7 @@ def associate(execution: Execution, content: Message) -> None:
 
 
 def dissociate(execution: Execution, content: Message) -> None:
+    """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     execution.require_signature(account_id)
     for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
@@ -50,23 +51,8 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
         raise Refused("ACCOUNT_STILL_OWNS_NFTS")
 
 
-def freeze(execution: Execution, content: Message) -> None:
-    _restrict(execution, content, "freeze", is_frozen=1)
-
-
-def unfreeze(execution: Execution, content: Message) -> None:
-    _restrict(execution, content, "freeze", is_frozen=0)
-
-
-def grant_kyc(execution: Execution, content: Message) -> None:
-    _restrict(execution, content, "kyc", is_kyc_granted=1)
-
-
-def revoke_kyc(execution: Execution, content: Message) -> None:
-    _restrict(execution, content, "kyc", is_kyc_granted=0)
-
-
-def _restrict(execution: Execution, content: Message, key: str, **flag: int) -> None:
+def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
+    """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     token = issued(execution, content, key)
     association = queries.get_association(db, account_id, token.token)

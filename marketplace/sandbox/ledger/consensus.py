@@ -8,6 +8,7 @@ A transaction that fails at consensus is recorded as failed, and its payer pays 
 import json
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import NamedTuple
 
 from flask import current_app
@@ -75,20 +76,20 @@ HANDLERS = {
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
     "scheduleCreate": Handler(schedules.create),
     "tokenAssociate": Handler(associations.associate, associations.check),
-    "tokenBurn": Handler(supply.burn, supply.check_burn),
+    "tokenBurn": Handler(supply.burn, supply.check),
     "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
     "tokenDeletion": Handler(token_transactions.delete),
     "tokenDissociate": Handler(associations.dissociate, associations.check),
-    "tokenFreeze": Handler(associations.freeze),
-    "tokenGrantKyc": Handler(associations.grant_kyc),
-    "tokenMint": Handler(supply.mint, supply.check_mint),
-    "tokenRevokeKyc": Handler(associations.revoke_kyc),
-    "tokenUnfreeze": Handler(associations.unfreeze),
+    "tokenFreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=1)),
+    "tokenGrantKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=1)),
+    "tokenMint": Handler(supply.mint, supply.check),
+    "tokenRevokeKyc": Handler(partial(associations.restrict, key="kyc", is_kyc_granted=0)),
+    "tokenUnfreeze": Handler(partial(associations.restrict, key="freeze", is_frozen=0)),
     "tokenUpdate": Handler(token_transactions.update),
-    "tokenWipe": Handler(supply.wipe, supply.check_burn),
+    "tokenWipe": Handler(supply.wipe, supply.check),
     "token_fee_schedule_update": Handler(token_transactions.change_fees),
-    "token_pause": Handler(token_transactions.pause),
-    "token_unpause": Handler(token_transactions.unpause),
+    "token_pause": Handler(partial(token_transactions.set_paused, is_paused=True)),
+    "token_unpause": Handler(partial(token_transactions.set_paused, is_paused=False)),
     "token_update_nfts": Handler(supply.update_nfts),
 }
 

@@ -83,11 +83,8 @@ def read(fees: Iterable[CustomFee], now: int) -> Schedule:
                 token = entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
             fixed.append(FixedFee(collector, fee.fixed_fee.amount, token, exempt))
         else:
-            raise Refused(
-                "NOT_SUPPORTED"
-                if fee.HasField("fractional_fee")
-                else "CUSTOM_FEE_NOT_FULLY_SPECIFIED"
-            )
+            is_fractional = fee.HasField("fractional_fee")
+            raise Refused("NOT_SUPPORTED" if is_fractional else "CUSTOM_FEE_NOT_FULLY_SPECIFIED")
     return Schedule(tuple(royalties), tuple(fixed), now)
 
 

@@ -177,19 +177,6 @@ def count_nfts(db: Connection, token: str) -> int:
     return _number(db, sql, token=token)
 
 
-def list_serial_nos_of(db: Connection, owner: str, token: str) -> list[int]:
-    sql = "SELECT serial_no FROM nft WHERE owner = :owner AND token = :token"
-    return [row["serial_no"] for row in _rows(db, sql, owner=owner, token=token)]
-
-
-def mark_moved(db: Connection, token: str, owner: str, receiver: str, now: int) -> None:
-    sql = """
-        UPDATE nft SET owner = :receiver, spender = NULL, modified_at = :now
-        WHERE owner = :owner AND token = :token
-    """
-    db.execute(sql, {"token": token, "owner": owner, "receiver": receiver, "now": now})
-
-
 def count_nfts_of(db: Connection, owner: str, token: str) -> int:
     sql = "SELECT COUNT(*) FROM nft WHERE owner = :owner AND token = :token"
     return _number(db, sql, owner=owner, token=token)

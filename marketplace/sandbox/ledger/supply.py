@@ -15,19 +15,14 @@ from marketplace.sandbox.ledger.tokens import Token
 
 MAX_NFTS = 10  # in one transaction
 METADATA_BYTES = 100
+Missing = tuple[str, str]  # the codes that refuse to end no units, and no NFTs
 
 
-def check_mint(content: Message) -> None:
+def check(content: Message) -> None:
     """Check what a node checks before consensus."""
     entity(content.token, "INVALID_TOKEN_ID")
-    if content.amount and content.metadata:
-        raise Refused("INVALID_TRANSACTION_BODY")
-
-
-def check_burn(content: Message) -> None:
-    """Check what a node checks before consensus."""
-    entity(content.token, "INVALID_TOKEN_ID")
-    if content.amount and content.serialNumbers:
+    is_of_nfts = "metadata" if "metadata" in content.DESCRIPTOR.fields_by_name else "serialNumbers"
+    if content.amount and getattr(content, is_of_nfts):
         raise Refused("INVALID_TRANSACTION_BODY")
 
 
@@ -66,7 +61,7 @@ def burn(execution: Execution, content: Message) -> None:
     """End what the treasury has."""
     token = issued(execution, content, "supply")
     codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
-    _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", *codes)
+    _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
 
 
 def wipe(execution: Execution, content: Message) -> None:
@@ -78,25 +73,19 @@ def wipe(execution: Execution, content: Message) -> None:
     if not accounts.is_associated(execution.db, account_id, token.token):
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
-    _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", *codes)
+    _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", codes)
 
 
 def _end(
-    execution: Execution,
-    token: Token,
-    owner: str,
-    content: Message,
-    foreign: str,
-    no_amount: str,
-    no_nfts: str,
+    execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
 ) -> None:
-    """End NFTs or units of an owner; the codes refuse those of others, and what names none."""
+    """End NFTs or units of an owner; the codes refuse others' NFTs, and what names none."""
     db, now = execution.db, execution.now
     if token.is_fungible:
-        _require_units(token, content.amount, content.serialNumbers, no_amount)
-        execution.change_units(owner, token.token, -content.amount, no_amount)
+        _require_units(token, content.amount, content.serialNumbers, missing[0])
+        execution.change_units(owner, token.token, -content.amount, missing[0])
     elif not content.serialNumbers:
-        raise Refused(no_nfts)
+        raise Refused(missing[1])
     _require_few(content.serialNumbers)
     name = "TOKENWIPE" if "account" in content.DESCRIPTOR.fields_by_name else "TOKENBURN"
     for serial_no in sorted(set(content.serialNumbers)):

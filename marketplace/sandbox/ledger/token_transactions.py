@@ -3,10 +3,10 @@
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox.ledger import accounts, custom_fees, history, keys, queries, tokens
+from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import require_memo, require_renewal
 from marketplace.sandbox.ledger.envelopes import Refused, write_id
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.tokens import KEYS, Token
 
 MAX_TEXT_BYTES = 100  # of a name, a symbol, and metadata
@@ -120,8 +120,7 @@ def update(execution: Execution, content: Message) -> None:
         if content.HasField(field):
             _change_key(definition, field, getattr(content, field), code)
     if content.HasField("treasury"):
-        _change_treasury(execution, token, entity(content.treasury, "INVALID_ACCOUNT_ID"))
-        definition.treasury.CopyFrom(content.treasury)
+        raise Refused("NOT_SUPPORTED")
     tokens.put(execution.db, token, modified_at=execution.now)
 
 
@@ -133,29 +132,6 @@ def _change_key(definition: Message, field: str, key: Message, code: str) -> Non
         getattr(definition, field).CopyFrom(key)
     else:
         definition.ClearField(field)
-
-
-def _change_treasury(execution: Execution, token: Token, treasury: str) -> None:
-    """All that the old treasury has goes to the new one."""
-    db, now, old = execution.db, execution.now, token.treasury
-    execution.require_signature(treasury)
-    if not token.is_created:
-        raise Refused("NOT_SUPPORTED")
-    if treasury == old:
-        return
-    accounts.associate_receiver(db, treasury, token.token, now)
-    if token.is_fungible:
-        holding = queries.get_holding(db, old, token.token)
-        amount = holding["balance"] if holding else 0
-        execution.change_units(old, token.token, -amount)
-        execution.change_units(treasury, token.token, amount)
-        return
-    for serial_no in queries.list_serial_nos_of(db, old, token.token):
-        moved = NftTransfer(token.token, serial_no, old, treasury)
-        history.write_nft_transaction(db, execution.id, now, "TOKENUPDATE", moved)
-    queries.mark_moved(db, token.token, old, treasury, now)
-    # So the mirror node shows all of them.
-    execution.effects.nft_transfers.append(NftTransfer(token.token, -1, old, treasury))
 
 
 def delete(execution: Execution, content: Message) -> None:
@@ -173,15 +149,7 @@ def change_fees(execution: Execution, content: Message) -> None:
     custom_fees.change(execution.db, token, schedule)
 
 
-def pause(execution: Execution, content: Message) -> None:
-    _set_paused(execution, content, is_paused=True)
-
-
-def unpause(execution: Execution, content: Message) -> None:
-    _set_paused(execution, content, is_paused=False)
-
-
-def _set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:
+def set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:
     token = tokens.find(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
     if queries.is_deleted(execution.db, token.token):
         raise Refused("TOKEN_WAS_DELETED")

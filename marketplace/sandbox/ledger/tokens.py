@@ -52,11 +52,6 @@ class Token(NamedTuple):
     def is_fungible(self) -> bool:
         return bool(self.definition.tokenType == TokenType.FUNGIBLE_COMMON)
 
-    @property
-    def max_supply(self) -> int:
-        """The most that there may be; 0: any number."""
-        return int(self.definition.maxSupply)
-
     def key(self, name: str) -> Key | None:
         """One of its keys, by the names of KEYS."""
         field, _ = KEYS[name]
@@ -123,7 +118,7 @@ def supply(db: Connection, token: Token) -> int:
 def require_room(db: Connection, token: Token, amount: int) -> None:
     """Refuse to make more than the token's maximum."""
     after = supply(db, token) + amount
-    if token.max_supply and after > token.max_supply:
+    if 0 < token.definition.maxSupply < after:
         raise Refused("TOKEN_MAX_SUPPLY_REACHED")
     if token.is_fungible and after > MAX_INT64:
         raise Refused("INVALID_TOKEN_MINT_AMOUNT")

@@ -21,7 +21,10 @@ blp = Blueprint("accounts", __name__)
 @blp.get("/accounts/<account_id>")
 def show_account(account_id: str) -> Document:
     parameters.require_known("transactions")
-    account_id = _find(account_id)
+    return _account(_find(account_id)) | {"transactions": [], "links": {"next": None}}
+
+
+def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
     balance = {"timestamp": times.to_consensus(times.now())} | _balance(account_id)
     return {
@@ -43,9 +46,20 @@ def show_account(account_id: str) -> Document:
         "staked_account_id": None,
         "staked_node_id": None,
         "stake_period_start": None,
-        "transactions": [],
-        "links": {"next": None},
     }
+
+
+@blp.get("/accounts")
+def list_accounts() -> Document:
+    """List the accounts that have changed, and those of a public key, as a wallet asks at login."""
+    parameters.require_known("account.id", "account.publickey", "balance", "limit", "order")
+    public_key = request.args.get("account.publickey", "").lower().removeprefix("0x")
+    if not re.fullmatch("([0-9a-f]{64,})?", public_key):
+        raise parameters.invalid("account.publickey")
+    rows = queries.list_accounts(read())
+    found = [row["account_id"] for row in rows if (row["key"] or "").endswith(public_key)]
+    page, following = _page(found, "account.id", "asc")
+    return {"accounts": [_account(each) for each in page], "links": {"next": following}}
 
 
 def _find(text: str) -> str:
@@ -136,4 +150,22 @@ def list_account_approvals(account_id: str) -> Document:
         }
         for row in queries.list_approvals_for_all(read(), account_id)
     ]
+    return {"allowances": allowances, "links": {"next": None}}
+
+
+@blp.get("/accounts/<account_id>/allowances/crypto", defaults={"kind": "crypto"})
+@blp.get("/accounts/<account_id>/allowances/tokens", defaults={"kind": "tokens"})
+def list_allowances(account_id: str, kind: str) -> Document:
+    """List what others may spend of an account's HBAR, or of its units of tokens."""
+    parameters.require_known("limit", "order", "spender.id", "token.id")
+    parameters.require_id(account_id, "idOrAliasOrEvmAddress")
+    allowances = []
+    for row in queries.list_allowances(read(), account_id):
+        if bool(row["token"]) == (kind == "tokens"):
+            since = {"from": times.to_consensus(row["approved_at"]), "to": None}
+            names = {"amount": row["amount"], "amount_granted": row["granted"], "timestamp": since}
+            parties = {"owner": row["owner"], "spender": row["spender"]}
+            allowances.append(
+                parties | names | ({"token_id": row["token"]} if row["token"] else {})
+            )
     return {"allowances": allowances, "links": {"next": None}}
