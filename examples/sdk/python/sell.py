@@ -19,7 +19,6 @@ from hiero_sdk_python import (
     AccountAllowanceDeleteTransaction,
     AccountId,
     Client,
-    CryptoGetAccountBalanceQuery,
     NftId,
     PrivateKey,
     ResponseCode,
@@ -116,6 +115,7 @@ wait_for(False)
 owner = TokenNftInfoQuery(nft_id).execute(buyer.client).account_id
 print(f"It belongs to {'the buyer' if owner == buyer.id else owner} now")
 for who, account in {"Seller": seller, "Buyer": buyer}.items():
-    balance = CryptoGetAccountBalanceQuery(account.id).execute(account.client)
-    print(f"{who} has {balance.hbars}")
+    # The networks answer no balance query any more: the mirror node does.
+    shown = call(f"/sandbox/api/v1/accounts/{account.id}?transactions=false")
+    print(f"{who} has {shown['balance']['balance'] / 100_000_000:.8f} ℏ")
     account.client.close()
