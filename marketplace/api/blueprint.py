@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable, Mapping
+from difflib import get_close_matches
 from functools import update_wrapper, wraps
 from typing import Any, NoReturn
 
@@ -20,6 +21,8 @@ from marketplace import errors
 from marketplace.api import error_handlers, row_json
 from marketplace.api.response_schemas import ApiErrorSchema
 from marketplace.services import services
+
+NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
 
 View = Callable[..., Any]
 Decorator = Callable[[View], View]
@@ -66,6 +69,17 @@ def _refuse(location: str, wrong: Any) -> NoReturn:
     refusal = UnprocessableEntity()
     refusal.data = {"messages": {location: wrong}}  # type: ignore[attr-defined]  # as flask-smorest does
     raise refusal
+
+
+def _require_meant(others: set[str], known: set[str]) -> None:
+    """Refuse what is nearly a name of ours. Prefer: handling=strict refuses all others, too; lenient none."""
+    prefer = request.headers.get("Prefer", "")
+    plain = {name.lower(): name for name in known}
+    for name in others if "handling=lenient" not in prefer else ():
+        near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
+        if near or "handling=strict" in prefer:
+            meant = f": did you mean {plain[near[0]]}?" if near else ""
+            _refuse("query", {name: [f"is no parameter here{meant}"]})
 
 
 def _compile_load(schema: Schema, location: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -168,7 +182,15 @@ class Blueprint(flask_smorest.Blueprint):
         schema = schema_class()
         load = _compile_load(schema, "query")
         lists = {field.data_key for field in schema.fields.values() if isinstance(field, List)}
-        return self._takes(schema, "query", lambda path: path | load(_read_query(lists)))
+        known = {field.data_key or name for name, field in schema.fields.items()}
+
+        def read() -> dict[str, Any]:
+            given = _read_query(lists)
+            if not given.keys() <= known:
+                _require_meant(given.keys() - known, known)
+            return load(given)
+
+        return self._takes(schema, "query", lambda path: path | read())
 
     def body(self, schema_class: type[Schema]) -> Decorator:
         """Validate the JSON body, and pass its fields on by inside name.

@@ -154,7 +154,7 @@ class ResponseCache:
         data_version = self._database.data_version()
         if data_version is None:
             return call_application(self._application, environ).send(environ, start_response)
-        variables = ("QUERY_STRING", "SCRIPT_NAME", "HTTP_ORIGIN")
+        variables = ("QUERY_STRING", "SCRIPT_NAME", "HTTP_ORIGIN", "HTTP_PREFER")
         key = (path, *[environ.get(name, "") for name in variables])
         authorization = environ.get("HTTP_AUTHORIZATION", "")
         token: CachedToken | None = self._find(authorization, data_version)
