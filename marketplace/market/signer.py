@@ -137,7 +137,10 @@ class Signer:
             sign = self.load()
         except StartRefused as error:
             raise SignerFailed(str(error)) from error
-        call = self._threads.submit(sign, body)
+        try:
+            call = self._threads.submit(sign, body)
+        except RuntimeError as error:  # no thread can be started
+            raise SignerFailed(f"it could not be called: {error}") from error
         if not wait([call], SIGNER_SECONDS).done:
             call.cancel()
             raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s")

@@ -153,6 +153,21 @@ def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
     over.set()
 
 
+def test_where_no_thread_can_be_started_it_is_a_503(market, monkeypatch, caplog):
+    def start(thread):
+        if thread.name.startswith("signer"):
+            raise RuntimeError("can't start new thread")
+        start_thread(thread)
+
+    _, client, _ = market(signing_with(DEMO))
+    start_thread = threading.Thread.start
+    monkeypatch.setattr(threading.Thread, "start", start)
+    assert_error(buy(client), 503)
+    assert "can't start new thread" in caplog.text
+    monkeypatch.undo()
+    assert buy(client).status_code == 200
+
+
 @pytest.mark.parametrize("sign", [0, "key", b"", (b"", b"")])
 def test_what_can_not_be_called_is_refused_at_the_start(tmp_path, sign):
     with pytest.raises(StartRefused, match="is not callable"):

@@ -183,6 +183,14 @@ def test_only_the_kinds_it_asks_for(app, happen, deliver, tmp_path):
     assert receiver.kinds == ["nft.sold", "nft.burned"]
 
 
+def test_events_of_other_kinds_are_not_called_lost(app, happen, deliver, tmp_path, monkeypatch):
+    monkeypatch.setattr(deliveries, "NOTED_AFTER", 2)
+    with receiving(tmp_path, "--kind", "SOLD"):
+        happen(1, 2, kind="LISTED")
+        deliver()
+    assert webhook(app)["delivered_to"] == 2
+
+
 def test_one_that_was_killed_before_it_noted_deliveries_repeats_them(
     app, receiver, happen, deliver
 ):

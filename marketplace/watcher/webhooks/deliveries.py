@@ -25,6 +25,7 @@ PAUSE_SECONDS = 0.25  # between two looks for new events
 # Events are delivered for so long before that is stored: each commit empties the cached answers.
 STORING_SECONDS = 1
 EVENTS_AT_ONCE = 100
+NOTED_AFTER = 1000  # events of other kinds
 AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
 LONGEST_PAUSE = 6 * 3600 * times.SECOND
@@ -100,6 +101,11 @@ class Deliveries:
             return
         events = webhooks.list_undelivered_events(read(), webhook, feed.epoch, EVENTS_AT_ONCE)
         if not events:
+            if (
+                feed.newest - after >= NOTED_AFTER
+            ):  # so that none counts as lost once they are deleted
+                with write() as db:
+                    webhooks.mark_webhook(db, webhook, feed.newest)
             return
         try:
             secret = find_secret(webhook)
