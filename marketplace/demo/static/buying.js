@@ -3,6 +3,7 @@
 import { accountPage, marketplace } from "./addresses.js";
 import { hbar, tinybars } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
+import { dollars } from "./dollars.js";
 import { element, fields } from "./element.js";
 import { fixedFeeWords, royaltyWords } from "./sale.js";
 import { Signing } from "./signing.js";
@@ -92,7 +93,8 @@ export function offerPurchase({ nft, fees, refresh }) {
 async function showDeal(nft) {
   const shown = dialog.querySelector("[data-deal]");
   const balance = element("span", {}, "…");
-  const rows = [["NFT", nft.name], ["Seller", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance]];
+  const price = nft.isForSale ? element("span", {}, hbar(nft.listingPrice), " ", dollars(nft.listingPrice)) : null;
+  const rows = [["NFT", nft.name], ["Seller", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance], ["Price", price]];
   shown.replaceChildren(...fields(rows));
   const amount = await showBalance();
   balance.textContent = amount === null ? "Not known" : tinybars(amount);

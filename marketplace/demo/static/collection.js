@@ -4,6 +4,7 @@ import { api, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { get } from "./call.js";
 import { timeAgo } from "./date.js";
+import { dollars } from "./dollars.js";
 import { element, fields, notice, words } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
 import { picture } from "./picture.js";
@@ -57,7 +58,7 @@ function describe(collection) {
 
 function figures({ floorPrice, totalSupply, treasury, royalties, fixedFees, ...sold }) {
   return [
-    ["Floor", floorPrice === null ? "Nothing listed" : hbar(floorPrice)],
+    ["Floor", floorPrice === null ? "Nothing listed" : element("span", {}, hbar(floorPrice), " ", dollars(floorPrice))],
     ["Listed", `${listed}`],
     ...sales(sold),
     ["Supply", totalSupply ?? "Not known yet"],

@@ -7,6 +7,7 @@ import { get } from "./call.js";
 import { copyable } from "./code.js";
 import { time, timeAgo } from "./date.js";
 import { followAddress } from "./dialog.js";
+import { dollars } from "./dollars.js";
 import { offerMove } from "./elsewhere.js";
 import { element, fields, notice, webLink, words } from "./element.js";
 import { exchange } from "./exchange.js";
@@ -67,7 +68,7 @@ function showState() {
   if (!shown) return;
   const owner = shown.owner.accountId;
   const isYours = owner === you();
-  const price = element("p", { class: "price" }, shown.isForSale ? hbar(shown.listingPrice) : "Not for sale");
+  const price = element("p", { class: "price" }, ...(shown.isForSale ? [hbar(shown.listingPrice), " ", dollars(shown.listingPrice)] : ["Not for sale"]));
   const owned = element("span", {}, "Owned by ", element("a", { href: accountPage(owner) }, owner), isYours && ", who is you");
   const listed = shown.lastListedDate && element("span", {}, "Last listed ", timeAgo(shown.lastListedDate));
   place("state").replaceChildren(

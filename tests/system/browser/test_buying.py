@@ -153,7 +153,7 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
     expect(step(steps(page), "prepare").locator(".notice")).to_have_text(
         "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
     )
-    expect(page.locator("#state .price")).to_have_text("250 HBAR")
+    expect(page.locator("#state .price")).to_contain_text("250 HBAR")
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
     visitor.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")

@@ -30,7 +30,8 @@ def test_it_works(visit, size, scheme):
     expect(page.locator(".eyebrow")).to_have_text("Collection 0.0.5002 · ORBIT")
     expect(cards(page).first).to_be_visible()
     shown = figures(page)
-    assert shown["Floor"] == f"{min(prices(page)):,} HBAR"
+    floor = f"{min(prices(page)):,} HBAR"
+    assert shown["Floor"].startswith(floor)
     assert shown["Listed"] == str(cards(page).count())
     assert shown["Treasury"] == "0.0.1000"
     words = "5 % to 0.0.2002, 10 HBAR when nothing is paid; 2.5 % to 0.0.2003"
@@ -39,7 +40,7 @@ def test_it_works(visit, size, scheme):
     if size == PHONE:
         page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
-    expect(page.locator("#cost tr").first).to_contain_text(f"pays {shown['Floor']}")
+    expect(page.locator("#cost tr").first).to_contain_text(f"pays {floor}")
     visitor.look("collection")
 
 

@@ -29,6 +29,8 @@ def test_it_works(visit, size, scheme):
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Peaks #\d+$"))
     expect(page).to_have_title(re.compile(r"^Peaks #\d+ · NFT Marketplace$"))
     expect(page.locator(".traits > div").first).to_be_visible()
+    in_dollars = page.locator("#state .dollars")
+    expect(in_dollars).to_have_text(re.compile(r"^about \$[\d,]+\.\d\d$"))
     rank = page.locator("#attributes .hint")
     expect(rank).to_have_text(re.compile(r"^Rarity rank \d+ of \d+$"))
     expect(page.locator(".traits .share").first).to_have_text(re.compile(r"^[\d.]+% have it$"))
