@@ -27,7 +27,7 @@ def test_it_is_empty_at_first(client):
 
 
 def test_it_ignores_other_query_parameters(client):
-    assert get(client, colour="red", Sort="price").status_code == 200
+    assert get(client, colour="red", utm_source="price").status_code == 200
 
 
 @pytest.mark.once("refused before a statement is asked")
