@@ -11,6 +11,7 @@ from ipaddress import ip_address
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
+from marketplace.api.error_handlers import body as error_body
 from marketplace.errors import shown
 
 if TYPE_CHECKING:
@@ -34,8 +35,7 @@ class HostGuard:
             f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
             " MARKETPLACE_PUBLIC_URL to this one"
         )
-        body = {"code": status.value, "status": status.phrase, "message": message}
-        content = json.dumps(body).encode()
+        content = json.dumps(error_body(status, message, "BAD_HOST")).encode()
         headers = [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
         start_response(f"{status.value} {status.phrase}", headers)
         return [content]

@@ -48,12 +48,12 @@ def insert_traits(db: Connection, token: str, serial_no: int, traits: Iterable[T
         db.execute(sql, {"token": token, "kind": kind, "value": value, "serial_no": serial_no})
 
 
-def delete_trait(db: Connection, token: str, kind: str, value: str, serial_no: int) -> None:
+def delete_trait(db: Connection, token: str, kind: str, trait_value: str, serial_no: int) -> None:
     sql = """
         DELETE FROM nft_trait
         WHERE token = :token AND type = :kind AND value = :value AND serial_no = :serial_no
     """
-    db.execute(sql, {"token": token, "kind": kind, "value": value, "serial_no": serial_no})
+    db.execute(sql, {"token": token, "kind": kind, "value": trait_value, "serial_no": serial_no})
 
 
 def insert_all_traits(db: Connection) -> None:

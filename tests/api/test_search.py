@@ -9,7 +9,7 @@ from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.market import nft_collections as collecting
 from marketplace.market.search_words import find_words
 from marketplace.services import services
-from marketplace.store import collection_search, events, nft_collections
+from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
 
@@ -37,7 +37,7 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
     with app.app_context(), write() as db:
         collecting.store(db, token, news)
         nft_collections.add_listed(db, token, listed)
-        services(app).database.order_events(db)
+        happened = []
         for price, hours in [
             *((price, 1) for price in sold),
             *((price, 30) for price in (old,) if price),
@@ -48,7 +48,8 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
                 "kind": "SOLD", "token": token, "serial_no": 1, "from_account": ALICE, "to_account": BOB,
                 "price": price, "consensus_at": at, "seen_at": at, "body": "{}",
             }  # fmt: skip
-            events.insert_event(db, event)
+            happened.append(event)
+        services(app).database.insert_events(db, happened)
 
 
 def find(client, q=None, **query):

@@ -74,7 +74,7 @@ ARGUMENTS = {
     "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
     "word": "x", "change": 1, "delivered_to": 500, "values": ["x"], "traits": [("x", "x")],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
-    "finished_at": DATE, "value": b"x", "since": DATE, "caller": "x", "fee_tinybars": 5,
+    "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "caller": "x", "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": 1, "changed_at": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
