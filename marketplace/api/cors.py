@@ -13,6 +13,8 @@ PREFLIGHT_SECONDS = 3600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 EXPOSED_HEADERS = [
     "Link",
+    "RateLimit",
+    "RateLimit-Policy",
     "Retry-After",
     "WWW-Authenticate",
     "ETag",

@@ -49,7 +49,11 @@ NOT_MODIFIED = {
 HEADERS = {
     401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
     403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
-    429: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
+    429: {
+        "Retry-After": {"description": "Seconds", "schema": {"type": "integer"}},
+        "RateLimit": {"description": "What is left of each limit", "schema": {"type": "string"}},
+        "RateLimit-Policy": {"description": "Each limit", "schema": {"type": "string"}},
+    },
     503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
 }
 

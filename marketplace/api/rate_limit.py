@@ -2,6 +2,7 @@
 
 Reads with a valid token are not limited here: nginx does that (deploy/nginx.conf). A window begins with the
 first request of a token or an address, and ends after a second, a minute or an hour.
+The headers of draft-ietf-httpapi-ratelimit-headers-10 say what is left of it.
 """
 
 import re
@@ -11,7 +12,7 @@ from ipaddress import ip_address, ip_network
 from math import ceil
 from typing import Any
 
-from flask import Config, current_app, request
+from flask import Config, Response, after_this_request, current_app, request
 from limits import (
     RateLimitItem,
     RateLimitItemPerHour,
@@ -84,15 +85,17 @@ class RateLimits:
             return
         key = (self._prefix, what, who)
         try:
-            if self._strategy.hit(item, *key):
-                self._note_recovery()
-                return
-            ends_at = self._storage.get_expiry(item.key_for(*key))
-            is_first = self._strategy.hit(type(item)(1), *key, "log")
+            is_within = self._strategy.hit(item, *key)
+            window = self._strategy.get_window_stats(item, *key)
+            is_first = not is_within and self._strategy.hit(type(item)(1), *key, "log")
         except self._storage.base_exceptions as error:
             self._pause(error)
             return
-        seconds = max(1, ceil(ends_at - time.time()))
+        seconds = max(1, ceil(window.reset_time - time.time()))
+        _tell(f"{what} by {by}", item, window.remaining if is_within else 0, seconds)
+        if is_within:
+            self._note_recovery()
+            return
         limit = f"{who} may {what} {_describe(item)}"
         if is_first:
             current_app.logger.warning(
@@ -124,6 +127,17 @@ def _describe(item: RateLimitItem) -> str:
     times = "once" if item.amount == 1 else f"{item.amount} times"
     unit = item.GRANULARITY.name
     return f"{times} an {unit}" if unit == "hour" else f"{times} a {unit}"
+
+
+def _tell(policy: str, item: RateLimitItem, remaining: int, seconds: int) -> None:
+    """Have the response say it. A request may be under several limits: each adds a line."""
+
+    @after_this_request
+    def add_headers(response: Response) -> Response:
+        window = f"q={item.amount};w={item.get_expiry()}"
+        response.headers.add("RateLimit-Policy", f'"{policy}";{window}')
+        response.headers.add("RateLimit", f'"{policy}";r={remaining};t={seconds}')
+        return response
 
 
 def find_address() -> str:

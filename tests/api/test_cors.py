@@ -26,7 +26,10 @@ def serve(folder, origins, **more):
     return create_app(CORS_ORIGINS=origins, **settings(folder), **more)
 
 
-EXPOSED = "ETag, Link, Retry-After, WWW-Authenticate, X-Events-Cursor, X-Request-ID"
+EXPOSED = (
+    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Events-Cursor,"
+    " X-Request-ID"
+)
 SANDBOX = [
     ("POST", "/sandbox/sign", {"json": {}}, 422),
     ("POST", "/sandbox/decode", {"data": "{", "content_type": "application/json"}, 400),

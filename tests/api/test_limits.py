@@ -1,5 +1,6 @@
 """How often one may: writes by token and by address, failures to authenticate by address."""
 
+import re
 import shutil
 import socket
 import subprocess
@@ -67,6 +68,26 @@ def test_a_token_may_write_so_often(make_app, caplog):
     [record] = caplog.records
     assert record.levelname == "WARNING"
     assert "The access token shop may write 3 times" in record.getMessage()
+
+
+def test_each_limit_says_what_is_left_of_it(make_app):
+    app = make_app(failed="30/m", WRITE_LIMIT="2/h")
+    token = make_token(app, "shop")
+    assert "RateLimit" not in read(app, token).headers
+    for remaining, status in ((1, 422), (0, 422), (0, 429)):
+        r = write(app, token, f"192.0.2.{remaining}")
+        assert r.status_code == status
+        policy, left = r.headers["RateLimit-Policy"], r.headers["RateLimit"]
+        assert policy == '"write by token";q=2;w=3600'
+        assert re.fullmatch(rf'"write by token";r={remaining};t=3\d{{3}}', left)
+    assert_error(r, 429, f"try again in {left.rpartition('=')[2]} s")
+    addresses = write(app, make_token(app, "other"), "192.0.2.1").headers
+    assert addresses.getlist("RateLimit-Policy") == [
+        f'"write by {by}";q=2;w=3600' for by in ("token", "address")
+    ]
+    assert len(addresses.getlist("RateLimit")) == 2
+    failed = read(app, "wrong").headers
+    assert failed["RateLimit-Policy"] == '"fail to authenticate by address";q=30;w=60'
 
 
 def test_an_address_may_write_so_often(make_app):
