@@ -170,6 +170,11 @@ class NftNotOnLedger(NotFound):
         super().__init__(f"{token} #{serial_no} is not an NFT on the ledger")
 
 
+class AccountNotOnLedger(NotFound):
+    def __init__(self, evm_address: str) -> None:
+        super().__init__(f"{evm_address} is the EVM address of no account on the ledger")
+
+
 class NftGone(NotFound):
     def __init__(self, token: str, serial_no: int) -> None:
         super().__init__(f"{token} #{serial_no} was burned on the ledger, or its token was deleted")

@@ -29,6 +29,7 @@ class EventKind(StrEnum):
 
 # Used as they are in the OpenAPI document; Python adds the end of the text with fullmatch.
 _NUMBER = "(?:0|[1-9][0-9]{0,18})"
+EVM_ADDRESS = "0x[0-9a-fA-F]{40}"
 ENTITY_ID = rf"{_NUMBER}\.{_NUMBER}\.{_NUMBER}"
 TRANSACTION_ID = rf"({ENTITY_ID})(?:@([0-9]{{1,18}})\.|-([0-9]{{1,18}})-)([0-9]{{1,9}})"
 CURSOR = rf"([0-9a-f]{{8}})-({_NUMBER})"
@@ -39,6 +40,10 @@ _match_entity_id = re.compile(ENTITY_ID).fullmatch
 def is_entity_id(value: str) -> bool:
     """Tell whether the text is a token or account id: 0.0.1234, each number within 63 bits."""
     return bool(_match_entity_id(value)) and max(map(int, value.split("."))) <= MAX_INT64
+
+
+def is_evm_address(value: str) -> bool:
+    return bool(re.fullmatch(EVM_ADDRESS, value))
 
 
 class NftId(NamedTuple):

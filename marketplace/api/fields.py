@@ -13,6 +13,7 @@ from marketplace.errors import MarketplaceError, shown
 from marketplace.ids import (
     CURSOR,
     ENTITY_ID,
+    EVM_ADDRESS,
     MAX_INT64,
     NFT_ID,
     TRANSACTION_ID,
@@ -20,6 +21,7 @@ from marketplace.ids import (
     NftId,
     TransactionId,
     is_entity_id,
+    is_evm_address,
 )
 from marketplace.services import services
 
@@ -64,13 +66,26 @@ class EntityId(Strict, fields.String):
     """A token id or an account id. Contract, section 1."""
 
     expected = "three integers joined by dots, such as 0.0.1234"
+    pattern = ENTITY_ID
 
     def __init__(self, description: str, example: str, **kwargs: Any) -> None:
-        metadata = described(description, example, pattern=f"^{ENTITY_ID}$")
+        metadata = described(description, example, pattern=f"^{self.pattern}$")
         super().__init__(metadata=metadata, **{"required": True} | kwargs)
 
     def read(self, value: Any) -> str | None:
         return value if isinstance(value, str) and is_entity_id(value) else None
+
+
+class AccountName(EntityId):
+    """An account id, or the EVM address of an account, which only the ledger can tell."""
+
+    expected = f"{EntityId.expected}, or an EVM address"
+    pattern = f"(?:{ENTITY_ID}|{EVM_ADDRESS})"
+
+    def read(self, value: Any) -> str | None:
+        if isinstance(value, str) and is_evm_address(value):
+            return value
+        return super().read(value)
 
 
 class NftIdField(Strict, fields.String):

@@ -17,6 +17,7 @@ from marketplace.api.request_schemas import (
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
 from marketplace.market import listings, purchases, reports
+from marketplace.market.accounts import find_account_id
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
 
@@ -35,7 +36,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 @blp.refuses(409, "0.0.5001 #7 belongs to 0.0.1002, not to 0.0.1001")
-def prepare_listing(wallet: str, **listing: Any) -> Answer:
+def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
     An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
@@ -44,7 +45,10 @@ def prepare_listing(wallet: str, **listing: Any) -> Answer:
     operator set another time), and may be asked for again at any time, for another price too.
     """
     _require_wallet(wallet)
-    return _hand_over(listings.prepare_listing(wallet=wallet, caller=caller(), **listing))
+    account_id = find_account_id(account_id)
+    return _hand_over(
+        listings.prepare_listing(account_id, wallet=wallet, caller=caller(), **listing)
+    )
 
 
 @blp.post("/delist/<wallet>")
@@ -54,7 +58,7 @@ def prepare_listing(wallet: str, **listing: Any) -> Answer:
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
 @blp.refuses(409, "0.0.5001 #7 is not for sale here: GET /v1/orderbook shows what is")
-def prepare_withdrawal(wallet: str, **withdrawal: Any) -> Answer:
+def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
     Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
@@ -64,7 +68,10 @@ def prepare_withdrawal(wallet: str, **withdrawal: Any) -> Answer:
     same.
     """
     _require_wallet(wallet)
-    return _hand_over(listings.prepare_withdrawal(wallet=wallet, caller=caller(), **withdrawal))
+    account_id = find_account_id(account_id)
+    return _hand_over(
+        listings.prepare_withdrawal(account_id, wallet=wallet, caller=caller(), **withdrawal)
+    )
 
 
 @blp.post("/buy/<wallet>")
@@ -77,7 +84,7 @@ def prepare_withdrawal(wallet: str, **withdrawal: Any) -> Answer:
     409, "0.0.5001 #7 costs 300 HBAR now, not 250: send expectedPrice 300 to buy it for that"
 )
 @blp.refuses(501, "Nothing can be bought from this service: it has no signer")
-def prepare_purchase(wallet: str, **purchase: Any) -> Answer:
+def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     """Prepare a purchase
 
     One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
@@ -88,7 +95,10 @@ def prepare_purchase(wallet: str, **purchase: Any) -> Answer:
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
     _require_wallet(wallet)
-    return _hand_over(purchases.prepare(Ask(wallet=wallet, caller=caller(), **purchase)))
+    account_id = find_account_id(account_id)
+    return _hand_over(
+        purchases.prepare(Ask(account_id, wallet=wallet, caller=caller(), **purchase))
+    )
 
 
 @blp.post("/comingsoon")
@@ -107,7 +117,9 @@ def prepare_purchase(wallet: str, **purchase: Any) -> Answer:
 @blp.refuses(
     409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says INVALID_TOKEN_ID"
 )
-def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
+def report_transaction(
+    account_id: str, **report: Any
+) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
@@ -118,7 +130,7 @@ def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, s
     NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
     new price.
     """
-    if reports.answer(caller=caller(), **report):
+    if reports.answer(find_account_id(account_id), caller=caller(), **report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
 

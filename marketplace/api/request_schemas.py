@@ -17,6 +17,7 @@ from marshmallow import (
 from marshmallow.validate import Length
 
 from marketplace.api.fields import (
+    AccountName,
     Choice,
     Choices,
     CollectionPagePosition,
@@ -72,6 +73,10 @@ def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
     return EntityId(description, example, data_key="accountId")
+
+
+def account_name_field(description: str, example: str = "0.0.1001") -> AccountName:
+    return AccountName(f"{description}; or its EVM address", example, data_key="accountId")
 
 
 class RequestSchema(Schema):
@@ -290,13 +295,13 @@ class EventsQuerySchema(NftEventsQuerySchema):
 
 
 class AddNftSchema(RequestSchema):
-    account_id = account_id_field("Account that wants to list the NFT")
+    account_id = account_name_field("Account that wants to list the NFT")
     token = token_field()
     serial_no = serial_no_field()
 
 
 class PrepareListingSchema(RequestSchema):
-    account_id = account_id_field("Account that lists the NFT, and signs")
+    account_id = account_name_field("Account that lists the NFT, and signs")
     token = token_field()
     serial_no = serial_no_field()
     listing_price = WholeNumber(
@@ -305,14 +310,14 @@ class PrepareListingSchema(RequestSchema):
 
 
 class PrepareWithdrawalSchema(RequestSchema):
-    account_id = account_id_field("Account that has listed the NFT, and signs")
+    account_id = account_name_field("Account that has listed the NFT, and signs")
     token = token_field()
     # Another one than that whose listing is reported: the newest preparation counts.
     serial_no = serial_no_field(example=19)
 
 
 class PreparePurchaseSchema(RequestSchema):
-    account_id = account_id_field("Account that buys the NFT, and signs", "0.0.1002")
+    account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
     token = token_field()
     serial_no = serial_no_field()
     expected_price = WholeNumber(
@@ -325,7 +330,7 @@ class PreparePurchaseSchema(RequestSchema):
 
 
 class ReportTransactionSchema(RequestSchema):
-    account_id = account_id_field("Account that signed the transaction: the owner, or the buyer")
+    account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
     token = token_field()
     serial_no = serial_no_field()
     transaction_id = TransactionIdField(

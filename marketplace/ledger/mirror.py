@@ -131,6 +131,11 @@ class MirrorNode:
     def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
         return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
 
+    def find_account_id(self, evm_address: str, deadline: Deadline) -> str | None:
+        path = f"/accounts/{evm_address}?transactions=false"
+        found = self._get(path, mirror_schemas.AccountId, deadline)
+        return found and found.account_id
+
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:

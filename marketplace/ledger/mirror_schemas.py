@@ -105,6 +105,12 @@ class Account(NamedTuple):
     must_sign_to_receive: Annotated[bool, "receiver_sig_required"] = False
 
 
+class AccountId(NamedTuple):
+    """An account's id."""
+
+    account_id: Annotated[EntityId, "account"]
+
+
 class Relationship(NamedTuple):
     """An account's relationship with a token that it is associated with."""
 

@@ -183,7 +183,7 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
     page.get_by_label("Account", exact=True).fill("me")
     press(page, "Add")
     expect(step(page, "add").locator(".notice.bad")).to_contain_text(
-        'The account must be three integers joined by dots, such as 0.0.1234, not "me"'
+        'The account must be three integers joined by dots, such as 0.0.1234, or an EVM address, not "me"'
     )
     expect(step(page, "prepare")).to_have_class(re.compile("locked"))
     page.get_by_label("Account", exact=True).fill("0.0.2002")

@@ -1,0 +1,62 @@
+"""An account may be named by its EVM address in a body. The ledger says which account that is."""
+
+import json
+
+import pytest
+from werkzeug.wrappers import Response
+
+from tests.conftest import ALICE, KEYS, assert_error
+
+ADDRESS = "0x" + "00" * 18 + "03E9"  # 0.0.1001, by its number
+UNKNOWN = "0x" + "ab" * 20
+POSTS = [
+    ("/v1/add", {}),
+    ("/v1/list/extwallet", {"listingPrice": 250}),
+    ("/v1/delist/extwallet", {}),
+    ("/v1/buy/extwallet", {}),
+    ("/v1/comingsoon", {}),
+]
+
+
+def test_it_works(client, nft, asked):
+    body = KEYS | {"accountId": ADDRESS, "listingPrice": 250}
+    r = client.post("/v1/list/extwallet", json=body)
+    assert r.status_code == 200
+    assert r.json["metadata"]["accountToSign"] == ALICE
+    assert f"/accounts/{ADDRESS}" in asked
+    assert_error(client.post("/v1/buy/extwallet", json=body), 409)
+
+
+@pytest.mark.parametrize(
+    ("answer", "status"), [({"account": ALICE}, 200), ({"account": None}, 502), ({}, 502)]
+)
+def test_it_believes_the_mirror_node(client, nft, mirror, answer, status):
+    mirror.answer(f"/accounts/{UNKNOWN}", Response(json.dumps(answer)))
+    body = KEYS | {"accountId": UNKNOWN, "listingPrice": 250}
+    r = client.post("/v1/list/extwallet", json=body)
+    assert r.status_code == status
+    assert status != 200 or r.json["metadata"]["accountToSign"] == ALICE
+
+
+@pytest.mark.parametrize(("path", "more"), POSTS)
+def test_it_handles_an_address_of_nobody(client, nft, path, more):
+    r = client.post(path, json=KEYS | {"accountId": UNKNOWN} | more)
+    assert_error(r, 404, f"{UNKNOWN} is the EVM address of no account on the ledger")
+    assert r.json["reason"] == "ACCOUNT_NOT_ON_LEDGER"
+
+
+@pytest.mark.parametrize(("path", "more"), POSTS)
+def test_it_rejects_other_texts(client, path, more):
+    for wrong in (ADDRESS[:-1], ADDRESS[2:], f"{ADDRESS}\n", f"0X{ADDRESS[2:]}", "0x" + "g" * 40):
+        r = client.post(path, json=KEYS | {"accountId": wrong} | more)
+        assert_error(r, 422, "accountId must be three integers")
+
+
+def test_a_get_takes_none(client):
+    assert_error(client.get(f"/v1/user/{ADDRESS}/listed"), 422, "accountId must be")
+    assert_error(client.get(f"/v1/events?accountId={ADDRESS}"), 422, "accountId must be")
+
+
+def test_it_handles_a_ledger_that_is_down(client, nft, mirror):
+    mirror.fail("/accounts/0x")
+    assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)
