@@ -3,7 +3,9 @@
 import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
+from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_get_receipt_pb2 import TransactionGetReceiptQuery
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from marketplace import times
 from marketplace.sandbox.hapi.services import METHODS
@@ -12,7 +14,7 @@ from stress import lives
 from stress.lives import account
 from tests.conftest import ALICE, BOB
 from tests.sandbox import hapi
-from tests.sandbox.bodies import HBAR, NFT, transfer
+from tests.sandbox.bodies import HBAR, NFT, sign, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -163,6 +165,38 @@ def test_several_keys_submit(submit, created, kind, signers, result):
     assert submit(body, *several[:signers]).result == result
 
 
+def resign(content, *prefixes):
+    """The bytes with the last signature under each of these prefixes instead."""
+    transaction = Transaction.FromString(content)
+    signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
+    last = signed.sigMap.sigPair.pop()
+    for prefix in prefixes:
+        last.pubKeyPrefix = prefix
+        signed.sigMap.sigPair.append(last)
+    return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
+
+
+@pytest.mark.parametrize(
+    ("prefixes", "result"),
+    [
+        ([b""], "SUCCESS"),
+        ([b"\x02\x01", b"\x02\x02"], "INVALID_SIGNATURE"),
+        ([b"", b""], "KEY_PREFIX_MISMATCH"),
+        ([b"\x02", b"\x02"], "KEY_PREFIX_MISMATCH"),
+        ([b"\x02\x01", b"\x03", b"\x02"], "KEY_PREFIX_MISMATCH"),
+    ],
+    ids=["one empty", "none matches", "empty", "equal", "one begins with another"],
+)
+def test_a_key_has_one_signature_at_most(ledger, created, prefixes, result):
+    several = [PrivateKey.generate_ecdsa() for _ in range(15)]
+    key = Key()
+    key.thresholdKey.threshold = 1
+    key.thresholdKey.keys.keys.extend(map(public, several))
+    account_id = created(creation(key=key, initialBalance=HBAR), ALICE)
+    content = sign(transfer(account_id, {account_id: -1, BOB: 1}), several[0])
+    assert ledger.submit(resign(content, *prefixes)).result == result
+
+
 def test_it_is_updated(submit, get, balance):
     new = PrivateKey.generate_ecdsa()
     body = update(BOB, key=public(new), memo="new", associations=0, is_receiver_asked=True)
@@ -249,6 +283,11 @@ def test_an_unknown_alias_is_not_found(client, alias):
     r = client.get(f"/sandbox/api/v1/accounts/{alias}")
     assert r.status_code in (400, 404)
     assert r.json["_status"]["messages"]
+
+
+def test_a_large_shard_has_an_evm_address(get):
+    shown = get(f"/accounts/{2**63 - 1}.0.1")
+    assert shown["evm_address"] == f"0xffffffff{1:032x}"
 
 
 def test_a_receipt_names_the_accounts_of_its_children(submit, ledger):

@@ -103,6 +103,14 @@ def test_transfers_are_refused(submit, coin, amounts, result):
     assert submit(move(TREASURY, coin, amounts), TREASURY, ALICE).result == result
 
 
+def test_more_units_than_64_bits_hold_are_refused(submit, coin, units):
+    assert submit(move(TREASURY, coin, {TREASURY: -300, ALICE: 300}), TREASURY).result == "SUCCESS"
+    # The receiver comes first.
+    body = move(TREASURY, coin, {ALICE: 2**63 - 1, TREASURY: -(2**63 - 1)})
+    assert submit(body, TREASURY).result == "INSUFFICIENT_TOKEN_BALANCE"
+    assert (units(TREASURY, coin), units(ALICE, coin)) == (700, 300)
+
+
 def test_units_are_not_of_nfts(submit, coin, minted):
     body = move(TREASURY, minted[0], {TREASURY: -1, ALICE: 1})
     expected = "ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON"

@@ -72,10 +72,13 @@ def require_usable(db: Connection, account_id: str) -> None:
 
 
 def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
-    """Add to an account's units of a fungible token. Refuses, with the code, to take more."""
+    """Add to an account's units of a fungible token. Refuses, with the code, to take more.
+
+    Nobody has as many units as would exceed 64 bits, so their sender has too few.
+    """
     holding = queries.get_holding(db, account_id, token)
     after = (holding["balance"] if holding else 0) + amount
-    if after < 0:
+    if not 0 <= after <= MAX_INT64:
         raise Refused(code)
     queries.put(db, "holding", account_id=account_id, token=token, balance=after)
 
@@ -108,12 +111,15 @@ def find_by_alias(db: Connection, alias: bytes) -> str | None:
 
 
 def evm_address(db: Connection, account_id: str) -> bytes:
-    """An account's EVM address, which follows from its number if it has no other."""
+    """An account's EVM address, which follows from its id if it has no other.
+
+    It has room for the last 32 bits of the shard.
+    """
     for alias in queries.list_aliases(db, account_id):
         if len(alias) == keys.EVM_ADDRESS_BYTES:
             return alias
     shard, realm, number = map(int, account_id.split("."))
-    return shard.to_bytes(4) + realm.to_bytes(8) + number.to_bytes(8)
+    return (shard & 0xFFFFFFFF).to_bytes(4) + realm.to_bytes(8) + number.to_bytes(8)
 
 
 def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: Any) -> str:

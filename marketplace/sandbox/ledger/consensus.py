@@ -125,6 +125,7 @@ def _precheck(signed: Signed, now: int) -> None:
         raise Refused("INVALID_TRANSACTION_START")
     if signed.size > MAX_TRANSACTION_BYTES:
         raise Refused("TRANSACTION_OVERSIZE")
+    signatures.require_distinct(signed)
     kind = body.WhichOneof("data")
     if kind not in HANDLERS:
         current_app.logger.warning(

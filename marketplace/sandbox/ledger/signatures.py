@@ -1,11 +1,24 @@
 """Checks that accounts have signed, and learns the keys of those that had none."""
 
+from itertools import pairwise
+
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import Refused, Signed
 from marketplace.store.rows import Connection
+
+
+def require_distinct(signed: Signed) -> None:
+    """Refuse a prefix of a key that another prefix begins with. So each key has one signature at most.
+
+    Otherwise each key of a threshold key could have thousands of them to verify.
+    """
+    prefixes = sorted(pair.pubKeyPrefix for pair in signed.pairs)
+    # Between a prefix and what begins with it, all begin with it.
+    if any(longer.startswith(prefix) for prefix, longer in pairwise(prefixes)):
+        raise Refused("KEY_PREFIX_MISMATCH")
 
 
 def require(db: Connection, signed: Signed, account_id: str, now: int) -> None:
