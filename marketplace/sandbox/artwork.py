@@ -8,9 +8,10 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-SIZE = 800
+SIZE = 1280  # pixels of a side: sharp on a screen of double density
 # Pillow does not smooth edges: they are drawn this many times too large, then reduced.
 FINE = 2
+SCALE = SIZE * FINE / 800  # the sheets are measured in 800 units of a side
 # The sheets of paper, from one side of the pile to the other.
 PALETTES = {
     "Coral reef": "0b3954 087e8b 4fb9af d9ead3 ffd9c0 ff8a73 e8505b",
@@ -39,7 +40,7 @@ def _choose(form: str, dice: Random) -> dict[str, Any]:
 
 
 def draw(form: str, seed: str) -> bytes:
-    """The PNG (RGB, 800 x 800) of one artwork: sheets, each over the one behind."""
+    """The PNG (RGB, 1280 x 1280) of one artwork: sheets, each over the one behind."""
     dice = Random(f"{form}/{seed}")
     plan = _choose(form, dice)
     colours = [tuple(bytes.fromhex(word)) for word in PALETTES[plan["Palette"]].split()]
@@ -52,10 +53,10 @@ def draw(form: str, seed: str) -> bytes:
         share = layer / plan["Layers"]
         # A lagoon is seen from its shore inwards.
         edge = _edge(form, bend, 1 - share if form == "Lagoon" else share)
-        points = [(point.real * FINE, point.imag * FINE) for point in edge]
+        points = [(point.real * SCALE, point.imag * SCALE) for point in edge]
         pen.polygon(points, _colour(colours, share))
         if layer == gold:
-            pen.line(points, GOLD, 10, "curve")
+            pen.line(points, GOLD, round(5 * SCALE), "curve")
     png = io.BytesIO()
     # A higher level would take longer than the drawing and save little.
     canvas.reduce(FINE).save(png, "PNG", compress_level=2)

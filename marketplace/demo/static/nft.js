@@ -50,7 +50,7 @@ function showRecord(nft) {
   document.title = document.title.replace(/^.* · /, () => `${nft.name} · `);
   place("name").replaceChildren(words(nft.name));
   place("ids").replaceChildren(copyable(nft.token), " ", copyable(`#${nft.serialNo}`, nft.serialNo));
-  place("artwork").replaceChildren(picture(nft, { eager: true }));
+  place("artwork").replaceChildren(picture(nft, { eager: true, large: true }));
   place("attributes").replaceChildren(...traits(nft));
   place("fields").replaceChildren(...fields(rows(nft)));
   place("elsewhere").hidden = !nft.isForSale && !place("elsewhere").querySelector(".exchange");

@@ -2,19 +2,29 @@
 
 import { element } from "./element.js";
 
-export function picture(nft, { eager = false } = {}) {
+export function picture(nft, { eager = false, large = false } = {}) {
   const frame = element("div", { class: "artwork" });
   const image = element("img", {
+    ...(large ? sources(nft) : {}),
     src: nft.imageUrl,
     alt: describe(nft),
     width: 640,
     height: 640,
     loading: eager ? "eager" : "lazy",
     decoding: "async",
-    onerror: () => frame.replaceChildren(element("p", { class: "lost" }, "The image can't be had")),
+    onerror: () => {
+      if (image.srcset) image.removeAttribute("srcset");
+      else frame.replaceChildren(element("p", { class: "lost" }, "The image can't be had"));
+    },
   });
   frame.append(image);
   return frame;
+}
+
+/** The original for sharp screens: the sandbox's own, which is 1,280 pixels wide, never one of another host. */
+function sources({ imageUrl, originalImageUrl }) {
+  if (!originalImageUrl?.startsWith(`${location.origin}/`)) return {};
+  return { srcset: `${imageUrl} 640w, ${originalImageUrl} 1280w`, sizes: "(min-width: 60rem) 40rem, 100vw" };
 }
 
 /** A small picture beside a name that says what it shows. */

@@ -29,6 +29,8 @@ def test_it_works(visit, size, scheme):
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Peaks #\d+$"))
     expect(page).to_have_title(re.compile(r"^Peaks #\d+ · NFT Marketplace$"))
     expect(page.locator(".traits > div").first).to_be_visible()
+    sharp = re.compile(r" 640w, http://[^ ]*/sandbox/ipfs/[^ ]* 1280w$")
+    expect(page.locator("#artwork img")).to_have_attribute("srcset", sharp)
     in_dollars = page.locator("#state .dollars")
     expect(in_dollars).to_have_text(re.compile(r"^about \$[\d,]+\.\d\d$"))
     rank = page.locator("#attributes .hint")
