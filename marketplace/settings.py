@@ -262,7 +262,7 @@ SETTINGS = {
 }
 # Settings of version 0.2, which work until 0.4, and what the start says of them.
 OLD_SETTINGS = {
-    "ACCESS_LOG": "start gunicorn with --access-logfile - instead",
+    "ACCESS_LOG": "start gunicorn with --access-logfile - instead, which writes text",
     "SANDBOX_DATABASE_URL": f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
 }
 

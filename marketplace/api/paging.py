@@ -114,6 +114,9 @@ class CollectionPosition(NamedTuple):
             sort, key, token = _read_page(page)
             kind = str if sort == BY_NAME else int
             is_position = type(key) is kind and is_entity_id(token)
+            if is_position and kind is str:
+                key.encode()  # half of a surrogate pair is a ValueError
+                is_position = "\0" not in key
         except (ValueError, TypeError, RecursionError):
             return None
         is_bounded = is_position and (kind is str or -MAX_INT64 <= key <= 0)

@@ -56,6 +56,7 @@ def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     shown = [
         {"trait_type": kind, "value": value, "count": count, "share": count / max(ranked, 1)}
         for kind, value in (traits.read_traits(nft["attributes"]) if rank else ())
-        for count in [ranking.counts[kind, value]]
+        # None where the traits have changed since they were ranked.
+        if (count := ranking.counts.get((kind, value)))
     ]
     return {**nft} | {"rank": rank, "ranked": ranked, "traits": shown}

@@ -58,13 +58,18 @@ control_socket_disable = True
 sendfile = False
 
 # The old setting MARKETPLACE_ACCESS_LOG works until version 0.4.
-accesslog = "-" if os.environ.get("MARKETPLACE_ACCESS_LOG", "off") != "off" else None
+accesslog = "-" if os.environ.get("MARKETPLACE_ACCESS_LOG") in ("text", "json") else None
 access_log_format = (
     '%(t)s %(h)s "%(r)s" %(s)s %(B)s B %(M)s ms %({marketplace.request}e)s %({marketplace.token}e)s'
 )
 
 # A client may fall silent for so long in the middle of a request, or of our answer.
 SILENT_CLIENT_SECONDS = 5
+
+
+def pre_request(worker: Any, request: Any) -> None:
+    """Keep query strings out of the access log: some client may send a token in one."""
+    request.uri = request.uri.partition("?")[0]
 
 
 def when_ready(server: Any) -> None:

@@ -19,7 +19,7 @@ from marketplace.store.database import read
 from marketplace.store.rows import TraitRow
 from marketplace.store.traits import Trait
 
-MAX_ROWS = 500_000  # traits of a collection that is ranked
+MAX_ROWS = 200_000  # traits of a collection that is ranked
 RANKINGS_KEPT = 8
 UNIT = (
     10**9
@@ -43,7 +43,8 @@ class Ranking(NamedTuple):
 
 NOTHING_RANKED = Ranking({}, {}, [])
 _kept: LRUCache[tuple[str, str, int], Ranking] = LRUCache(RANKINGS_KEPT)
-_ranking = threading.Lock()
+_keeping = threading.Lock()  # the cache is not safe for threads
+_ranking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # by collection
 
 
 def rank_collection(token: str) -> Ranking:
@@ -52,11 +53,15 @@ def rank_collection(token: str) -> Ranking:
     if collection is None:
         return NOTHING_RANKED
     key = services.database().name, token, collection["traits_version"]
-    with _ranking:
-        if key not in _kept:
+    with _ranking[token]:
+        with _keeping:
+            ranking = _kept.get(key)
+        if ranking is None:
             rows = traits.list_traits(read(), token, MAX_ROWS + 1)
-            _kept[key] = rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
-        return _kept[key]
+            ranking = rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
+            with _keeping:
+                _kept[key] = ranking
+        return ranking
 
 
 def rank(rows: list[TraitRow]) -> Ranking:

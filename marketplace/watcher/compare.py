@@ -44,14 +44,20 @@ def compare_token(token: str) -> Comparison:
     return _compare(mirror_node().list_nfts(token), set())
 
 
-def _each_stored(token: str) -> Iterator[Nft]:
+def _each_stored(token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
     """The stored NFTs, one by one: where they are few among many."""
     serial_no = 0
     while rows := nfts.list_stored_of_token_after(read(), token, serial_no, STORED_AT_ONCE):
         for row in rows:
             serial_no = row["serial_no"]
-            if nft := mirror_node().find_nft(token, serial_no, Deadline(reconciler.LEDGER_SECONDS)):
-                yield nft
+            deadline = Deadline(reconciler.LEDGER_SECONDS)
+            try:
+                nft = mirror_node().find_nft(token, serial_no, deadline)
+            except LedgerAnswerInvalid as error:
+                yield error
+            else:
+                if nft:
+                    yield nft
 
 
 def _compare(

@@ -4,6 +4,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -17,6 +18,7 @@ from marketplace.watcher.strangers.enrich import LONG, QUICK, Found, Limits, Mak
 
 # Past what hosts and the processor are given: a process that is still at it by then is killed.
 SPARE_SECONDS = 2
+KILLED_AFTER_SECONDS = 1  # past all that: where it has left half a message, for which we wait
 NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
 # All of their environment: how the operator's gateways are reached, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
@@ -54,9 +56,16 @@ class EnrichmentProcesses:
             except (OSError, EOFError) as error:
                 return Found(Outcome.BUSY, f"nothing can be fetched now: {type(error).__name__}")
             self._processes.add(process)
+            # A decoder that a stranger has taken over may send half a message, or end its pipe and stay.
+            killer = threading.Timer(_seconds(limits) + KILLED_AFTER_SECONDS, process.kill)
+            killer.daemon = True
             try:
+                killer.start()
                 return receive(ours, process, limits)
+            except RuntimeError as error:  # no thread can be started
+                return Found(Outcome.BUSY, f"nothing can be fetched now: {error}")
             finally:
+                killer.cancel()
                 process.kill()
                 process.join()
                 self._processes.discard(process)
@@ -70,7 +79,7 @@ class EnrichmentProcesses:
 def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> Found:
     """Read the messages of a process until it ends, or its time is up."""
     found = None
-    until = time.monotonic() + limits.fetching + 3 * limits.decoding + SPARE_SECONDS
+    until = time.monotonic() + _seconds(limits)
     outcome, reason = Outcome.SLOW, "it took too long"
     try:
         while answers.poll(max(0, until - time.monotonic())):
@@ -83,7 +92,8 @@ def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> 
             )
     except EOFError:
         process.join()
-        outcome, reason = _explain_end(process.exitcode, found, limits)
+        if time.monotonic() < until:
+            outcome, reason = _explain_end(process.exitcode, found, limits)
     except (OSError, ValueError, TypeError):  # a message that is too long, or none
         outcome, reason = Outcome.UNUSABLE, "it breaks what decodes images"
     if found is None:
@@ -91,6 +101,10 @@ def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> 
     if found.image or found.outcome is not Outcome.COMPLETE:
         return found
     return found._replace(outcome=outcome, reason=reason)
+
+
+def _seconds(limits: Limits) -> float:
+    return limits.fetching + 3 * limits.decoding + SPARE_SECONDS
 
 
 def _explain_end(code: int | None, found: Found | None, limits: Limits) -> tuple[Outcome, str]:

@@ -1,5 +1,7 @@
 """Collections in their orders, and what people find by typing."""
 
+import base64
+import json
 import random
 
 import pytest
@@ -190,7 +192,11 @@ def test_a_page_belongs_to_its_order(app, client):
         client.get("/v1/collections", query_string={"sort": "name", "page": page}).json[0]["token"]
         == f"{MADE}2"
     )
-    for sort, asked in (("newest", page), ("name", page[1:]), ("name", "x")):
+    strange = [
+        base64.urlsafe_b64encode(json.dumps(["name", key, "0.0.1"], separators=(",", ":")).encode())
+        for key in ("\ud800", "\0a")
+    ]
+    for sort, asked in (("newest", page), *(("name", each) for each in (page[1:], "x", *strange))):
         r = client.get("/v1/collections", query_string={"sort": sort, "page": asked})
         assert_error(r, 422, "page must be a page token from this list's own Link header")
 

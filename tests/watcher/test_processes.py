@@ -127,6 +127,27 @@ def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, m
         assert found.reason == "the metadata names no image"
 
 
+def send_half_a_message(answers, *_):
+    os.write(answers.fileno(), b"\0\0\0\x09")
+    time.sleep(60)
+
+
+def end_the_pipe(answers, *_):
+    answers.close()
+    time.sleep(60)
+
+
+@pytest.mark.parametrize("stay", [send_half_a_message, end_the_pipe])
+def test_one_that_stays_is_killed(make, monkeypatch, stay):
+    monkeypatch.setattr(enrichment_processes.enrich, "run", stay)
+    monkeypatch.setattr(enrichment_processes, "QUICK", Limits(0, 0))
+    monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 0.2)
+    monkeypatch.setattr(enrichment_processes, "KILLED_AFTER_SECONDS", 0.2)
+    with make() as processes:
+        found = processes.enrich(POINTER, is_quick=True)
+    assert found.outcome in (Outcome.SLOW, Outcome.UNUSABLE)
+
+
 class Ended:
     """A process that has ended by itself."""
 

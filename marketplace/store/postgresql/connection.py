@@ -39,11 +39,11 @@ class Connection:
     next one.
     """
 
-    def __init__(self, connect: Callable[[], Session], servers: Servers) -> None:
+    def __init__(self, connect: Callable[[], Session], servers: Servers, opened: int = 0) -> None:
         self._connect = connect
         self._servers = servers
         self._session: Session | None = None
-        self._opened = 0  # how often
+        self.opened = opened  # how often
         self._cursor: Cursor  # of the session: one for each statement would cost a third of it
         self._is_writing = False
         self._at_commit: list[str] = []
@@ -83,7 +83,7 @@ class Connection:
             self.close()
             session = self._session = self._connect()
             self._cursor = Cursor(session)
-            self._opened += 1
+            self.opened += 1
         return session
 
     def _explain(self, error: psycopg.Error, session: Session) -> Exception:
@@ -134,4 +134,4 @@ class Connection:
         but it ends all connections.
         """
         [row] = self.execute("SELECT pg_current_snapshot() AS snapshot").fetchall()
-        return self._opened, row["snapshot"]
+        return self.opened, row["snapshot"]

@@ -305,6 +305,8 @@ class Database(Engine):
 
     def after_fork(self) -> None:
         self._asking = threading.Lock()
+        # Another thread of the parent may have opened the observer again, just before the fork.
+        self._observer = Connection(self._connect, self._servers, self._observer.opened + 1)
         self._servers.after_fork()
 
 
@@ -318,7 +320,11 @@ class Leadership:
 
     def _connect(self) -> Session:
         session = self._servers.connect()
-        session.execute(f"SET idle_session_timeout = '{LEADER_SECONDS}s'")
+        try:
+            session.execute(f"SET idle_session_timeout = '{LEADER_SECONDS}s'")
+        except psycopg.Error as error:
+            session.close()
+            raise DatabaseUnreachable(words(error)) from error
         return session
 
     def take(self) -> bool:

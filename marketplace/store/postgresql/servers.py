@@ -100,7 +100,7 @@ class Servers:
         settings = " ".join(f"-c {name}={value}" for name, value in SESSION.items())
         given["options"] = f"{given.get('options', '')} {settings}".strip()
         self._address = given | CLIENT
-        self.name = re.sub("//[^@/]*@", "//", url.partition("?")[0])
+        self.name = re.sub("//[^@/]*@", "//", url).partition("?")[0]
         self._connecting = threading.Lock()
         self._failure: tuple[float, str] = 0, ""  # until when nobody tries, and why
         self._primary: tuple[str, int] | None = None
