@@ -5,7 +5,7 @@ import { tinybars } from "./amount.js";
 import { readBalances } from "./balances.js";
 import { element } from "./element.js";
 import { Shelf, showCall } from "./shelf.js";
-import { become, onYou, you } from "./you.js";
+import { become, isAccount, onYou, you } from "./you.js";
 
 const shown = document.getElementById("account");
 const { account } = shown.dataset;
@@ -24,8 +24,10 @@ function showYou() {
   shown.querySelector("[data-you]").replaceChildren(account === you() ? "It is you." : be);
 }
 
-showYou();
-onYou(showYou);
+if (isAccount(account)) {
+  showYou();
+  onYou(showYou);
+}
 await shelf.open(withQuery(api("/user/{account}/nfts", { account }), { limit: 40 }));
 const { calls, tinybars: amounts } = await readBalances([account]);
 showCall(calls[0]);

@@ -94,7 +94,7 @@ async function showDeal(nft) {
   const shown = dialog.querySelector("[data-deal]");
   const balance = element("span", {}, "…");
   const price = nft.isForSale ? element("span", {}, hbar(nft.listingPrice), " ", dollars(nft.listingPrice)) : null;
-  const rows = [["NFT", nft.name], ["Seller", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance], ["Price", price]];
+  const rows = [["NFT", nft.name], [nft.isForSale ? "Seller" : "Owner", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance], ["Price", price]];
   shown.replaceChildren(...fields(rows));
   const amount = await showBalance();
   balance.textContent = amount === null ? "Not known" : tinybars(amount);
@@ -105,9 +105,11 @@ const taken = (royalties) =>
     ? `${royalties.map(royaltyWords).join("; ")}: the network takes them from what the seller is paid`
     : "None";
 
-/** The price on the button. Of your own there is nothing to buy. */
-export function showPrice({ isForSale, listingPrice, owner }) {
+/** The price on the button, and in the dialog while it is open. Of your own there is nothing to buy. */
+export function showPrice(nft) {
+  const { isForSale, listingPrice, owner } = nft;
   const isYours = owner.accountId === you();
   button.disabled = !isForSale || isYours;
   button.textContent = isYours ? "It is yours" : isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
+  if (dialog.open) showDeal(nft);
 }

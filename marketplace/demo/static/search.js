@@ -18,7 +18,8 @@ const chosen = () => options().find((option) => option.ariaSelected === "true");
 async function ask() {
   const q = input.value.trim();
   const answer = q && (await get(withQuery(api("/search"), { q })));
-  if (q !== input.value.trim()) return; // another one is asked by now
+  // By now another one is asked, or the field was left.
+  if (q !== input.value.trim() || document.activeElement !== input) return;
   show(answer?.ok ? found(answer.data) : []);
   status.hidden = !q || options().length > 0;
   status.textContent = answer?.ok === false ? answer.message : `Nothing is called ${q} here.`;
@@ -64,6 +65,7 @@ function move(step) {
 }
 
 function close() {
+  clearTimeout(timer);
   show([]);
   status.hidden = true;
 }
@@ -81,6 +83,7 @@ input.addEventListener("keydown", (event) => {
   act();
 });
 input.addEventListener("input", () => {
+  choose(null); // it was found for the words before
   clearTimeout(timer);
   timer = setTimeout(ask, PAUSE_MS);
 });

@@ -15,7 +15,7 @@ export class Signing {
    * order() is the body for `path`, and `says` what the transaction does, in a sentence. roles(body) names accounts, and
    * besides() are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data),
    * refused(answer) when it could not be prepared, submitting(body) before the ledger gets it, submitted(body,
-   * receipt), reported(body).
+   * receipt), reported(body), which returns false where that did not go well.
    */
   constructor(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
     Object.assign(this, { steps, path, order, says, roles, besides, hooks });
@@ -126,8 +126,7 @@ export class Signing {
     if (!answer.ok) return report.fail(answer.message);
     if (answer.status === 202) return report.wait("The ledger does not show it yet: report again in a few seconds.");
     report.succeed("The ledger shows it.");
-    await this.hooks.reported?.(this.body);
-    return true;
+    return (await this.hooks.reported?.(this.body)) !== false;
   }
 
   again() {

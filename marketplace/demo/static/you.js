@@ -18,6 +18,8 @@ export const you = () => account;
 /** Call act(account) whenever you become somebody else. */
 export const onYou = (act) => document.addEventListener("you", () => act(account));
 
+export const isAccount = (id) => /^\d+\.\d+\.\d+$/.test(id);
+
 export function become(id) {
   account = id;
   remember("account", id);
@@ -57,9 +59,8 @@ menu.addEventListener("click", ({ target }) => {
   if (button) choose(button.value);
 });
 onSubmit(form, async ({ account: id }) => {
-  const isAccount = /^\d+\.\d+\.\d+$/.test(id);
-  outcome.replaceChildren(isAccount ? "" : notice("bad", "Write an account like 0.0.1234."));
-  if (!isAccount) return;
+  outcome.replaceChildren(isAccount(id) ? "" : notice("bad", "Write an account like 0.0.1234."));
+  if (!isAccount(id)) return;
   form.reset();
   choose(id);
 });

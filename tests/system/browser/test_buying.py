@@ -154,6 +154,7 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
         "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
     )
     expect(page.locator("#state .price")).to_contain_text("250 HBAR")
+    expect(steps(page).locator("[data-deal]")).to_contain_text("250 HBAR")
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
     visitor.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")
@@ -161,6 +162,13 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
         f"{BUYER}, the buyer: 250 HBAR"
     )
     expect(page.locator(".success")).to_contain_text("You paid 250 HBAR")
+
+
+def test_the_price_follows_an_event_while_the_dialog_is_open(offer, trader):
+    visitor = offer(price=200)
+    trader.list(visitor.nft, SELLER, 250)
+    expect(steps(visitor.page).locator("[data-trade] .button")).to_have_text("Buy for 250 HBAR")
+    expect(steps(visitor.page).locator("[data-deal]")).to_contain_text("250 HBAR")
 
 
 def test_what_was_withdrawn_is_said(offer, trader):

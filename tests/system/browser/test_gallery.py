@@ -138,6 +138,12 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
     assert all("Orbits #" in name for name in cards(page).locator("h2").all_inner_texts())
 
 
+def test_nonsense_can_not_be_you(visit):
+    page = visit("/demo/account/foo", refusals=[400, 422]).page
+    expect(page.get_by_role("alert")).to_be_visible()
+    expect(page.get_by_role("button", name="Be it")).to_have_count(0)
+
+
 @in_both
 @pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
 def test_a_price_leaves_the_name_its_number(visit, market, size):

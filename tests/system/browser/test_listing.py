@@ -176,6 +176,15 @@ def test_the_ledgers_refusal_is_shown(start):
     visitor.look("listing-refused")
 
 
+def test_a_listing_whose_record_does_not_come_is_said(start):
+    page = start(refusals=[0]).page
+    page.route("**/v1/nft/**", lambda route: route.abort())
+    page.get_by_label("Price in HBAR").fill("250")
+    press(page, "List it")
+    said = page.locator("[data-trade] .notice.bad")
+    expect(said).to_contain_text("The service did not answer")
+
+
 @pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
 def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
     visitor = start(size=size, refusals=[422, 409])

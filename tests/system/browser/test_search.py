@@ -47,6 +47,33 @@ def test_enter_leads_to_the_first_that_is_found(visit, words, page):
     visitor.page.wait_for_url(f"**{page}")
 
 
+def test_it_stays_closed_once_the_field_was_left(visit):
+    visitor = visit("/")
+    page, held = visitor.page, []
+    page.route("**/v1/search?q=pea", lambda route: held.append(route))
+    with page.expect_request("**/v1/search?q=pea"):
+        search(visitor, "pea")
+    page.keyboard.press("Tab")
+    held.pop().continue_()
+    page.wait_for_timeout(500)
+    expect(page.locator("#found")).to_be_hidden()
+    page.unroute("**/v1/search?q=pea")
+    search(visitor, "peak")
+    page.keyboard.press("Tab")  # before it is asked
+    page.wait_for_timeout(500)
+    expect(page.locator("#found")).to_be_hidden()
+
+
+def test_enter_leads_to_the_words_that_were_typed_last(visit):
+    visitor = visit("/demo/activity")
+    found = search(visitor, "peaks")
+    expect(found.first).to_contain_text("Peaks")
+    visitor.page.keyboard.press("ArrowDown")
+    visitor.page.keyboard.type(" 7")
+    visitor.page.keyboard.press("Enter")
+    visitor.page.wait_for_url("**/demo/nft/0.0.5004/7")
+
+
 def test_nothing_found_is_said(visit):
     visitor = visit("/")
     search(visitor, "nowhere")
