@@ -40,7 +40,7 @@ BAD_IDS = [
     f"0.0.{2**63}",
     "0.0." + "9" * 4000,
     "0.0.1-vfmkw",
-    "0x" + "0" * 40,
+    "0x" + "0" * 39,
     5,
     True,
     ["0.0.1"],
@@ -59,6 +59,8 @@ PRICE, TRANSACTION_ID = ("/v1/buy/extwallet", "expectedPrice"), ("/v1/comingsoon
 def values(field):
     if field == "transactionId":
         return BAD_TRANSACTION_IDS
+    if field == "tokenId":
+        return [*BAD_IDS, "0x" + "0" * 40]  # of an account it is an EVM address
     if field.endswith("Id"):
         return BAD_IDS
     return [*BAD_NUMBERS, MAX_HBAR + 1] if field.endswith("Price") else BAD_NUMBERS
