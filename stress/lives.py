@@ -909,13 +909,17 @@ def _new_body() -> TransactionBody:
 
 
 def update_metadata(token: str, serial_no: int, now: int, metadata: str | None = None) -> Receipt:
-    """Without metadata, to what it was."""
+    return _submit(metadata_update((token, serial_no), metadata), now)
+
+
+def metadata_update(nft: tuple[str, int], metadata: str | None = None) -> TransactionBody:
+    """Without metadata, to what it was. For the treasury to sign."""
     body = _new_body()
-    body.token_update_nfts.token.CopyFrom(token_id((token, serial_no)))
-    body.token_update_nfts.serial_numbers.append(serial_no)
+    body.token_update_nfts.token.CopyFrom(token_id(nft))
+    body.token_update_nfts.serial_numbers.append(nft[1])
     if metadata is not None:
         body.token_update_nfts.metadata.value = metadata.encode()
-    return _submit(body, now)
+    return body
 
 
 def delete_token(token: str, now: int) -> Receipt:

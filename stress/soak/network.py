@@ -33,6 +33,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger.accounts import FIRST_BALANCE
+from marketplace.sandbox.ledger.queries import TREASURY
 from stress import audit, bombs, lives
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from tests import network
@@ -230,7 +231,7 @@ class Ledger:
         return self._post("/transfers", **keys, accountId=buyer)["result"]
 
     def update(self, nft: tuple[str, int]) -> str:
-        return self._post("/updates", tokenId=nft[0], serialNo=nft[1])["result"]
+        return self.submit(TREASURY, lives.seal(lives.metadata_update(nft)))
 
     def balance(self, account_id: str) -> int:
         """In tinybars."""

@@ -67,7 +67,7 @@ class Stage:
         """The key of the marketplace's account, in a file that nobody else may read."""
         path = self.folder / "key"
         path.touch(0o600)
-        path.write_text(wallet.private_key(MARKET).to_string_raw())
+        path.write_text(wallet.private_key(MARKET).to_string_der())
         return path
 
     def _popen(self, *command) -> subprocess.Popen:

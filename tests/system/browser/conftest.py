@@ -144,6 +144,11 @@ def visit(browsers, browser, market):
         assert visitor.problems == []
 
 
+TOO_WIDE = """[...document.querySelectorAll("*")]
+    .filter((each) => each.getBoundingClientRect().right > innerWidth)
+    .map((each) => `${each.tagName}.${each.className}#${each.id}`).slice(0, 20)"""
+
+
 class Visitor:
     """Somebody with a browser: the page, and all that a page can do wrong.
 
@@ -208,7 +213,7 @@ class Visitor:
         if settle:
             self.page.wait_for_load_state("networkidle")
         width = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert width <= 0, f"{name} is {width} px too wide"
+        assert width <= 0, f"{name} is {width} px too wide: {self.page.evaluate(TOO_WIDE)}"
         assert self.page.locator("h1").count() == 1
         SCREENSHOTS.mkdir(exist_ok=True)
         self.page.screenshot(path=SCREENSHOTS / f"{name}-{self._name}.png", full_page=full)

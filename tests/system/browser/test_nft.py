@@ -121,8 +121,11 @@ def test_the_policy_stops_what_would_slip_through(visit):
 
 def test_without_javascript_a_sentence_says_so(visit):
     for path in ("/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/1", "/demo/list"):
-        page = visit(path, java_script_enabled=False).page
+        visitor = visit(path, java_script_enabled=False)
+        page = visitor.page
         assert "need JavaScript" in page.locator("noscript p").inner_text()
         expect(page.locator("noscript p")).to_be_visible()
         for promise in page.locator(".scripted").all():
             expect(promise).to_be_hidden()
+        # The browser gives up scripts that the page names to be loaded early.
+        visitor.problems = [each for each in visitor.problems if not each.endswith(".js")]

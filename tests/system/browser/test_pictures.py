@@ -29,5 +29,7 @@ def test_they_look_well(visit, size, scheme):
     visitor = visit("/", size=size, scheme=scheme)
     for name, (path, complete) in PAGES.items():
         visitor.page.goto(visitor.url + path)
+        if name == "list":
+            visitor.page.get_by_text("Show every step").click()
         expect(visitor.page.locator(complete)).to_be_visible()
         visitor.look(f"page-{name}")
