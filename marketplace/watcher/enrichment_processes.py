@@ -7,7 +7,7 @@ import sys
 import threading
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.context import ForkServerProcess
@@ -42,6 +42,24 @@ class EnrichmentProcesses:
         self._processes: set[ForkServerProcess] = set()
         with _clean_environment():
             forkserver.ensure_running()
+            self._server = self._find_server()
+
+    def _find_server(self) -> int:
+        """The process id of the server of forks, which is the parent of all that it forks."""
+        ours, theirs = self._context.Pipe(duplex=False)
+        process = self._context.Process(target=_send_parent, args=(theirs,))
+        process.start()
+        pid: int = ours.recv()
+        process.join()
+        return pid
+
+    def _require_server(self) -> None:
+        """End this program where the server of forks has ended: a new one would have our environment."""
+        with suppress(ChildProcessError):
+            if os.waitid(os.P_PID, self._server, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
+                return
+        os.kill(os.getpid(), signal.SIGTERM)
+        raise EOFError("the server of forks has ended")
 
     def enrich(self, pointer: str, *, is_quick: bool) -> Found:
         """Find the metadata and the image of an NFT."""
@@ -52,6 +70,7 @@ class EnrichmentProcesses:
         with ours:
             try:
                 with theirs:
+                    self._require_server()
                     process.start()
             except (OSError, EOFError) as error:
                 return Found(Outcome.BUSY, f"nothing can be fetched now: {type(error).__name__}")
@@ -74,6 +93,10 @@ class EnrichmentProcesses:
         """End all processes, whatever they do."""
         for process in [*self._processes]:
             process.kill()
+
+
+def _send_parent(answers: Connection) -> None:
+    answers.send(os.getppid())
 
 
 def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> Found:

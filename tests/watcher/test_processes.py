@@ -127,6 +127,22 @@ def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, m
         assert found.reason == "the metadata names no image"
 
 
+ENDED_SERVER = """
+import os, signal
+from marketplace.settings import load
+from marketplace.watcher.enrichment_processes import EnrichmentProcesses
+processes = EnrichmentProcesses(load({"NETWORK": "sandbox"}, {}), dict)
+os.kill(processes._server, signal.SIGKILL)
+while True:
+    processes.enrich("{}", is_quick=True)
+"""
+
+
+def test_none_is_begun_by_a_server_of_forks_with_our_environment():
+    ended = subprocess.run([sys.executable, "-c", ENDED_SERVER], timeout=PATIENCE_SECONDS)
+    assert ended.returncode == -signal.SIGTERM
+
+
 def send_half_a_message(answers, *_):
     os.write(answers.fileno(), b"\0\0\0\x09")
     time.sleep(60)
