@@ -121,7 +121,9 @@ def site(tmp_path_factory):
     (folder / "nginx").mkdir()
     settings = {"TRUSTED_PROXIES": 1}
     with (
-        serve(folder, *over_unix(folder), "--threads", "2", **settings) as service,
+        serve(
+            folder, *over_unix(folder), "--threads", "2", "--access-logfile", "-", **settings
+        ) as service,
         reserved_port() as port,
         reserved_port() as plain_port,
         Site(folder / "nginx", service, port, plain_port) as site,
