@@ -258,6 +258,7 @@ SETTINGS = {
         _gateways,
         _sandbox_or("/sandbox/ipfs", "https://ipfs.io/ipfs,https://dweb.link/ipfs"),
     ),
+    "SANDBOX_BALANCE_QUERIES": Setting(_integer(0, 1), "0"),
     "ARWEAVE_GATEWAYS": Setting(_gateways, _sandbox_or("/sandbox/arweave", "https://arweave.net")),
 }
 # Settings of version 0.2, which work until 0.4, and what the start says of them.

@@ -56,6 +56,7 @@ def init_app(
         app.config["MAX_CONTENT_LENGTH"],
         app.config["PUBLIC_URL"],
     )
+    sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)

@@ -6,8 +6,10 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountID,
     NodeAddress,
     NodeAddressBook,
+    ScheduleID,
     TransactionID,
 )
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
@@ -16,15 +18,15 @@ from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
 from sqlite_utils.utils import sqlite3
 
-from marketplace import times
+from marketplace import create_app, times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.hapi.services import METHODS, Malformed
 from marketplace.services import services
 from marketplace.store import database_errors
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, settings
 from tests.engines import move_database
 from tests.sandbox import hapi
-from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, RECEIPTS
+from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, PAID, RECEIPTS
 from tests.sandbox.test_sandbox_ledger import MARKET, approval, signed, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -35,8 +37,7 @@ TREASURY = "0.0.1000"
 BALANCE = "/proto.CryptoService/cryptoGetBalance"
 
 
-@pytest.fixture
-def call(app):
+def answering(app):
     """Have a request answered, at a moment or now."""
     sandbox = services(app).sandbox.app
 
@@ -46,6 +47,11 @@ def call(app):
             return told
 
     return call
+
+
+@pytest.fixture
+def call(app):
+    return answering(app)
 
 
 @pytest.fixture
@@ -293,11 +299,20 @@ def test_garbage_is_no_query(call, content):
 # Answers of queries
 
 
-def test_a_balance_is_free(ask):
-    asked = {"accountID": hapi.account_id(ALICE)}
-    told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
-    assert (code, told.balance, told.accountID) == ("OK", 10**12, asked["accountID"])
-    told, code = ask("cryptogetAccountBalance", BALANCE, header=COST, **asked)
+def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
+    for header in (COST, PAID):
+        asked = {"accountID": hapi.account_id(ALICE), "header": header}
+        told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
+        assert (code, told.balance) == ("BUSY", 0)
+    assert caplog.text.count("ask the mirror node for balances") == 2
+
+
+def test_a_balance_for_an_old_program(tmp_path):
+    call = answering(create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path)))
+    name, account = "cryptogetAccountBalance", hapi.account_id(ALICE)
+    told, code = hapi.answer(call(BALANCE, hapi.query(name, accountID=account)), name)
+    assert (code, told.balance, told.accountID) == ("OK", 10**12, account)
+    told, code = hapi.answer(call(BALANCE, hapi.query(name, header=COST, accountID=account)), name)
     assert (code, told.header.cost, told.balance) == ("OK", 0, 0)
 
 
@@ -364,5 +379,21 @@ def test_the_address_book(app, call, ask):
     assert node.nodeAccountId.accountNum == 3
     path = "/com.hedera.mirror.api.proto.NetworkService/getNodes"
     assert NodeAddress.FromString(call(path, AddressBookQuery().SerializeToString())) == node
-    told, code = ask("fileGetContents", header=COST, fileID=hapi.file_id(1001))
+
+
+def test_the_exchange_rates(ask):
+    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=hapi.file_id(112))
+    rate = ExchangeRateSet.FromString(told.fileContents.contents).currentRate
+    assert (code, rate.hbarEquiv, rate.centEquiv) == ("OK", 1, 10)
+
+
+@pytest.mark.parametrize("number", [111, 1001])
+def test_a_file_that_is_none(ask, number):
+    _, code = ask("fileGetContents", header=COST, fileID=hapi.file_id(number))
     assert code == "INVALID_FILE_ID"
+
+
+def test_a_schedule_that_is_none(ask):
+    asked = {"scheduleID": ScheduleID(scheduleNum=1001)}
+    for paid in ({"header": COST}, {"payment": hapi.payment(ALICE)}):
+        assert ask("scheduleGetInfo", **paid, **asked)[1] == "INVALID_SCHEDULE_ID"

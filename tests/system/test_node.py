@@ -14,13 +14,13 @@ from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
 from tests import serving
 from tests.network import PATIENCE_SECONDS, reserved_port
 from tests.sandbox import hapi
-from tests.sandbox.hapi import APPROVE
+from tests.sandbox.hapi import ACCOUNT, APPROVE, COST
 from tests.serving import run_flask
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
-BALANCE = "/proto.CryptoService/cryptoGetBalance"
-PING = hapi.query("cryptogetAccountBalance", accountID=hapi.account_id("0.0.3"))
+# As SDKs ping a node: the cost of an account's info.
+PING = hapi.query("cryptoGetInfo", header=COST, accountID=hapi.account_id("0.0.2"))
 
 
 def call(channel, path, content, **options):
@@ -32,8 +32,8 @@ def ping(port):
     # A connection of its own, which knows nothing of an earlier node.
     options = [("grpc.use_local_subchannel_pool", 1)]
     with grpc.insecure_channel(f"127.0.0.1:{port}", options=options) as channel:
-        told, code = hapi.answer(call(channel, BALANCE, PING), "cryptogetAccountBalance")
-    assert (code, told.accountID.accountNum) == ("OK", 3)
+        _, code = hapi.answer(call(channel, ACCOUNT, PING), "cryptoGetInfo")
+    assert code == "OK"
 
 
 def refusal(channel, path, content, **options):
@@ -82,7 +82,7 @@ def test_an_unknown_method(channel, path):
 @pytest.mark.parametrize("size", [MAX_REQUEST_BYTES + 1, 3_000_000, 10_000_000])
 def test_large_messages_are_not_read(node, channel, size):
     before = memory(node.pid)
-    for path in (APPROVE, BALANCE):
+    for path in (APPROVE, ACCOUNT):
         assert refusal(channel, path, bytes(size)) is grpc.StatusCode.RESOURCE_EXHAUSTED
     assert memory(node.pid) - before < 10_000_000
     ping(node.port)
@@ -120,7 +120,7 @@ def test_a_request_that_never_comes_is_given_up(node):
         yield b""
 
     with grpc.insecure_channel(f"127.0.0.1:{node.port}") as channel:
-        calls = [channel.stream_unary(BALANCE).future(never()) for _ in range(20)]
+        calls = [channel.stream_unary(ACCOUNT).future(never()) for _ in range(20)]
         ping(node.port)
         for pending in calls:
             assert pending.code() is grpc.StatusCode.DEADLINE_EXCEEDED

@@ -112,10 +112,11 @@ public class Sell {
 
     var owner = new TokenNftInfoQuery().setNftId(nftId).execute(buyer.client).get(0).accountId;
     System.out.println("It belongs to " + (owner.equals(buyer.id) ? "the buyer" : owner) + " now");
+    // The networks answer no balance query any more: the mirror node does.
     for (var who : Map.of("Seller", seller, "Buyer", buyer).entrySet()) {
-      var account = who.getValue();
-      var balance = new AccountBalanceQuery().setAccountId(account.id).execute(account.client);
-      System.out.println(who.getKey() + " has " + balance.hbars);
+      var account = call("/sandbox/api/v1/accounts/" + who.getValue().id + "?transactions=false", null);
+      var balance = account.getAsJsonObject("balance").get("balance").getAsLong();
+      System.out.println(who.getKey() + " has " + Hbar.fromTinybars(balance));
     }
     seller.client.close();
     buyer.client.close();

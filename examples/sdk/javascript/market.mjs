@@ -7,8 +7,8 @@ const MARKETPLACE = "0.0.9001";
 const someAccount = () => `0.0.${100_000 + Math.floor(Math.random() * 900_000)}`;
 
 export async function sell(sdk, { market, node, token, say }) {
-  const { AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction, AccountBalanceQuery } = sdk;
-  const { Client, NftId, PrivateKey, TokenId, TokenNftInfoQuery, Transaction } = sdk;
+  const { AccountAllowanceApproveTransaction, AccountAllowanceDeleteTransaction, Client } = sdk;
+  const { NftId, PrivateKey, TokenId, TokenNftInfoQuery, Transaction } = sdk;
 
   const call = async (path, body) => {
     const headers = { Authorization: `Bearer ${token}`, "Content-Type": "application/json" };
@@ -87,9 +87,10 @@ export async function sell(sdk, { market, node, token, say }) {
 
     const [{ accountId: owner }] = await new TokenNftInfoQuery().setNftId(nftId).execute(buyers);
     say(`It belongs to ${owner == buyer ? "the buyer" : owner} now`);
-    for (const [who, account, client] of [["Seller", seller, sellers], ["Buyer", buyer, buyers]]) {
-      const { hbars } = await new AccountBalanceQuery().setAccountId(account).execute(client);
-      say(`${who} has ${hbars}`);
+    // The networks answer no balance query any more: the mirror node does.
+    for (const [who, account] of [["Seller", seller], ["Buyer", buyer]]) {
+      const { balance } = await call(`/sandbox/api/v1/accounts/${account}?transactions=false`);
+      say(`${who} has ${balance.balance / 1e8} ℏ`);
     }
   } finally {
     sellers.close();

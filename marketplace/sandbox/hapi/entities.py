@@ -2,6 +2,7 @@
 
 import base64
 
+from flask import current_app
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     Fraction,
@@ -28,7 +29,17 @@ LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is re
 
 
 def find_balance(asked: Message, told: Message, now: int) -> None:
+    """Refuse as the networks do since release 0.77, whose throttles leave this query no room.
+
+    Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
+    """
     account_id = _require_account(asked.accountID)
+    if not current_app.config.get("BALANCE_QUERIES"):
+        current_app.logger.warning(
+            "cryptoGetBalance is BUSY, as on the networks: ask the mirror node for balances, or set"
+            " MARKETPLACE_SANDBOX_BALANCE_QUERIES=1"
+        )
+        raise Refused("BUSY")
     told.accountID.CopyFrom(account(account_id))
     told.balance = accounts.balance(read(), account_id)
 
@@ -109,6 +120,11 @@ def find_nft(asked: Message, told: Message, now: int) -> None:
     told.nft.metadata = base64.b64decode(nft.metadata_base64)
     if nft.spender:
         told.nft.spender_id.CopyFrom(account(nft.spender))
+
+
+def find_schedule(asked: Message, told: Message, now: int) -> None:
+    """Refuse: a schedule is executed at once, and not kept."""
+    raise Refused("INVALID_SCHEDULE_ID")
 
 
 def _require_account(asked: Message) -> str:

@@ -1,5 +1,7 @@
 """HAPI's queries about the network: the address book, the version, the exchange rate."""
 
+from collections.abc import Callable
+
 from flask import current_app
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
@@ -19,7 +21,6 @@ from marketplace.sandbox.ledger.envelopes import Refused
 
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
-ADDRESS_BOOKS = (101, 102)  # 0.0.101 nodes, 0.0.102 their addresses
 RATE_SECONDS = 3600
 # About the version of the SDK's descriptors, which do not say it.
 HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
@@ -45,10 +46,14 @@ def list_nodes(content: bytes, now: int) -> list[bytes]:
 
 def find_file(asked: Message, told: Message, now: int) -> None:
     file = asked.fileID
-    if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in ADDRESS_BOOKS:
+    if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in FILES:
         raise Refused("INVALID_FILE_ID")
     told.fileContents.fileID.CopyFrom(file)
-    told.fileContents.contents = NodeAddressBook(nodeAddress=[_address()]).SerializeToString()
+    told.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
+
+
+def _address_book(moment: int) -> NodeAddressBook:
+    return NodeAddressBook(nodeAddress=[_address()])
 
 
 def find_version(asked: Message, told: Message, now: int) -> None:
@@ -72,3 +77,12 @@ def exchange_rate(moment: int) -> ExchangeRateSet:
         for end in (ends_at, ends_at + RATE_SECONDS)
     )
     return ExchangeRateSet(currentRate=next(rates), nextRate=next(rates))
+
+
+# The network's files that SDKs read: nodes, their addresses, and exchange rates. Release 0.79 drops the fee
+# schedule, 0.0.111: https://github.com/hiero-ledger/hiero-consensus-node/pull/26487
+FILES: dict[int, Callable[[int], Message]] = {
+    101: _address_book,
+    102: _address_book,
+    112: exchange_rate,
+}

@@ -46,6 +46,7 @@ HANDLERS = {
     "tokenGetInfo": Handler(FEE, entities.find_token),
     "tokenGetNftInfo": Handler(FEE, entities.find_nft),
     "fileGetContents": Handler(FEE, network.find_file),
+    "scheduleGetInfo": Handler(FEE, entities.find_schedule),
     "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
 }
 # The two queries whose answers have another name.
