@@ -39,7 +39,12 @@ _match_entity_id = re.compile(ENTITY_ID).fullmatch
 
 def is_entity_id(value: str) -> bool:
     """Tell whether the text is a token or account id: 0.0.1234, each number within 63 bits."""
-    return bool(_match_entity_id(value)) and max(map(int, value.split("."))) <= MAX_INT64
+    return bool(_match_entity_id(value)) and max(numbers(value)) <= MAX_INT64
+
+
+def numbers(entity_id: str) -> list[int]:
+    """The shard, the realm and the number of an entity id."""
+    return [int(number) for number in entity_id.split(".")]
 
 
 def is_evm_address(value: str) -> bool:

@@ -478,6 +478,12 @@ class ServiceStatusSchema(Schema):
         "running",
         enum=["running", "silent", "not asked"],
     )
+    nodes_gone = fields.List(
+        fields.String(),
+        data_key="nodesGone",
+        required=True,
+        metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network has no more"},
+    )
 
 
 class ApiErrorSchema(Schema):

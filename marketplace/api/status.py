@@ -2,6 +2,7 @@
 
 import os
 import shutil
+from collections.abc import Sequence
 from typing import Any
 
 from flask import current_app
@@ -11,7 +12,7 @@ from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import StatusQuery
 from marketplace.api.response_schemas import ServiceStatusSchema
 from marketplace.errors import NotReady
-from marketplace.market import freshness
+from marketplace.market import freshness, nodes
 
 MIN_FREE_BYTES = 16 * 1024 * 1024  # a database that grows takes some of it at once
 
@@ -34,10 +35,13 @@ def show_status(alive: str | None, ready: str | None) -> dict[str, Any]:
     if ready is not None:
         _require_recent(last_sync)
         _require_room()
-    return _describe("reachable", last_sync, "running" if freshness.is_watched() else "silent")
+    watcher = "running" if freshness.is_watched() else "silent"
+    return _describe("reachable", last_sync, watcher, nodes.list_gone_nodes())
 
 
-def _describe(database: str, last_sync: str | None, watcher: str) -> dict[str, Any]:
+def _describe(
+    database: str, last_sync: str | None, watcher: str, nodes_gone: Sequence[str] = ()
+) -> dict[str, Any]:
     config = current_app.config
     return {
         "version": __version__,
@@ -46,6 +50,7 @@ def _describe(database: str, last_sync: str | None, watcher: str) -> dict[str, A
         "mirror_node_rate": config["MIRROR_NODE_RATE"],
         "last_sync": last_sync,
         "watcher": watcher,
+        "nodes_gone": nodes_gone,
     }
 
 

@@ -12,6 +12,7 @@ from marketplace.errors import MarketplaceError, command
 from marketplace.hbar import to_hbar
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market.feed import find_feed
+from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
 from marketplace.times import to_iso
@@ -29,6 +30,9 @@ def status_command() -> None:
         feed = find_feed(database.connection)
         kept = feed.newest - feed.oldest + 1
         echo(f"Events         {kept:,} kept, the newest is {feed.epoch}-{feed.newest}")
+        echo(f"Nodes          {', '.join(list_nodes())}")
+        for node in list_gone_nodes():
+            echo(f"  {node} is gone from the network: take it out of {PREFIX}NODE_ACCOUNT_IDS")
     for line in _describe_ledger():
         echo(line)
     echo("Settings")

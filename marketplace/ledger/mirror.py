@@ -215,6 +215,11 @@ class MirrorNode:
             raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
         return answer
 
+    def list_nodes(self, deadline: Deadline) -> Iterator[str]:
+        """List the accounts of the network's consensus nodes."""
+        nodes = self._pages("/network/nodes?limit=25&order=asc", mirror_schemas.Nodes, deadline)
+        return (node.account_id for node in nodes)
+
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         found = self._get(f"/topics/{topic}", mirror_schemas.Topic, deadline)
         return found and found.memo

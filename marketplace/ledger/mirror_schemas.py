@@ -273,6 +273,10 @@ class Topic(NamedTuple):
     memo: Annotated[str, "memo"]
 
 
+class Node(NamedTuple):
+    account_id: Annotated[EntityId, "node_account_id"]
+
+
 class Block(NamedTuple):
     end: Annotated[Consensus, "timestamp.to"]
 
@@ -311,9 +315,14 @@ class NftEvents(NamedTuple):
     next: NextPage
 
 
+class Nodes(NamedTuple):
+    items: Annotated[tuple[Node, ...], "nodes"]
+    next: NextPage
+
+
 class Messages(NamedTuple):
     items: Annotated[tuple[Message, ...], "messages"]
     next: NextPage
 
 
-Page = Nfts | Relationships | NftEvents | Messages
+Page = Nfts | Nodes | Relationships | NftEvents | Messages

@@ -18,6 +18,7 @@ from marketplace.errors import (
 from marketplace.market import reconciler
 from marketplace.market.add_nft import require_nft, require_owned
 from marketplace.market.memos import listing_memo, withdrawal_memo
+from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     OPERATOR,
     START_BEFORE_NOW_SECONDS,
@@ -26,7 +27,6 @@ from marketplace.market.prepare import (
     PreparedTransaction,
     describe,
     free_ids,
-    next_node,
 )
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import prepared_transactions

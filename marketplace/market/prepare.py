@@ -1,11 +1,8 @@
 """Prepared transactions: their kinds and callers, and the parts that are the same for every kind."""
 
 import enum
-import itertools
 from collections.abc import Iterator
 from typing import NamedTuple
-
-from flask import current_app
 
 from marketplace import times
 from marketplace.ids import TransactionId
@@ -14,8 +11,6 @@ START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not r
 
 # Past the end of its validity, before a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND
-
-_turns = itertools.count()
 
 
 class Kind(enum.StrEnum):
@@ -42,12 +37,6 @@ class PreparedTransaction(NamedTuple):
     transaction_id: TransactionId
     account_id: str
     transaction: bytes
-
-
-def next_node() -> str:
-    """The node that a transaction is submitted to. They take turns: one that is down stops nobody."""
-    nodes: tuple[str, ...] = current_app.config["NODE_ACCOUNT_IDS"]
-    return nodes[next(_turns) % len(nodes)]
 
 
 def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:

@@ -28,6 +28,7 @@ from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
 from marketplace.market.add_nft import require_nft
 from marketplace.market.memos import purchase_memo
+from marketplace.market.nodes import next_node
 from marketplace.market.prepare import (
     START_BEFORE_NOW_SECONDS,
     Caller,
@@ -35,7 +36,6 @@ from marketplace.market.prepare import (
     PreparedTransaction,
     describe,
     free_ids,
-    next_node,
 )
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute

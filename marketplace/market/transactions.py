@@ -15,7 +15,7 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.hbar import TINYBARS, find_credit
-from marketplace.ids import TransactionId
+from marketplace.ids import TransactionId, numbers
 from marketplace.market.encoding import encode, write_list
 
 
@@ -82,7 +82,7 @@ def build_purchase(
     )
     amounts = [
         hapi.AccountAmount(accountID=_account(account_id), amount=payments[account_id])
-        for account_id in sorted(payments, key=_numbers)  # as JavaScript sorts them
+        for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
     data = CryptoTransferTransactionBody(
         transfers=hapi.TransferList(accountAmounts=amounts),
@@ -131,14 +131,10 @@ def _write_unsigned(body: bytes) -> bytes:
 
 
 def _account(account_id: str) -> hapi.AccountID:
-    shard, realm, number = _numbers(account_id)
+    shard, realm, number = numbers(account_id)
     return hapi.AccountID(shardNum=shard, realmNum=realm, accountNum=number)
 
 
 def _token(token: str) -> hapi.TokenID:
-    shard, realm, number = _numbers(token)
+    shard, realm, number = numbers(token)
     return hapi.TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
-
-
-def _numbers(entity_id: str) -> list[int]:
-    return [int(number) for number in entity_id.split(".")]

@@ -3,6 +3,7 @@
 from marketplace.store.rows import Connection, JobRow, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
+NODES = "nodes"  # JSON of the accounts of the network's nodes, the lowest number first
 
 
 def list_jobs(db: Connection) -> list[JobRow]:

@@ -17,8 +17,8 @@ from marketplace.store.database import write
 from marketplace.store.database_errors import explained
 from marketplace.watcher.backfill import backfill
 from marketplace.watcher.enrichment import make_enricher
-from marketplace.watcher.exchange_rate import store_exchange_rate
 from marketplace.watcher.follow import Follower
+from marketplace.watcher.network import store_network
 from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.settle import forget_events, forget_preparations, settle_purchases
@@ -30,7 +30,7 @@ FAILED_SECONDS = 5  # after a page that could not be had
 HEARTBEAT_SECONDS = 10  # between two heartbeats in the database, where nothing else is written
 RECHECKING_SECONDS = 0.25
 CHORES_SECONDS = 5
-RATE_SECONDS = 600  # between two looks at the exchange rate
+NETWORK_SECONDS = 600  # between two looks at the exchange rate and the nodes
 FORGETTING_SECONDS = 3600  # between two looks at old events
 ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
@@ -46,7 +46,7 @@ class Watch:
         self._leads = threading.Event()
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
-        self._heartbeat_at = self._forgot_at = self._rated_at = float("-inf")
+        self._heartbeat_at = self._forgot_at = self._network_at = float("-inf")
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": sweep_step,
@@ -117,9 +117,9 @@ class Watch:
         if time.monotonic() > self._forgot_at + FORGETTING_SECONDS:
             self._forgot_at = time.monotonic()
             forget_events()
-        if time.monotonic() > self._rated_at + RATE_SECONDS:
-            self._rated_at = time.monotonic()
-            store_exchange_rate()
+        if time.monotonic() > self._network_at + NETWORK_SECONDS:
+            self._network_at = time.monotonic()
+            store_network()
         return CHORES_SECONDS
 
     def close(self) -> None:

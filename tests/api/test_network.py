@@ -1,6 +1,6 @@
 """The network's facts: what the watcher has read of the exchange rate."""
 
-from marketplace.watcher.exchange_rate import store_exchange_rate
+from marketplace.watcher.network import store_network
 
 
 def test_it_works(app, client):
@@ -8,7 +8,7 @@ def test_it_works(app, client):
         "network": "sandbox", "accountId": "0.0.9001", "exchangeRate": None,
     }  # fmt: skip
     with app.app_context():
-        store_exchange_rate()
+        store_network()
     r = client.get("/v1/network")
     rate = r.json["exchangeRate"]
     assert rate["cents"] / rate["hbar"] == 10

@@ -1,0 +1,107 @@
+"""The nodes that transactions name: those that are set, or the network's own as the watcher read them."""
+
+import json
+
+import pytest
+from werkzeug.wrappers import Request, Response
+
+from marketplace import create_app
+from marketplace.errors import LedgerAnswerInvalid
+from marketplace.market.nodes import ALWAYS_THERE, MOST, next_node
+from marketplace.watcher.network import store_network
+from tests.conftest import settings
+from tests.mirror import Mirror
+
+# Mainnet's on 2026-08-20, by Hedera's own table.
+MAINNET = [3, 4, 7, 8, 9, 10, 12, 13, 14, 15, 18, *range(20, 26), 28, 29, *range(33, 43)]
+
+
+def node(node_id, number):
+    """One of the mirror node's answer, as its OpenAPI document has it."""
+    return {
+        "admin_key": {"_type": "ProtobufEncoded", "key": "421050"},
+        "decline_reward": False,
+        "description": f"Hosted by {number}",
+        "file_id": "0.0.102",
+        "grpc_proxy_endpoint": None,
+        "max_stake": 4500000000000000,
+        "memo": f"0.0.{number}",
+        "min_stake": 0,
+        "node_account_id": f"0.0.{number}",
+        "node_cert_hash": "0x0a",
+        "node_id": node_id,
+        "public_key": "0x30",
+        "reward_rate_start": 0,
+        "service_endpoints": [{"domain_name": "", "ip_address_v4": "127.0.0.1", "port": 50211}],
+        "stake": 0,
+        "stake_not_rewarded": 0,
+        "stake_rewarded": 0,
+        "staking_period": None,
+        "timestamp": {"from": "1187927.000000000", "to": None},
+    }
+
+
+def list_nodes(numbers):
+    """Answer as the mirror node does: 25 at most, by node id, and no page after the last."""
+
+    @Request.application
+    def answer(request):
+        assert request.args["limit"] == "25"
+        first = int(request.args.get("node.id", "gt:-1").removeprefix("gt:")) + 1
+        page = [*enumerate(numbers)][first : first + 25]
+        path = f"/api/v1/network/nodes?limit=25&order=asc&node.id=gt:{first + 24}"
+        following = path if first + 25 < len(numbers) else None
+        document = {"nodes": [node(*each) for each in page], "links": {"next": following}}
+        return Response(json.dumps(document), content_type="application/json")
+
+    return answer
+
+
+@pytest.fixture
+def market(tmp_path):
+    """An app, its mirror node, and how to read the nodes as the watcher does; on a real network's default."""
+    app = create_app(NODE_ACCOUNT_IDS="", **settings(tmp_path))
+    mirror = Mirror(app)
+
+    def read(*numbers):
+        mirror.answer("/network/nodes", list_nodes(numbers))
+        store_network()
+
+    with app.app_context():
+        yield app, mirror, read
+
+
+def turns():
+    return {next_node() for _ in range(2 * MOST)}
+
+
+def test_it_works(market):
+    _, mirror, read = market
+    assert turns() == set(ALWAYS_THERE)  # before the first reading
+    read(*reversed(MAINNET))
+    assert turns() == {"0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9", "0.0.10"}
+    assert mirror.count("/network/nodes") == 2
+    read(*MAINNET[3:])
+    assert turns() == {"0.0.8", "0.0.9", "0.0.10", "0.0.12", "0.0.13", "0.0.14"}
+
+
+def test_it_keeps_what_was_read_while_the_mirror_node_has_no_nodes(market):
+    _, mirror, read = market
+    read(7)
+    read()
+    mirror.answer("/network/nodes", Response('{"nodes": [{"node_account_id": "x"}]}'))
+    with pytest.raises(LedgerAnswerInvalid):
+        store_network()
+    assert turns() == {"0.0.7"}
+
+
+def test_a_node_that_is_set_and_gone_is_told(market):
+    app, _, read = market
+    app.config["NODE_ACCOUNT_IDS"] = ("0.0.6", "0.0.42")
+    client, run = app.test_client(), app.test_cli_runner().invoke
+    assert client.get("/status").json["nodesGone"] == []
+    read(*MAINNET)
+    assert turns() == {"0.0.6", "0.0.42"}
+    assert client.get("/status").json["nodesGone"] == ["0.0.6"]
+    told = run(args=["status"]).output
+    assert "Nodes          0.0.6, 0.0.42\n  0.0.6 is gone from the network: take it out of" in told
