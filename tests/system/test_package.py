@@ -17,10 +17,14 @@ import pytest
 
 from marketplace import __version__
 from tests import serving
+from tests.network import PATIENCE_SECONDS
+from tests.postgresql import until
 from tests.serving import BIN, ROOT, Service, reserved_port
+from tests.system.test_node import ping
 
 pytestmark = pytest.mark.once("an installation is the same")
 
+EMBEDDING = ROOT / "docs/embedding.md"
 NEWER = ("3.12", "3.13", "3.14", "3.15")
 KEYS = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}
 
@@ -200,8 +204,8 @@ def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):
 
 def block_of(name):
     """The lines of docs/embedding.md that set up an example and serve it, in a clone that has its wheel."""
-    text = (ROOT / "docs/embedding.md").read_text()
-    [block] = re.findall(rf"^```sh\nmake wheel\ncd examples/{name}\n(.*?)^```$", text, re.M | re.S)
+    block_form = rf"^```sh\nmake wheel\ncd examples/{name}\n(.*?)^```$"
+    [block] = re.findall(block_form, EMBEDDING.read_text(), re.M | re.S)
     return block.splitlines()
 
 
@@ -266,6 +270,21 @@ def test_the_flask_example_holds_two_marketplaces(examples):
         assert call(f"{address}/games/openapi.json")["servers"] == [
             {"url": "http://127.0.0.1:8000/games"}
         ]
+
+
+def test_the_documented_command_begins_an_embedded_markets_node(examples):
+    home = examples / "flask"
+    [command] = re.findall(r"^\.venv/bin/flask .* sandbox node .*$", EMBEDDING.read_text(), re.M)
+    address = home / "instance/art/sandbox-node"
+    process = subprocess.Popen(
+        ["bash", "-c", f"exec {command}"], cwd=home, env=environment(home / ".venv/bin")
+    )
+    try:
+        until(lambda: address.exists() and address.read_text(), "the node did not begin")
+        ping(int(address.read_text().rpartition(":")[2]))
+    finally:
+        process.terminate()
+        assert process.wait(PATIENCE_SECONDS) == 0
 
 
 def make_token(programs, folder, database):
