@@ -195,3 +195,16 @@ def serve(folder, *arguments, configuration=CONFIGURATION, output=None, **settin
         command = ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments]
         with service.running(command, output):
             yield service
+
+
+@contextmanager
+def sandbox_market(folder):
+    """All that make run begins: the service with its access token, the node and the watcher."""
+    with (
+        serve(folder) as service,
+        node(folder) as service.node,
+        watcher(folder, PUBLIC_URL=service.url) as service.watcher,
+    ):
+        service.token = (folder / "instance/sandbox-token").read_text()
+        yield service
+    assert "Traceback" not in service.output + service.node.output + service.watcher.output

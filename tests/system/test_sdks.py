@@ -24,7 +24,7 @@ from hiero_sdk_python import (
 from marketplace.sandbox import wallet
 from tests.conftest import ALICE
 from tests.sandbox.test_sandbox_ledger import account
-from tests.serving import ROOT, node, serve, watcher
+from tests.serving import ROOT, sandbox_market
 
 FOLDER = ROOT / "examples/sdk"
 JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
@@ -59,15 +59,8 @@ pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 @pytest.fixture(scope="module")
 def market(tmp_path_factory):
-    """The service with its node; who calls it from a page may."""
-    with (
-        serve(tmp_path_factory.mktemp("sdks"), CORS_ORIGINS="*") as service,
-        node(service.folder) as service.node,
-        watcher(service.folder, PUBLIC_URL=service.url) as service.watcher,
-    ):
-        service.token = (service.folder / "instance/sandbox-token").read_text()
+    with sandbox_market(tmp_path_factory.mktemp("sdks")) as service:
         yield service
-    assert "Traceback" not in service.output + service.node.output + service.watcher.output
 
 
 @pytest.fixture
