@@ -8,11 +8,7 @@ from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import CollectionPosition, Headers
-from marketplace.api.request_schemas import (
-    COLLECTION_SORTS,
-    CollectionsQuerySchema,
-    SearchQuerySchema,
-)
+from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
 from marketplace.api.response_cache import cached_until
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
 from marketplace.ids import MAX_INT64, is_entity_id
@@ -62,17 +58,16 @@ def search_marketplace(q: str) -> dict[str, Any]:
     """Search
 
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
-    or "0.0.5001 7"; an account by its id. At most 10 of each, those collections first that most was paid for
-    in 24 hours.
+    or "0.0.5001 7"; an account by its id. At most 10 of each, those collections first that most was paid for.
     """
-    found = _find_collections(q, AT_MOST) if find_words(q) else []
+    found = _find_collections(q, AT_MOST, collection_search.BY_VOLUME) if find_words(q) else []
     return {"collections": found, "nfts": _find_nfts(q), "accounts": _find_accounts(q.strip())}
 
 
 def _find_collections(
     q: str,
     limit: int,
-    sort: str = COLLECTION_SORTS[0],
+    sort: str,
     after: tuple[int | str, str] | None = None,
 ) -> list[FoundCollectionRow]:
     since = times.now() - DAY
@@ -88,8 +83,8 @@ def _find_nfts(q: str) -> list[NftRow]:
     numbered = NUMBERED.fullmatch(q)
     if not numbered or not find_words(numbered[1]) or not 1 <= int(numbered[2]) <= MAX_INT64:
         return []
-    tokens = [row["token"] for row in _find_collections(numbered[1], AT_MOST)]
-    return nfts.list_nfts(read(), [(token, int(numbered[2])) for token in tokens])
+    found = collection_search.list_found_tokens(read(), find_words(numbered[1]), AT_MOST)
+    return nfts.list_nfts(read(), [(row["token"], int(numbered[2])) for row in found])
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:

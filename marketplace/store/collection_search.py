@@ -5,11 +5,19 @@ Keys grow along each order: those of numbers are negative. A page begins after a
 
 from collections.abc import Sequence
 
-from marketplace.store.rows import Connection, FirstSaleRow, FoundCollectionRow, only
+from marketplace.store.rows import (
+    Connection,
+    FirstSaleRow,
+    FoundCollectionRow,
+    TokenRow,
+    count,
+    only,
+)
 
 # The keys of each order, and its index. By what was sold since a moment, there is none: _BY_SALES.
 KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
-BY_SALES = "volume24h"
+BY_SALES, BY_VOLUME = "volume24h", "-volume"
+LAST = "\U0010ffff"  # the last character: behind a word, and before none that begins with it
 LOOKED_THROUGH = 20  # NFTs of a collection, for an image
 
 _BY_KEY = """
@@ -22,10 +30,10 @@ _BY_KEY = """
 _BY_SALES = """
     SELECT token, key FROM (
         SELECT token, -CAST(SUM(price) AS BIGINT) AS key FROM event
-        WHERE kind = 'SOLD' AND consensus_at >= :since {has_words}
+        WHERE kind = 'SOLD' AND consensus_at >= :since
         GROUP BY token
     ) AS sold
-    WHERE (key, token) > (:key, :token)
+    WHERE (key, token) > (:key, :token) {sold_has_words}
     UNION ALL SELECT token, key FROM (
         SELECT token, 0 AS key FROM collection
         WHERE token > CASE WHEN :key < 0 THEN '' ELSE :token END {has_words}
@@ -39,9 +47,17 @@ _BY_SALES = """
     ORDER BY key, token
     LIMIT :limit
 """
-_HAS_WORD = """
-    AND token IN (SELECT token FROM collection_word WHERE word >= :word_{n} AND word < :end_{n})
-"""
+# Of a rare word its collections are looked up; otherwise the order is followed, and each asked for the word.
+RARE = 1000
+_HAS_WORD = {
+    True: """
+        AND token IN (SELECT token FROM collection_word WHERE word >= :word_{n} AND word < :end_{n})""",
+    False: """
+        AND EXISTS (
+            SELECT 1 FROM collection_word AS w
+            WHERE w.token = collection.token AND w.word >= :word_{n} AND w.word < :end_{n}
+        )""",
+}
 # An image of one of the cheapest, or else of one of the first.
 _SHOWN = """
     WITH page AS ({page})
@@ -76,16 +92,48 @@ def list_found_collections(
 
     ``since``: from when sales count for volume_24h.
     """
-    has_words = "".join(_HAS_WORD.format(n=n) for n in range(len(words)))
-    page = _BY_SALES if sort == BY_SALES else _BY_KEY.replace("{key}", KEYS[sort])
-    sql = _SHOWN.replace("{page}", page).replace("{has_words}", has_words)
+    page, parameters = _find_page(db, sort, words, after, limit)
+    parameters |= {"since": since, "looked_through": LOOKED_THROUGH}
+    return db.execute(_SHOWN.replace("{page}", page), parameters).fetchall()
+
+
+def list_found_tokens(db: Connection, words: Sequence[str], limit: int) -> list[TokenRow]:
+    """List those of which most was sold, of what list_found_collections() finds."""
+    return db.execute(*_find_page(db, BY_VOLUME, words, None, limit)).fetchall()
+
+
+def _find_page(
+    db: Connection,
+    sort: str,
+    words: Sequence[str],
+    after: tuple[int | str, str] | None,
+    limit: int,
+) -> tuple[str, dict[str, object]]:
+    """The statement that finds the keys and tokens of a page, and its parameters."""
     key, token = after or ("" if sort == "name" else -(2**63), "")
-    parameters = {
-        "key": key, "token": token, "since": since, "limit": limit, "looked_through": LOOKED_THROUGH
-    }  # fmt: skip
+    parameters: dict[str, object] = {"key": key, "token": token, "limit": limit}
+    counts = [count_with_word(db, word, RARE) for word in words]
+    has_words = ""
     for n, word in enumerate(words):
-        parameters |= {f"word_{n}": word, f"end_{n}": f"{word}\U0010ffff"}
-    return db.execute(sql, parameters).fetchall()
+        parameters |= {f"word_{n}": word, f"end_{n}": word + LAST}
+        is_rarest = counts[n] < RARE and counts.index(min(counts)) == n
+        has_words += _HAS_WORD[is_rarest].format(n=n)
+    page = _BY_SALES if sort == BY_SALES else _BY_KEY
+    sold_has_words = has_words.replace("collection.token", "sold.token")
+    return page.format(
+        key=KEYS.get(sort), has_words=has_words, sold_has_words=sold_has_words
+    ), parameters
+
+
+def count_with_word(db: Connection, word: str, limit: int) -> int:
+    # Not beyond the limit.
+    sql = """
+        SELECT COUNT(*) AS n FROM (
+            SELECT 1 FROM collection_word WHERE word >= :word AND word < :end
+            LIMIT :limit
+        ) AS found
+    """
+    return count(db, sql, {"word": word, "end": word + LAST, "limit": limit})
 
 
 def get_first_sale_since(db: Connection, since: str) -> FirstSaleRow:

@@ -112,8 +112,8 @@ CREATE TABLE collection_word (
     PRIMARY KEY (word, token)
 ) STRICT;
 
--- Serves collection_search.delete_words.
-CREATE INDEX collection_word_by_token ON collection_word (token);
+-- Serves collection_search.delete_words, and asks each collection of an order for a common word.
+CREATE INDEX collection_word_by_token ON collection_word (token, word);
 
 -- The traits of NFTs that are not burned, as far as they are short: they follow from nft.attributes.
 CREATE TABLE nft_trait (
@@ -158,11 +158,11 @@ CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS N
 -- Serves events.list_events of some kinds.
 CREATE INDEX event_by_kind ON event (kind, id);
 
--- Serves events.get_sales_since.
-CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
+-- Serves events.get_sales_since. These two begin with the kind, or SQLite would prefer event_by_kind.
+CREATE INDEX event_sold ON event (kind, token, consensus_at, price) WHERE kind = 'SOLD';
 
 -- Serves collection_search.list_found_collections, by what was sold; and collection_search.get_first_sale_since.
-CREATE INDEX event_sold_at ON event (consensus_at, token, price) WHERE kind = 'SOLD';
+CREATE INDEX event_sold_at ON event (kind, consensus_at, token, price) WHERE kind = 'SOLD';
 
 -- One address that events are delivered to, and how far. Its secret is not here: it is made of the salt, by a key in the
 -- file webhook.key.

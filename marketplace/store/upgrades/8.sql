@@ -19,7 +19,7 @@ CREATE INDEX event_by_token ON event (token, id);
 CREATE INDEX event_by_from_account ON event (from_account, id) WHERE from_account IS NOT NULL;
 CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS NOT NULL;
 CREATE INDEX event_by_kind ON event (kind, id);
-CREATE INDEX event_sold ON event (token, consensus_at, price) WHERE kind = 'SOLD';
+CREATE INDEX event_sold ON event (kind, token, consensus_at, price) WHERE kind = 'SOLD';
 
 -- Make room for webhooks
 CREATE TABLE webhook (

@@ -20,8 +20,8 @@ CREATE TABLE collection_word (
     token TEXT NOT NULL,
     PRIMARY KEY (word, token)
 ) STRICT;
-CREATE INDEX collection_word_by_token ON collection_word (token);
-CREATE INDEX event_sold_at ON event (consensus_at, token, price) WHERE kind = 'SOLD';
+CREATE INDEX collection_word_by_token ON collection_word (token, word);
+CREATE INDEX event_sold_at ON event (kind, consensus_at, token, price) WHERE kind = 'SOLD';
 UPDATE collection SET retry_at = '1970-01-01T00:00:00.000000000Z' WHERE name IS NOT NULL;
 
 -- Let the queue say how far a sweep is
