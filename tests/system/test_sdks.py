@@ -134,6 +134,11 @@ def test_java(run):
     assert_sold(run("java", "-cp", str(JAR), str(JAVA / "Sell.java")))
 
 
+@needs_java
+def test_the_tutorial_in_java(run):
+    assert_taught(run("java", "-cp", str(JAR), str(JAVA / "Tutorial.java")))
+
+
 @pytest.fixture
 def client(market):
     """Alice's, of the Python SDK; her key is the demo wallet's."""
