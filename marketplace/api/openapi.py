@@ -7,11 +7,12 @@ from urllib.parse import urlsplit
 import flask_smorest
 from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
-from flask import Flask, current_app, request
+from flask import Flask, Response, current_app, request
 from werkzeug.sansio.response import Response as BaseResponse
 
 from marketplace import __version__
 from marketplace.api import error_handlers
+from marketplace.api.document_formats import make_collection, make_llms_txt
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import WEBHOOKS
@@ -103,7 +104,13 @@ class Document:
         self.public_url = app.config["PUBLIC_URL"]
         self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
-        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
+        self.prefix = prefix
+        for name, view in (
+            ("openapi.json", self.show),
+            ("postman.json", self.show_collection),
+            ("llms.txt", self.show_llms_txt),
+        ):
+            app.add_url_rule(f"{prefix}/{name}", name.replace(".", "_"), view)
 
     def register_blueprint(self, blp: flask_smorest.Blueprint, **options: Any) -> None:
         """Register a blueprint with the application, and have its operations in the document."""
@@ -111,10 +118,22 @@ class Document:
         self.blueprints.append((blp, options))
 
     def show(self) -> BaseResponse:
-        """The OpenAPI document, for where the service is mounted."""
+        """The OpenAPI document."""
+        return current_app.json.response(self._served())
+
+    def show_collection(self) -> BaseResponse:
+        """The same as a Postman collection."""
+        return current_app.json.response(make_collection(self._served()))
+
+    def show_llms_txt(self) -> BaseResponse:
+        """The same in short, for language models."""
+        return Response(make_llms_txt(self._served(), self.prefix), mimetype="text/plain")
+
+    def _served(self) -> dict[str, Any]:
+        """The document, for where the service is mounted."""
         root = request.script_root.removesuffix(self.mount)
         url = server_url(self.public_url, root) + self.mount
-        return current_app.json.response(self.content | {"servers": [{"url": url}]})
+        return self.content | {"servers": [{"url": url}]}
 
     @cached_property
     def content(self) -> dict[str, Any]:

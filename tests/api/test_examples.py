@@ -29,15 +29,14 @@ def seeded(folder):
     yield client
 
 
-def operations(client):
-    """Every operation: method, address, parameters and body, as the examples of the document have them."""
-    for path in DOCUMENTS:
-        document = client.get(path).json
-        [server] = document["servers"]
-        root = re.sub(r"^https?://[^/]*", "", server["url"])
-        for address, item in document["paths"].items():
-            for method in item.keys() & METHODS:
-                yield method, root + address, item[method]
+def operations(client, path):
+    """Every operation of a document: method, address, and what it says."""
+    document = client.get(path).json
+    [server] = document["servers"]
+    root = re.sub(r"^https?://[^/]*", "", server["url"])
+    for address, item in document["paths"].items():
+        for method in item.keys() & METHODS:
+            yield method, root + address, item[method]
 
 
 def call(client, method, address, operation):
@@ -57,7 +56,7 @@ def call(client, method, address, operation):
 
 def test_every_example_is_answered(tmp_path):
     with seeded(tmp_path) as client:
-        everything = list(operations(client))
+        everything = [each for path in DOCUMENTS for each in operations(client, path)]
         assert len(everything) > 10
         for _ in ("once", "and again: nobody's example spoils another's"):
             for method, address, operation in everything:
@@ -76,3 +75,56 @@ def test_every_example_is_answered(tmp_path):
 def body_of(everything, wanted):
     [operation] = [operation for _, address, operation in everything if address == wanted]
     return operation["requestBody"]["content"]["application/json"]["example"]
+
+
+@pytest.mark.parametrize("mount", ["", "/sandbox"])
+def test_the_postman_collection_asks_what_the_document_says(tmp_path, mount):
+    with seeded(tmp_path) as client:
+        collection = client.get(f"{mount}/postman.json").json
+        documented = {
+            f"{method} {address}"
+            for method, address, _ in operations(client, f"{mount}/openapi.json")
+        }
+        [url] = [each["value"] for each in collection["variable"] if each["key"] == "url"]
+        assert url == client.get(f"{mount}/openapi.json").json["servers"][0]["url"]
+        for request in (
+            item["request"] for folder in collection["item"] for item in folder["item"]
+        ):
+            where, path = request["url"], "/".join(request["url"]["path"])
+            assert where["raw"].partition("?")[0] == f"{{{{url}}}}/{path}"
+            for variable in where["variable"]:
+                path = path.replace(f":{variable['key']}", variable["value"])
+            query = where["raw"].partition("?")[2]
+            body = request.get("body", {"raw": None})["raw"]
+            headers = {each["key"]: each["value"] for each in request.get("header", ())}
+            address = f"{mount}/{path}"
+            r = client.open(
+                address, method=request["method"], query_string=query, data=body, headers=headers
+            )
+            assert r.status_code == 200, (address, r.text)
+            named = re.sub(r":(\w+)", r"{\1}", "/".join(where["path"]))
+            documented.remove(f"{request['method'].lower()} {mount}/{named}")
+        assert not documented
+
+
+@pytest.mark.parametrize(("prefix", "mount"), [("", ""), ("/api", ""), ("/api", "/sandbox")])
+def test_llms_txt_has_the_form_of_llmstxt_org(tmp_path, prefix, mount):
+    """A title, a summary, paragraphs, and lists of links that lead somewhere."""
+    client = create_app(**settings(tmp_path), API_PREFIX=prefix).test_client()
+    own = mount or prefix
+    r = client.get(f"{own}/llms.txt")
+    assert r.mimetype == "text/plain"
+    title, summary, *others = r.text.rstrip().split("\n\n")
+    assert title.startswith("# ")
+    assert summary.startswith("> ")
+    first = next(n for n, block in enumerate(others) if block.startswith("## "))
+    assert not any(block.startswith(("#", "-")) for block in others[:first])
+    links = []
+    for heading, block in zip(others[first::2], others[first + 1 :: 2], strict=True):
+        assert re.fullmatch("## [A-Z][^\n]*", heading)
+        for line in block.splitlines():
+            links.append(re.fullmatch(r"- \[[^]]+\]\((\S+)\): .+", line)[1])
+    addresses = [re.sub(r"^https?://[^/]*", "", link) for link in links]
+    assert {client.get(address).status_code for address in addresses[:2]} == {200}
+    documented = client.get(f"{own}/openapi.json").json["paths"]
+    assert {f"{mount}{path}" for path in documented} == {*addresses[2:]}
