@@ -46,14 +46,17 @@ def test_who_asks_first_owns_it(get):
 @pytest.mark.parametrize(
     ("path", "answer"),
     [
-        ("/tokens/0.0", (400, "Invalid parameter: tokenid")),
+        ("/tokens/0.0.x", (400, "Invalid parameter: tokenid")),
         ("/tokens/0.0.1/nfts/9223372036854775808", (400, "Invalid parameter: serialnumber")),
         ("/tokens/0.0.1/nfts?limit=x", (400, "Invalid parameter: limit")),
         ("/tokens/0.0.1/nfts?serialnumber=ne:4", (400, "Invalid parameter: serialnumber")),
         ("/tokens/0.0.1?colour=blue", (400, "Unknown query parameter: colour")),
         ("/accounts/alice", (400, "Invalid parameter: idOrAliasOrEvmAddress")),
         ("/accounts/0.0.1/nfts?token.id=x", (400, "Invalid parameter: token.id")),
-        ("/accounts/0.0.1/nfts?serialnumber=1", (400, "Invalid parameter: serialnumber")),
+        (
+            "/accounts/0.0.1/nfts?serialnumber=1",
+            (400, "serialnumber without a token.id parameter filter"),
+        ),
         ("/transactions/0.0.1-1-1", (404, "Not found")),
         ("/transactions/0.0.1-9999999999-1", (503, "Service Unavailable")),
         (
@@ -61,6 +64,19 @@ def test_who_asks_first_owns_it(get):
             (400, 'Invalid entity ID "0.0.274877906944"'),
         ),
         ("/transactions?timestamp=now", (400, "Invalid parameter: timestamp")),
+        (
+            "/tokens?name=cats&token.id=5",
+            (400, "token.id and name can not be used together. Use a more specific name instead."),
+        ),
+        ("/tokens?name=cats&account.id=5", (400, "account.id and name cannot be used together")),
+        (
+            "/accounts/0.0.1/allowances/tokens?token.id=5",
+            (400, "token.id without a spender.id parameter filter"),
+        ),
+        (
+            "/accounts/0.0.1/allowances/tokens?spender.id=gt:5&token.id=gt:5",
+            (400, "spender.id must have gte or eq operator"),
+        ),
     ],
 )
 def test_its_errors_are_the_mirror_nodes(get, path, answer):
@@ -94,11 +110,27 @@ def test_a_row_has_the_fields_of_the_mirror_nodes(get, nft, lister):
     assert get(f"/api/v1/accounts/{ALICE}").json["evm_address"] == address
 
 
-def test_a_block_has_the_fields_of_the_mirror_nodes(get):
-    answer = get("/api/v1/blocks?limit=1&order=desc").json
-    [block] = answer["blocks"]
-    assert len(block) == 10
-    assert get(answer["links"]["next"].removeprefix("/sandbox")).json["blocks"] == []
+def test_blocks_follow_each_other(get, nft, lister):
+    dashed = TransactionId.parse(lister(nft, add=False)).dashed
+    [row] = get(f"/api/v1/transactions/{dashed}").json["transactions"]
+    [newest] = get("/api/v1/blocks?limit=1&order=desc").json["blocks"]
+    before = get(f"/api/v1/blocks?limit=2&block.number=lt:{newest['number']}").json["blocks"]
+    assert [block["number"] for block in before] == [newest["number"] - 1, newest["number"] - 2]
+    assert before[0]["previous_hash"] == before[1]["hash"]
+    moment = row["consensus_timestamp"]
+    [its] = get(f"/api/v1/blocks?timestamp={moment}").json["blocks"]
+    assert its["count"] == 1
+    assert its["timestamp"]["from"] <= moment <= its["timestamp"]["to"]
+
+
+def test_all_that_is_wrong_is_told_at_once(get):
+    r = get(
+        "/api/v1/tokens?account.id=lte:0.1.2.3&token.id=abc&limit=-2&publickey=-2&order=any&n=3"
+    )
+    wrong = ("account.id", "token.id", "limit", "publickey", "order")
+    messages = [f"Invalid parameter: {name}" for name in wrong] + ["Unknown query parameter: n"]
+    assert r.status_code == 400
+    assert r.json == {"_status": {"messages": [{"message": each} for each in messages]}}
 
 
 def test_its_headers_are_the_mirror_nodes(get, nft, lister):

@@ -91,7 +91,29 @@ def count_units(db: Connection, token: str) -> int:
     return sum(row["balance"] for row in _rows(db, sql, token=token))
 
 
+def list_holders(db: Connection, token: str) -> list[Row]:
+    # The accounts that are associated with a token or have some, with how many NFTs or units of it.
+    sql = """
+        SELECT account_id, SUM(balance) AS balance
+        FROM (
+            SELECT account_id, 0 AS balance FROM association WHERE token = :token
+            UNION ALL
+            SELECT account_id, balance FROM holding WHERE token = :token
+            UNION ALL
+            SELECT owner, 1 FROM nft WHERE token = :token AND owner <> ''
+        )
+        GROUP BY account_id
+    """
+    return _rows(db, sql, token=token)
+
+
 # Tokens
+
+
+def list_tokens(db: Connection) -> list[str]:
+    # Those that transactions have created or changed, and those of which somebody has some.
+    sql = "SELECT token FROM token UNION SELECT token FROM nft UNION SELECT token FROM holding"
+    return [row["token"] for row in _rows(db, sql)]
 
 
 def get_token(db: Connection, token: str) -> Row | None:
@@ -149,18 +171,8 @@ def get_nft(db: Connection, token: str, serial_no: int) -> Row | None:
     return _row(db, sql, token=token, serial_no=serial_no)
 
 
-def list_nfts_of(
-    db: Connection, owner: str, token: str | None, spender: str | None, low: int, high: int
-) -> list[Row]:
-    sql = """
-        SELECT * FROM nft
-        WHERE owner = :owner
-          AND (:token IS NULL OR token = :token)
-          AND (:spender IS NULL OR spender = :spender)
-          AND serial_no BETWEEN :low AND :high
-        ORDER BY token, serial_no
-    """
-    return _rows(db, sql, owner=owner, token=token, spender=spender, low=low, high=high)
+def list_nfts_of(db: Connection, owner: str) -> list[Row]:
+    return _rows(db, "SELECT * FROM nft WHERE owner = :owner", owner=owner)
 
 
 def list_nfts_in(db: Connection, token: str, low: int, high: int) -> list[Row]:
@@ -206,9 +218,10 @@ def is_approved_for_all(db: Connection, owner: str, spender: str, token: str) ->
     return _row(db, sql, owner=owner, spender=spender, token=token) is not None
 
 
-def list_approvals_for_all(db: Connection, owner: str) -> list[Row]:
-    sql = "SELECT * FROM approval_for_all WHERE owner = :owner ORDER BY spender, token"
-    return _rows(db, sql, owner=owner)
+def list_approvals_for_all(db: Connection, account_id: str) -> list[Row]:
+    # Those that an account has given, and those that it has got.
+    sql = "SELECT * FROM approval_for_all WHERE :account_id IN (owner, spender)"
+    return _rows(db, sql, account_id=account_id)
 
 
 # Allowances of HBAR and of fungible tokens
@@ -222,7 +235,7 @@ def get_allowance(db: Connection, owner: str, spender: str, token: str) -> Row |
 
 
 def list_allowances(db: Connection, owner: str) -> list[Row]:
-    sql = "SELECT * FROM allowance WHERE owner = :owner AND amount > 0 ORDER BY spender, token"
+    sql = "SELECT * FROM allowance WHERE owner = :owner AND amount > 0"
     return _rows(db, sql, owner=owner)
 
 
@@ -251,6 +264,11 @@ def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool
         ORDER BY consensus_at {"ASC" if is_ascending else "DESC"}
     """
     return iter(db.execute(sql, {"low": low, "high": high}))
+
+
+def count_transactions(db: Connection, low: int, high: int) -> int:
+    sql = "SELECT COUNT(*) FROM transaction_record WHERE consensus_at BETWEEN :low AND :high"
+    return _number(db, sql, low=low, high=high)
 
 
 def list_nft_transactions(

@@ -1,17 +1,43 @@
 """Stands in for the mirror node: its REST paths, shapes and errors, about the sandbox's own ledger."""
 
+from typing import Any
+
 from flask import Blueprint, Response, request
 from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnavailable
 
-from marketplace.sandbox.mirror import accounts, network, nfts, tokens, transactions
+from marketplace.sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
 from marketplace.sandbox.mirror.parameters import Document
 
 # Seconds, by the path below /api/v1 with its ids left out.
-CACHED_SECONDS = {"transactions/<transaction_id>": 600, "tokens/<token>": 5, "transactions": 2}
+CACHED_SECONDS = {
+    "accounts": 10,
+    "accounts/<account_id>": 2,
+    "tokens": 10,
+    "tokens/<token>": 5,
+    "transactions": 2,
+    "transactions/<transaction_id>": 600,
+}
+# What reads the ids of a path, and the name by which it is refused.
+IDS = {
+    "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
+    "serial_no": (parameters.parse_serial_no, "serialnumber"),
+    "token": (parameters.parse_entity, "tokenid"),
+}
 
 blp = Blueprint("mirror", __name__, url_prefix="/api/v1")
 for part in (accounts, network, nfts, tokens, transactions):
     blp.register_blueprint(part.blp)
+
+
+@blp.url_value_preprocessor
+def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
+    values = values if values is not None else {}
+    for name in values.keys() & IDS.keys():
+        parse, shown_name = IDS[name]
+        try:
+            values[name] = parse(values[name])
+        except ValueError:
+            raise parameters.invalid(shown_name) from None
 
 
 @blp.after_request
@@ -35,7 +61,8 @@ def add_headers(response: Response) -> Response:
 @blp.errorhandler(NotFound)
 @blp.errorhandler(ServiceUnavailable)
 def answer_error(error: HTTPException) -> tuple[Document, int]:
-    return {"_status": {"messages": [{"message": error.description}]}}, error.code or 500
+    messages = getattr(error, "messages", (error.description,))
+    return {"_status": {"messages": [{"message": each} for each in messages]}}, error.code or 500
 
 
 @blp.get("/<path:unknown>")

@@ -1,43 +1,62 @@
-"""The mirror node's accounts: key, HBAR, tokens and approvals."""
+"""The mirror node's accounts: key, HBAR, tokens and allowances."""
 
 import base64
 import re
 from collections.abc import Iterable
 
-from flask import Blueprint, request
+from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
 from marketplace import times
-from marketplace.ids import is_entity_id
 from marketplace.sandbox.ledger import accounts, keys, queries, tokens
-from marketplace.sandbox.ledger.history import by_number
-from marketplace.sandbox.mirror import parameters
-from marketplace.sandbox.mirror.parameters import Document
+from marketplace.sandbox.mirror import parameters, transactions
+from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read
+
+RENEWAL_SECONDS = 7_776_000
 
 blp = Blueprint("accounts", __name__)
 
 
+def parse(text: str) -> str:
+    """The account of an id, of an EVM address, or of an alias in base32. Raises ValueError."""
+    try:
+        return parameters.parse_entity(text)
+    except ValueError:
+        name = text.rpartition(".")[2]
+    if re.fullmatch("(0x)?[0-9a-fA-F]{40}", name):
+        alias = bytes.fromhex(name[-40:])
+    else:
+        alias = base64.b32decode(name + "=" * (-len(name) % 8))
+    account_id = accounts.find_by_alias(read(), alias)
+    if account_id is None:
+        raise NotFound("No account with a matching alias found")
+    return account_id
+
+
 @blp.get("/accounts/<account_id>")
 def show_account(account_id: str) -> Document:
-    parameters.require_known("transactions")
-    return _account(_find(account_id)) | {"transactions": [], "links": {"next": None}}
+    parameters.require_known("limit", "order", "timestamp", "transactions", "transactiontype")
+    history: Document = {"transactions": [], "links": {"next": None}}
+    if parameters.is_true("transactions"):
+        history = transactions.show_page(account_id)
+    return _account(account_id) | {"balance": _balance(account_id)} | history
 
 
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
-    balance = {"timestamp": times.to_consensus(times.now())} | _balance(account_id)
+    expires_at = account.created_at + RENEWAL_SECONDS * times.SECOND
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
-        "auto_renew_period": 7_776_000,
-        "balance": balance,
+        "auto_renew_period": RENEWAL_SECONDS,
+        "balance": None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
         "deleted": bool(account.deleted_at),
         "ethereum_nonce": 0,
         "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
-        "expiry_timestamp": None,
+        "expiry_timestamp": times.to_consensus(expires_at),
         "key": keys.shown(accounts.key(read(), account_id)),
         "max_automatic_token_associations": account.automatic_associations,
         "memo": account.memo,
@@ -49,54 +68,70 @@ def _account(account_id: str) -> Document:
     }
 
 
+def _balance(account_id: str) -> Document:
+    held = queries.list_associations(read(), account_id)
+    return {
+        "balance": accounts.balance(read(), account_id),
+        "timestamp": times.to_consensus(times.now()),
+        "tokens": [{"balance": row["balance"], "token_id": row["token"]} for row in held],
+    }
+
+
 @blp.get("/accounts")
 def list_accounts() -> Document:
     """List the accounts that have changed, and those of a public key, as a wallet asks at login."""
-    parameters.require_known("account.id", "account.publickey", "balance", "limit", "order")
-    public_key = request.args.get("account.publickey", "").lower().removeprefix("0x")
-    if not re.fullmatch("([0-9a-f]{64,})?", public_key):
-        raise parameters.invalid("account.publickey")
-    rows = queries.list_accounts(read())
-    found = [row["account_id"] for row in rows if (row["key"] or "").endswith(public_key)]
-    page, following = _page(found, "account.id", "asc")
-    return {"accounts": [_account(each) for each in page], "links": {"next": following}}
+    parameters.require_known(
+        "account.balance", "account.id", "account.publickey", "balance", "limit", "order"
+    )
+    page, following = parameters.page(_known(), {"account.id": "account_id"}, "asc")
+    listed = [_account(row["account_id"]) for row in page]
+    if parameters.is_true("balance"):
+        listed = [account | {"balance": _balance(account["account"])} for account in listed]
+    return {"accounts": listed, "links": {"next": following}}
 
 
-def _find(text: str) -> str:
-    """The account of an id, of an EVM address, or of an alias in base32."""
-    if is_entity_id(text):
-        return text
-    if re.fullmatch("(0x)?[0-9a-fA-F]{40}", text):
-        alias = bytes.fromhex(text[-40:])
-    else:
-        try:
-            alias = base64.b32decode(text + "=" * (-len(text) % 8))
-        except ValueError:
-            raise parameters.invalid("idOrAliasOrEvmAddress") from None
-    account_id = accounts.find_by_alias(read(), alias)
-    if account_id is None:
-        raise NotFound("No account with a matching alias found")
-    return account_id
+def _known() -> list[Row]:
+    """The accounts that have changed or are named, of the balance and the key that are asked for."""
+    known: dict[str, Row] = {row["account_id"]: row for row in queries.list_accounts(read())}
+    for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
+        known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
+    return _asked(known.values())
 
 
-def _balance(account_id: str) -> Document:
-    tokens = [
-        {"balance": row["balance"], "token_id": row["token"]}
-        for row in queries.list_associations(read(), account_id)
+def _asked(rows: Iterable[Row]) -> list[Row]:
+    """The rows of accounts of the balance and the key that are asked for."""
+    return [
+        row
+        for row in parameters.admitted(rows, {"account.balance": "balance"})
+        if parameters.is_of_key(accounts.key(read(), row["account_id"]), "account.publickey")
     ]
-    return {"balance": accounts.balance(read(), account_id), "tokens": tokens}
 
 
 @blp.get("/balances")
 def list_balances() -> Document:
     """List the balances of all accounts that have changed, and of an account that is asked for."""
-    parameters.require_known("account.id", "limit", "order")
-    known = {row["account_id"] for row in queries.list_accounts(read())}
-    asked = {value.removeprefix("eq:") for value in request.args.getlist("account.id")}
-    page, following = _page(known | set(filter(is_entity_id, asked)), "account.id", "desc")
+    parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
+    page, following = parameters.page(_known(), {"account.id": "account_id"})
+    balances = [{"account": row["account_id"]} | _balance(row["account_id"]) for row in page]
+    for balance in balances:
+        del balance["timestamp"]  # all have the list's
+    moment = times.to_consensus(times.now()) if balances else None
+    return {"timestamp": moment, "balances": balances, "links": {"next": following}}
+
+
+@blp.get("/tokens/<token>/balances")
+def list_token_balances(token: str) -> Document:
+    """List how much of a token each account has that may have some."""
+    parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
+    holders = _asked(queries.list_holders(read(), token))
+    page, following = parameters.page(holders, {"account.id": "account_id"})
+    decimals = tokens.find(read(), token).definition.decimals
     return {
-        "timestamp": times.to_consensus(times.now()),
-        "balances": [{"account": account_id} | _balance(account_id) for account_id in page],
+        "timestamp": times.to_consensus(times.now()) if page else None,
+        "balances": [
+            {"account": row["account_id"], "balance": row["balance"], "decimals": decimals}
+            for row in page
+        ],
         "links": {"next": following},
     }
 
@@ -104,13 +139,12 @@ def list_balances() -> Document:
 @blp.get("/accounts/<account_id>/tokens")
 def list_account_tokens(account_id: str) -> Document:
     parameters.require_known("limit", "order", "token.id")
-    parameters.require_id(account_id, "idOrAliasOrEvmAddress")
-    rows = {row["token"]: row for row in queries.list_associations(read(), account_id)}
-    page, following = _page(rows, "token.id", "asc")
-    return {"tokens": [_relationship(rows[token]) for token in page], "links": {"next": following}}
+    rows = queries.list_associations(read(), account_id)
+    page, following = parameters.page(rows, {"token.id": "token"}, "asc")
+    return {"tokens": [_relationship(row) for row in page], "links": {"next": following}}
 
 
-def _relationship(row: queries.Row) -> Document:
+def _relationship(row: Row) -> Document:
     token = tokens.find(read(), row["token"])
     frozen = "FROZEN" if row["is_frozen"] else "UNFROZEN"
     granted = "GRANTED" if row["is_kyc_granted"] else "REVOKED"
@@ -125,47 +159,43 @@ def _relationship(row: queries.Row) -> Document:
     }
 
 
-def _page(ids: Iterable[str], name: str, order: str) -> tuple[list[str], str | None]:
-    """The ids that a parameter of this name chooses, and the link to the next of them."""
-    low, high = parameters.bounds(name, parameters.parse_id)
-    limit, ascending = parameters.limit(), parameters.is_ascending(order)
-    chosen = [entity_id for entity_id in ids if low <= parameters.to_number(entity_id) <= high]
-    page = sorted(chosen, key=by_number, reverse=not ascending)[:limit]
-    if len(page) < limit or low == high:
-        return page, None
-    return page, parameters.next_page(ascending, {name: page[-1]})
-
-
 @blp.get("/accounts/<account_id>/allowances/nfts")
-def list_account_approvals(account_id: str) -> Document:
-    parameters.require_known()
-    parameters.require_id(account_id, "idOrAliasOrEvmAddress")
+def list_approvals_for_all(account_id: str) -> Document:
+    """List who may have all NFTs of a token of an account, or with owner=false, of whom this account may."""
+    parameters.require_known("account.id", "limit", "order", "owner", "token.id")
+    role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
+    rows = queries.list_approvals_for_all(read(), account_id)
+    own = [row for row in rows if row[role] == account_id]
+    page, following = parameters.page(own, {"account.id": other, "token.id": "token"}, "asc")
     allowances = [
-        {
-            "approved_for_all": True,
-            "owner": row["owner"],
-            "spender": row["spender"],
-            "timestamp": {"from": times.to_consensus(row["approved_at"]), "to": None},
-            "token_id": row["token"],
-        }
-        for row in queries.list_approvals_for_all(read(), account_id)
+        _allowance(row) | {"approved_for_all": True, "token_id": row["token"]} for row in page
     ]
-    return {"allowances": allowances, "links": {"next": None}}
+    return {"allowances": allowances, "links": {"next": following}}
 
 
-@blp.get("/accounts/<account_id>/allowances/crypto", defaults={"kind": "crypto"})
-@blp.get("/accounts/<account_id>/allowances/tokens", defaults={"kind": "tokens"})
-def list_allowances(account_id: str, kind: str) -> Document:
-    """List what others may spend of an account's HBAR, or of its units of tokens."""
+@blp.get("/accounts/<account_id>/allowances/crypto")
+def list_hbar_allowances(account_id: str) -> Document:
+    """List what others may spend of an account's HBAR."""
+    parameters.require_known("limit", "order", "spender.id")
+    rows = [row for row in queries.list_allowances(read(), account_id) if not row["token"]]
+    page, following = parameters.page(rows, {"spender.id": "spender"})
+    return {"allowances": [_spendable(row) for row in page], "links": {"next": following}}
+
+
+@blp.get("/accounts/<account_id>/allowances/tokens")
+def list_token_allowances(account_id: str) -> Document:
+    """List what others may spend of an account's units of tokens."""
     parameters.require_known("limit", "order", "spender.id", "token.id")
-    parameters.require_id(account_id, "idOrAliasOrEvmAddress")
-    allowances = []
-    for row in queries.list_allowances(read(), account_id):
-        if bool(row["token"]) == (kind == "tokens"):
-            since = {"from": times.to_consensus(row["approved_at"]), "to": None}
-            names = {"amount": row["amount"], "amount_granted": row["granted"], "timestamp": since}
-            parties = {"owner": row["owner"], "spender": row["spender"]}
-            allowances.append(
-                parties | names | ({"token_id": row["token"]} if row["token"] else {})
-            )
-    return {"allowances": allowances, "links": {"next": None}}
+    rows = [row for row in queries.list_allowances(read(), account_id) if row["token"]]
+    page, following = parameters.page(rows, {"spender.id": "spender", "token.id": "token"}, "asc")
+    allowances = [_spendable(row) | {"token_id": row["token"]} for row in page]
+    return {"allowances": allowances, "links": {"next": following}}
+
+
+def _spendable(row: Row) -> Document:
+    return _allowance(row) | {"amount": row["amount"], "amount_granted": row["granted"]}
+
+
+def _allowance(row: Row) -> Document:
+    since = {"from": times.to_consensus(row["approved_at"]), "to": None}
+    return {"owner": row["owner"], "spender": row["spender"], "timestamp": since}

@@ -1,47 +1,64 @@
-"""The mirror node's blocks, which tell its time, and its exchange rate."""
+"""The mirror node's network: blocks, which tell its time, the exchange rate, fees, nodes, and the supply."""
 
 import hashlib
+from datetime import UTC, datetime
 
-from flask import Blueprint, request
+from flask import Blueprint, Response, current_app, request
 
-from marketplace import times
+from marketplace import hbar, times
+from marketplace.ids import MAX_HBAR
 from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import network_fees
+from marketplace.sandbox.hapi.address import HOST, find_port
+from marketplace.sandbox.hapi.network import NODE
+from marketplace.sandbox.ledger import network_fees, queries
+from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
+from marketplace.store.database import read
 
 BLOCK = 2 * times.SECOND  # how long one lasts
 RATE_SECONDS = 3600
+DAY = 86_400 * times.SECOND
 # The network writes its rate as so many HBAR for so many cents.
 HBAR_EQUIVALENT = 30_000
+SUPPLY = MAX_HBAR * hbar.TINYBARS
+GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
+# What the network gets for each of the node's tinycents: HIP-1261.
+NETWORK_MULTIPLIER = 9
 
 blp = Blueprint("network", __name__)
 
 
 @blp.get("/blocks")
 def list_blocks() -> Document:
-    """Show the last block only. A block ends every two seconds, with or without transactions."""
-    parameters.require_known("block.number", "limit", "order")
-    if "block.number" in request.args:
-        return {"blocks": [], "links": {"next": None}}
-    now = times.now()
-    number = (now - catalogue.GENESIS) // BLOCK
-    following = f"{request.path}?limit=1&order=desc&block.number=lt:{number}"
-    return {"blocks": [_block(number, times.to_consensus(now))], "links": {"next": following}}
+    """List blocks. One ends every two seconds, with or without transactions; the newest one is not over."""
+    parameters.require_known("block.number", "limit", "order", "timestamp")
+    numbers = parameters.number_filter("block.number")
+    moments, now = parameters.number_filter("timestamp"), times.now()
+    first = max(numbers.low, (moments.low - catalogue.GENESIS) // BLOCK)
+    last = min(numbers.high, (min(moments.high, now) - catalogue.GENESIS) // BLOCK)
+    chosen, ascending = range(first, last + 1), parameters.is_ascending()
+    page = (chosen if ascending else chosen[::-1])[: parameters.limit()]
+    blocks = [_block(number, now) for number in page]
+    following = parameters.next_page(blocks, {"block.number": "number"}, ascending)
+    return {"blocks": blocks, "links": {"next": following}}
 
 
-def _block(number: int, now: str) -> Document:
+def _block(number: int, now: int) -> Document:
+    begins_at = catalogue.GENESIS + number * BLOCK
+    ends_at = min(begins_at + BLOCK - 1, now)
+    moment = datetime.fromtimestamp(begins_at // times.SECOND, UTC)
     return {
-        "count": 0,
+        "count": queries.count_transactions(read(), begins_at, ends_at),
         "gas_used": 0,
         "hapi_version": "0.77.0",
         "hash": _hash(number),
         "logs_bloom": "0x",
-        "name": f"{now.replace('.', '_')}Z.rcd",
+        "name": f"{moment:%Y-%m-%dT%H_%M_%S}.000000000Z.rcd",
         "number": number,
         "previous_hash": _hash(number - 1),
         "size": 0,
-        "timestamp": {"from": now, "to": now},
+        "timestamp": {"from": times.to_consensus(begins_at), "to": times.to_consensus(ends_at)},
     }
 
 
@@ -68,3 +85,82 @@ def show_exchange_rate() -> Document:
         "next_rate": following,
         "timestamp": times.to_consensus(now),
     }
+
+
+@blp.get("/network/fees")
+def list_fees() -> Document:
+    """List what gas costs. The sandbox runs no contracts, and these are all that mirror nodes list."""
+    parameters.require_known("order", "timestamp")
+    types = ["ContractCall", "ContractCreate", "EthereumTransaction"]
+    if not parameters.is_ascending("asc"):
+        types.reverse()
+    fees = [{"gas": GAS, "transaction_type": each} for each in types]
+    return {"fees": fees, "timestamp": times.to_consensus(times.now())}
+
+
+@blp.post("/network/fees")
+def estimate_fee() -> Document:
+    """Estimate a transaction's fee in tinycents. Its extras are in the service's base, too."""
+    parameters.require_known(high_volume_throttle="[0-9]{1,5}", mode="intrinsic|state")
+    try:
+        signed = open_transaction(read_list(request.get_data())[0])
+    except Unreadable:
+        raise parameters.Invalid("Unable to parse transaction") from None
+    if signed.body.WhichOneof("data") is None:
+        raise parameters.Invalid("Unable to parse transaction")
+    total = network_fees.price(signed) * network_fees.CENTS_PER_HBAR
+    base = int(network_fees.NODE_AND_NETWORK * 100 * hbar.TINYBARS)
+    node = base // (1 + NETWORK_MULTIPLIER)
+    return {
+        "high_volume_multiplier": 1,
+        "network": {"multiplier": NETWORK_MULTIPLIER, "subtotal": node * NETWORK_MULTIPLIER},
+        "node": {"base": node, "extras": []},
+        "service": {"base": total - base, "extras": []},
+        "total": total,
+    }
+
+
+@blp.get("/network/nodes")
+def list_nodes() -> Document:
+    """List the one node, without an endpoint while its process does not run."""
+    parameters.require_known("file.id", "limit", "node.id", "order")
+    port = find_port(current_app)
+    endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
+    day = times.now() // DAY * DAY
+    node = {
+        "admin_key": None,
+        "associated_registered_nodes": [],
+        "decline_reward": False,
+        "description": "The sandbox",
+        "file_id": "0.0.102",
+        "grpc_proxy_endpoint": None,
+        "max_stake": SUPPLY,
+        "memo": NODE,
+        "min_stake": 0,
+        "node_account_id": NODE,
+        "node_cert_hash": "0x",
+        "node_id": 0,
+        "public_key": "0x",
+        "reward_rate_start": 0,
+        "service_endpoints": [endpoint] if port else [],
+        "stake": 0,
+        "stake_not_rewarded": 0,
+        "stake_rewarded": 0,
+        "staking_period": {"from": times.to_consensus(day), "to": times.to_consensus(day + DAY)},
+        "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
+    }
+    page, following = parameters.page([node], {"node.id": "node_id"}, "asc")
+    return {"nodes": page, "links": {"next": following}}
+
+
+@blp.get("/network/supply")
+def show_supply() -> Document | Response:
+    """Show how many tinybars there are, and how many the accounts that have changed have."""
+    parameters.require_known("timestamp", q="circulating|totalcoins")
+    released = sum(row["balance"] for row in queries.list_accounts(read()))
+    if asked := request.args.get("q"):
+        amount = SUPPLY if asked.lower() == "totalcoins" else released
+        whole, rest = divmod(amount, hbar.TINYBARS)
+        return Response(f"{whole}.{rest:08}", mimetype="text/plain")
+    moment = times.to_consensus(times.now())
+    return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}

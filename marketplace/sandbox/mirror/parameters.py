@@ -1,46 +1,51 @@
-"""Query parameters of the mirror node: ids, serial numbers, timestamps, pages; and how it refuses them."""
+"""Query parameters of the mirror node: what each may be, what it admits, pages; and how it refuses them."""
 
 import re
-from collections.abc import Callable, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from flask import request
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from werkzeug.exceptions import BadRequest
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.sandbox.ledger import keys
+from marketplace.sandbox.ledger.envelopes import TYPES
 from marketplace.sandbox.ledger.history import by_number
 
 Document = dict[str, Any]
+Row = Mapping[Any, Any]
 
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 MAX_RANGE = 60 * 24 * 3600 * times.SECOND
-# The lowest and the highest value that each operator admits.
-OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
-    "": lambda value: (value, value),
-    "eq": lambda value: (value, value),
-    "lt": lambda value: (0, value - 1),
-    "lte": lambda value: (0, value),
-    "gt": lambda value: (min(value + 1, MAX_INT64), MAX_INT64),
-    "gte": lambda value: (value, MAX_INT64),
-}
-CURSORS = ("gte", "lte")
 
 
-def invalid(name: str) -> BadRequest:
-    return BadRequest(f"Invalid parameter: {name}")
+class Invalid(BadRequest):
+    """Refuses a request, with a message for each thing that is wrong."""
+
+    def __init__(self, *messages: str) -> None:
+        super().__init__(messages[0])
+        self.messages = messages
 
 
-def require_known(*names: str) -> None:
-    for name in request.args:
-        if name not in names:
-            raise BadRequest(f"Unknown query parameter: {name}")
+def invalid(name: str) -> Invalid:
+    return Invalid(f"Invalid parameter: {name}")
 
 
-def require_id(value: str, name: str) -> None:
-    if not is_entity_id(value):
-        raise invalid(name)
+# What a parameter's text means. All raise ValueError.
+
+
+def parse_entity(text: str) -> str:
+    """The id of 0.0.1001, of 0.1001, of 1001, and of the EVM address that is its number."""
+    *parts, number = text.split(".")
+    if re.fullmatch("(0x)?0{24}[0-9a-fA-F]{16}", number):
+        number = str(int(number, 16))
+    entity_id = ".".join([*["0"] * (2 - len(parts)), *parts, number])
+    if not is_entity_id(entity_id):
+        raise ValueError(f"{text!r} is not an id")
+    return entity_id
 
 
 def to_number(entity_id: str) -> int:
@@ -49,84 +54,213 @@ def to_number(entity_id: str) -> int:
     return shard << 54 | realm << 38 | number
 
 
-def parse_id(text: str, name: str) -> int:
-    require_id(text, name)
-    shard, realm, number = by_number(text)
-    if shard >= 2**10 or realm >= 2**16 or number >= 2**38:
-        raise BadRequest(f'Invalid entity ID "{text}"')
-    return to_number(text)
+def to_id(number: int) -> str:
+    return f"{number >> 54}.{number >> 38 & 0xFFFF}.{number & 0x3F_FFFF_FFFF}"
 
 
-def parse_serial_no(value: str, name: str = "serialnumber") -> int:
-    if not re.fullmatch("[1-9][0-9]{0,18}", value) or int(value) > MAX_INT64:
-        raise invalid(name)
-    return int(value)
+def _parse_id(text: str) -> int:
+    entity_id = parse_entity(text)
+    number = to_number(entity_id)
+    if to_id(number) != entity_id or number > MAX_INT64:
+        raise Invalid(f'Invalid entity ID "{text}"')
+    return number
 
 
-def parse_timestamp(text: str, name: str) -> int:
+def _parse_number(text: str) -> int:
+    if not re.fullmatch("[0-9]{1,19}", text) or int(text) > MAX_INT64:
+        raise ValueError(f"{text!r} is not a number")
+    return int(text)
+
+
+def parse_serial_no(text: str) -> int:
+    return _parse_number(text) or _parse_number("")  # 0 is none
+
+
+def _parse_timestamp(text: str) -> int:
     """The nanoseconds of 1234567890.123456789, or of 1234567890."""
-    try:
-        return times.from_consensus(text if "." in text else f"{text}.000000000")
-    except ValueError:
-        raise invalid(name) from None
+    return times.from_consensus(text if "." in text else f"{text}.000000000")
 
 
-def bounds(name: str, parse: Callable[[str, str], int]) -> tuple[int, int]:
-    """The lowest and the highest value that a parameter asks for: serialnumber=7, lt:7, gte:7."""
-    low, high = 0, MAX_INT64
+NUMBERS: dict[str, Callable[[str], int]] = {
+    "account.balance": _parse_number,
+    "account.id": _parse_id,
+    "block.number": _parse_number,
+    "file.id": _parse_id,
+    "node.id": _parse_number,
+    "serialnumber": parse_serial_no,
+    "spender.id": _parse_id,
+    "timestamp": _parse_timestamp,
+    "token.id": _parse_id,
+}
+BOOLEAN = "true|false"
+KEY = "(0x)?([0-9a-f]{64}|[0-9a-f]{66}|[0-9a-f]{88})"
+WORDS = {
+    "account.publickey": KEY,
+    "balance": BOOLEAN,
+    "limit": "0*[1-9][0-9]{0,18}",
+    "name": "(eq:)?.{3,100}",
+    "order": "asc|desc",
+    "owner": BOOLEAN,
+    "publickey": KEY,
+    "result": "success|fail",
+    "transactions": BOOLEAN,
+    "transactiontype": "|".join(TYPES.values()),
+}
+# The lowest and the highest number that each operator admits.
+OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
+    "eq": lambda value: (value, value),
+    "lt": lambda value: (0, value - 1),
+    "lte": lambda value: (0, value),
+    "gt": lambda value: (min(value + 1, MAX_INT64), MAX_INT64),
+    "gte": lambda value: (value, MAX_INT64),
+}
+
+
+def require_known(*names: str, **words: str) -> None:
+    """Refuse parameters but these, and values that they can't have, in one answer.
+
+    ``words`` are those that have other values on this path than elsewhere, as regular expressions.
+    """
+    messages: list[str] = []
+    for name, values in request.args.lists():
+        try:
+            if name not in names and name not in words:
+                raise Invalid(f"Unknown query parameter: {name}")
+            pattern = words.get(name) or WORDS.get(name)
+            if pattern is None:
+                number_filter(name)
+            elif not all(re.fullmatch(pattern, value, re.IGNORECASE) for value in values):
+                raise invalid(name)
+        except Invalid as refusal:
+            messages += refusal.messages
+    if messages:
+        raise Invalid(*messages)
+
+
+class NumberFilter(NamedTuple):
+    """The numbers that a parameter admits: from low to high; where some are named, only those."""
+
+    low: int
+    high: int
+    named: frozenset[int]
+
+    def admits(self, number: int) -> bool:
+        return self.low <= number <= self.high and (not self.named or number in self.named)
+
+
+def number_filter(name: str) -> NumberFilter:
+    """What serialnumber=7, lt:7 or gte:7 asks for. Several named ones are alternatives."""
+    low, high, named = 0, MAX_INT64, set()
     for argument in request.args.getlist(name):
-        operator, _, value = argument.rpartition(":")
-        if operator not in OPERATORS:
-            raise invalid(name)
-        lowest, highest = OPERATORS[operator](parse(value, name))
-        low, high = max(low, lowest), min(high, highest)
-    return low, high
+        operator, _, text = argument.rpartition(":")
+        try:
+            lowest, highest = OPERATORS[operator or "eq"](NUMBERS[name](text))
+        except (KeyError, ValueError):
+            raise invalid(name) from None
+        if operator in ("", "eq"):
+            named.add(lowest)
+        else:
+            low, high = max(low, lowest), min(high, highest)
+    if named:
+        low, high = max(low, min(named)), min(high, max(named))
+    return NumberFilter(low, high, frozenset(named))
 
 
 def recent_bounds() -> tuple[int, int]:
     """The first and the last timestamp that are asked for, at most 60 days apart."""
-    low, high = bounds("timestamp", parse_timestamp)
+    low, high, _ = number_filter("timestamp")
     if low:
         return low, min(high, low + MAX_RANGE)
     high = min(high, times.now())
     return high - MAX_RANGE, high
 
 
-def token_filter() -> tuple[str, str | None]:
-    """The token.id, and its operator: eq, or gte and lte, which say where the last page ended."""
-    value = request.args.get("token.id")
-    if value is None:
-        return "", None
-    operator, _, token = value.rpartition(":")
-    if operator not in ("", "eq", *CURSORS):
-        raise invalid("token.id")
-    parse_id(token, "token.id")
-    return operator or "eq", token
+def is_true(name: str, default: str = "true") -> bool:
+    return request.args.get(name, default).lower() == "true"
 
 
-def is_ascending(default: str = "desc") -> bool:
-    order = request.args.get("order", default)
-    if order not in ("asc", "desc"):
-        raise invalid("order")
-    return order == "asc"
+def is_of_key(key: Key | None, name: str) -> bool:
+    """Whether a key is the simple one that is asked for, if one is."""
+    asked, known = request.args.get(name), keys.shown(key)
+    if asked is None or known is None:
+        return asked is None
+    return known["_type"] != "ProtobufEncoded" and asked.lower().endswith(known["key"])
+
+
+# Pages
 
 
 def limit() -> int:
-    value = request.args.get("limit", str(DEFAULT_LIMIT))
-    if not re.fullmatch("[1-9][0-9]{0,5}", value):
-        raise invalid("limit")
-    return min(int(value), MAX_LIMIT)
+    return min(int(request.args.get("limit", DEFAULT_LIMIT)), MAX_LIMIT)
 
 
-def next_page(ascending: bool, after: Mapping[str, object], token: str | None = None) -> str:
-    """The link to the next page: the same request, after the last entry, from its token on."""
-    onward = "gt" if ascending else "lt"
-    cursor = [(name, f"{onward}:{value}") for name, value in after.items()]
-    if token:
-        cursor.append(("token.id", f"{onward}e:{token}"))
-    kept = [
-        (name, value)
-        for name, value in request.args.items(multi=True)
-        if name not in dict(cursor) or value.partition(":")[0] not in (onward, f"{onward}e")
+def is_ascending(default: str = "desc") -> bool:
+    return request.args.get("order", default).lower() == "asc"
+
+
+def admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
+    """The rows whose ids and numbers the parameters admit; an id that is not there is not admitted."""
+    asked = {name: number_filter(name) for name in columns if name in request.args}
+    return [
+        row
+        for row in rows
+        if all(
+            row[columns[name]] not in (None, "") and each.admits(_number(row[columns[name]]))
+            for name, each in asked.items()
+        )
     ]
-    return f"{request.path}?{urlencode([*kept, *cursor], safe=':')}"
+
+
+def _number(value: str | int) -> int:
+    return value if isinstance(value, int) else to_number(value)
+
+
+def page(
+    rows: Iterable[Row], columns: Mapping[str, str], order: str = "desc"
+) -> tuple[list[Row], str | None]:
+    """The rows that the parameters admit, in their order, one page; and the link to the next one.
+
+    ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
+    anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7.
+    """
+    filters = {name: number_filter(name) for name in columns}
+    _require_first(*columns)
+
+    def numbers(row: Row) -> list[int]:
+        return [_number(row[column]) for column in columns.values()]
+
+    def is_admitted(row: Row) -> bool:
+        place = [*zip(numbers(row), filters.values(), strict=True)]
+        between = [(number, asked.low, asked.high) for number, asked in place if not asked.named]
+        after, low, high = zip(*between, strict=True) if between else ((), (), ())
+        return low <= after <= high and all(
+            asked.admits(number) for number, asked in place if asked.named
+        )
+
+    ascending = is_ascending(order)
+    chosen = sorted(filter(is_admitted, rows), key=numbers, reverse=not ascending)[: limit()]
+    return chosen, next_page(chosen, columns, ascending)
+
+
+def _require_first(first: str, second: str = "") -> None:
+    """Refuse to sort by the second parameter alone, and to begin within what the first one leaves out."""
+    seconds = [value.rpartition(":")[0] for value in request.args.getlist(second)]
+    if seconds and first not in request.args:
+        raise Invalid(f"{second} without a {first} parameter filter")
+    firsts = [value.rpartition(":")[0] for value in request.args.getlist(first)]
+    for operator in ("gt", "lt"):
+        if operator in firsts and any(each.startswith(operator) for each in seconds):
+            raise Invalid(f"{first} must have {operator}e or eq operator")
+
+
+def next_page(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> str | None:
+    """The link from a full page to the next one, which may be empty: the same request, after the last row."""
+    open_ended = [name for name in columns if not number_filter(name).named]
+    if len(page) < limit() or not open_ended:
+        return None
+    asked, onward = request.args.to_dict(flat=False), "gt" if ascending else "lt"
+    for name in open_ended:
+        operator = onward if name == open_ended[-1] else f"{onward}e"
+        kept = [value for value in asked.get(name, ()) if not value.startswith(onward)]
+        asked[name] = [*kept, f"{operator}:{page[-1][columns[name]]}"]
+    return f"{request.path}?{urlencode(asked, doseq=True, safe=':')}"

@@ -2,7 +2,7 @@
 
 import base64
 
-from flask import Blueprint
+from flask import Blueprint, request
 
 from marketplace import times
 from marketplace.sandbox import catalogue
@@ -15,10 +15,64 @@ from marketplace.store.database import read
 blp = Blueprint("tokens", __name__)
 
 
+@blp.get("/tokens")
+def list_tokens() -> Document:
+    """List the tokens that a transaction has created or changed, and those of which somebody has some."""
+    names = ("account.id", "limit", "name", "order", "publickey", "token.id")
+    parameters.require_known(*names, type="all|fungible_common|non_fungible_unique")
+    found = [tokens.find(read(), token) for token in _tokens_of_account()]
+    rows = [_summary(token) for token in found if _is_asked(token)]
+    page, following = parameters.page(rows, {"token.id": "token_id"}, "asc")
+    return {"tokens": page, "links": {"next": None if "name" in request.args else following}}
+
+
+def _tokens_of_account() -> list[str]:
+    """The tokens that an account is associated with, if one is asked for, or else all of them."""
+    if "name" in request.args and "token.id" in request.args:
+        message = "token.id and name can not be used together. Use a more specific name instead."
+        raise parameters.Invalid(message)
+    if "account.id" not in request.args:
+        return queries.list_tokens(read())
+    if "name" in request.args:
+        raise parameters.Invalid("account.id and name cannot be used together")
+    [account_id] = parameters.number_filter("account.id").named or [None]
+    if account_id is None:
+        raise parameters.invalid("account.id")
+    rows = queries.list_associations(read(), parameters.to_id(account_id))
+    return [row["token"] for row in rows]
+
+
+def _is_asked(token: tokens.Token) -> bool:
+    """Whether a token is of the type, the admin key and the name that are asked for."""
+    types = {value.upper() for value in request.args.getlist("type")} - {"ALL"}
+    names = [value.removeprefix("eq:").lower() for value in request.args.getlist("name")]
+    return (
+        types <= {_type(token)}
+        and parameters.is_of_key(token.key("admin"), "publickey")
+        and all(name in token.definition.name.lower() for name in names)
+    )
+
+
+def _type(token: tokens.Token) -> str:
+    return "FUNGIBLE_COMMON" if token.is_fungible else "NON_FUNGIBLE_UNIQUE"
+
+
+def _summary(token: tokens.Token) -> Document:
+    definition = token.definition
+    return {
+        "admin_key": keys.shown(token.key("admin")),
+        "decimals": definition.decimals,
+        "metadata": base64.b64encode(definition.metadata).decode(),
+        "name": definition.name,
+        "symbol": definition.symbol,
+        "token_id": token.token,
+        "type": _type(token),
+    }
+
+
 @blp.get("/tokens/<token>")
 def show_token(token: str) -> Document:
     parameters.require_known()
-    parameters.require_id(token, "tokenid")
     found = tokens.find(read(), token)
     schedule = custom_fees.schedule_of(read(), token)
     definition, pause_key = found.definition, found.key("pause")
@@ -32,29 +86,29 @@ def show_token(token: str) -> Document:
     name = "fractional_fees" if found.is_fungible else "royalty_fees"
     fees[name] = [_royalty(royalty) for royalty in schedule.royalties]
     has_renewal = definition.HasField("autoRenewAccount")
-    return {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS} | {
-        "auto_renew_account": write_id(definition.autoRenewAccount) if has_renewal else None,
-        "auto_renew_period": renewal,
-        "created_timestamp": times.to_consensus(found.created_at),
-        "custom_fees": fees,
-        "decimals": str(definition.decimals),
-        "deleted": queries.is_deleted(read(), token),
-        "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
-        "freeze_default": definition.freezeDefault,
-        "initial_supply": str(definition.initialSupply),
-        "max_supply": str(definition.maxSupply),
-        "memo": definition.memo,
-        "metadata": base64.b64encode(definition.metadata).decode(),
-        "modified_timestamp": times.to_consensus(found.modified_at),
-        "name": definition.name,
-        "pause_status": paused if pause_key else "NOT_APPLICABLE",
-        "supply_type": "FINITE" if definition.maxSupply else "INFINITE",
-        "symbol": definition.symbol,
-        "token_id": token,
-        "total_supply": str(tokens.supply(read(), found)),
-        "treasury_account_id": found.treasury,
-        "type": "FUNGIBLE_COMMON" if found.is_fungible else "NON_FUNGIBLE_UNIQUE",
-    }
+    key_names = {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS}
+    return (
+        _summary(found)
+        | key_names
+        | {
+            "auto_renew_account": write_id(definition.autoRenewAccount) if has_renewal else None,
+            "auto_renew_period": renewal,
+            "created_timestamp": times.to_consensus(found.created_at),
+            "custom_fees": fees,
+            "decimals": str(definition.decimals),
+            "deleted": queries.is_deleted(read(), token),
+            "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
+            "freeze_default": definition.freezeDefault,
+            "initial_supply": str(definition.initialSupply),
+            "max_supply": str(definition.maxSupply),
+            "memo": definition.memo,
+            "modified_timestamp": times.to_consensus(found.modified_at),
+            "pause_status": paused if pause_key else "NOT_APPLICABLE",
+            "supply_type": "FINITE" if definition.maxSupply else "INFINITE",
+            "total_supply": str(tokens.supply(read(), found)),
+            "treasury_account_id": found.treasury,
+        }
+    )
 
 
 def _fixed_fee(fee: custom_fees.FixedFee) -> Document:

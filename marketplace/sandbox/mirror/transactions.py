@@ -4,14 +4,13 @@ import json
 from collections.abc import Iterator
 from itertools import islice
 
-from flask import Blueprint, Response, request
+from flask import Blueprint, request
 from werkzeug.exceptions import BadRequest, NotFound, ServiceUnavailable
 
 from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import queries
-from marketplace.sandbox.ledger.envelopes import TYPES
 from marketplace.sandbox.mirror import parameters
-from marketplace.sandbox.mirror.parameters import Document
+from marketplace.sandbox.mirror.parameters import Document, NumberFilter
 from marketplace.store.database import read
 
 blp = Blueprint("transactions", __name__)
@@ -19,46 +18,50 @@ blp = Blueprint("transactions", __name__)
 
 @blp.get("/transactions")
 def list_transactions() -> Document:
-    parameters.require_known(
-        "account.id", "limit", "order", "result", "timestamp", "transactiontype"
-    )
-    limit, is_ascending = parameters.limit(), parameters.is_ascending()
-    low, high = parameters.recent_bounds()
-    documents = [*islice(_filtered(low, high, is_ascending), limit)]
-    following = None
-    if len(documents) == limit and low != high:
-        last = documents[-1]["consensus_timestamp"]
-        following = parameters.next_page(is_ascending, {"timestamp": last})
+    names = ("account.id", "limit", "order", "result", "timestamp", "transactiontype")
+    parameters.require_known(*names, type="credit|debit")
+    return show_page()
+
+
+def show_page(account_id: str | None = None) -> Document:
+    """A page of the transactions that the request asks for; those of an account, if one is given."""
+    asked, ascending = parameters.number_filter("account.id"), parameters.is_ascending()
+    if account_id:
+        asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
+    documents = [*islice(_filtered(asked, ascending), parameters.limit())]
+    following = parameters.next_page(documents, {"timestamp": "consensus_timestamp"}, ascending)
     return {"transactions": documents, "links": {"next": following}}
 
 
-def _filtered(low: int, high: int, is_ascending: bool) -> Iterator[Document]:
-    """The transactions between two timestamps that the request asks for."""
+def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
     types = {value.upper() for value in request.args.getlist("transactiontype")}
-    if types - set(TYPES.values()):
-        raise parameters.invalid("transactiontype")
     result = request.args.get("result", "").lower()
-    if result not in ("", "success", "fail"):
-        raise parameters.invalid("result")
-    lowest, highest = parameters.bounds("account.id", parameters.parse_id)
-    for row in queries.iterate_transactions(read(), low, high, is_ascending):
+    low, high = parameters.recent_bounds()
+    for row in queries.iterate_transactions(read(), low, high, ascending):
         document = json.loads(row["document"])
+        document.pop("assessed_custom_fees", None)  # lists have none
         if types and document["name"] not in types:
             continue
         if result and (document["result"] == "SUCCESS") != (result == "success"):
             continue
-        if any(lowest <= parameters.to_number(party) <= highest for party in _parties(document)):
+        if any(accounts.admits(parameters.to_number(party)) for party in _parties(document)):
             yield document
 
 
 def _parties(document: Document) -> set[str]:
-    """The payer of a transaction, and the accounts whose balances it changed."""
-    payer: str = document["transaction_id"].partition("-")[0]
-    return {payer} | {transfer["account"] for transfer in document["transfers"]}
+    """The payer of a transaction, and the accounts whose balances it changed; or raised, or lowered."""
+    direction = request.args.get("type", "").lower()
+    payer = set() if direction else {document["transaction_id"].partition("-")[0]}
+    return payer | {
+        transfer["account"]
+        for transfer in document["transfers"] + document["token_transfers"]
+        if not direction or (transfer["amount"] > 0) == (direction == "credit")
+    }
 
 
 @blp.get("/transactions/<transaction_id>")
-def show_transaction(transaction_id: str) -> Response:
+def show_transaction(transaction_id: str) -> Document:
+    parameters.require_known(nonce="[0-9]{1,10}", scheduled=parameters.BOOLEAN)
     parsed = TransactionId.parse(transaction_id)
     if parsed is None or "@" in transaction_id:
         raise BadRequest(
@@ -68,7 +71,9 @@ def show_transaction(transaction_id: str) -> Response:
     if not parsed.is_possible:
         raise ServiceUnavailable("Service Unavailable")
     rows = queries.list_transactions(read(), parsed.dashed)
-    if not rows:
+    documents = [json.loads(row["document"]) for row in rows]
+    for name, value in request.args.items():
+        documents = [each for each in documents if str(each[name]).lower() == value.lower()]
+    if not documents:
         raise NotFound("Not found")
-    documents = ",".join(row["document"] for row in rows)
-    return Response(f'{{"transactions":[{documents}]}}', mimetype="application/json")
+    return {"transactions": documents}
