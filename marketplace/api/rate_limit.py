@@ -154,7 +154,7 @@ def find_address() -> str:
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
 
 
-def _open_storage(redis_url: str | None, data_dir: str) -> Storage:
+def _open_storage(redis_url: str, data_dir: str) -> Storage:
     if not redis_url:
         return RateLimitFile(f"file:{data_dir}/rate-limits")
     try:

@@ -342,7 +342,7 @@ class ReportTransactionSchema(RequestSchema):
 
 
 class StatusQuery(Schema):
-    """Flags of the status: each is present or absent, its value is ignored."""
+    """The flags alive and ready are present or absent, their value is ignored."""
 
     alive = fields.String(
         load_default=None,
@@ -355,6 +355,14 @@ class StatusQuery(Schema):
         load_default=None,
         allow_none=True,
         metadata={
-            "description": "A 503 also where the last round of the watcher is too long ago",
+            "description": "A 503 also where a disk is full, or maxAge is exceeded",
         },
+    )
+    max_age = Digits(
+        "With ready: how many seconds ago the ledger may have been followed last; 0 for any time",
+        600,
+        data_key="maxAge",
+        low=0,
+        high=MAX_INT64,
+        load_default=0,
     )

@@ -16,6 +16,8 @@ from schemathesis.specs.openapi.checks import (
 )
 
 from marketplace import create_app
+from marketplace.store import properties
+from marketplace.store.database import write
 from tests.conftest import authorized_client
 from tests.conftest import settings as folders
 
@@ -130,6 +132,8 @@ def served(tmp_path_factory):
     for serial_no in (7, 8):
         keys = {"accountId": "0.0.1001", "tokenId": "0.0.5005", "serialNo": serial_no}
         client.post("/v1/add", json=keys)
+    with app.app_context(), write() as db:  # no maxAge of /status?ready is too short for it
+        properties.mark_job_finished(db, "sync", "2999-01-01T00:00:00.000000000Z")
     return app, client.environ_base["HTTP_AUTHORIZATION"]
 
 

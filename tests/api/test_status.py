@@ -28,17 +28,17 @@ def test_it_is_ready_without_a_watcher_where_nothing_else_was_set(client, query)
     assert answer.json["database"] == "reachable"
 
 
-def test_an_order_book_that_is_too_old_is_not_ready(tmp_path):
-    app = create_app(**settings(tmp_path) | {"READY_SYNC_SECONDS": 600})
+@pytest.mark.parametrize(("query", "old"), [("&maxAge=600", {}), ("", {"READY_SYNC_SECONDS": 600})])
+def test_an_order_book_that_is_too_old_is_not_ready(tmp_path, query, old):
+    app = create_app(**settings(tmp_path) | old)
     client = app.test_client()
-    answer = client.get("/status?ready")
-    assert_error(answer, 503, "never followed", "MARKETPLACE_READY_SYNC_SECONDS is 600")
+    assert_error(client.get(f"/status?ready{query}"), 503, "never followed")
     finish_round(app, 700)
-    assert_error(client.get("/status?ready"), 503, "70", "s ago")
+    assert_error(client.get(f"/status?ready{query}"), 503, "70", "s ago", "within 600 s")
     assert client.get("/status").status_code == 200
     assert client.get("/status?alive").status_code == 200
     finish_round(app, 10)
-    assert client.get("/status?ready").status_code == 200
+    assert client.get(f"/status?ready{query}").status_code == 200
 
 
 @pytest.mark.once("its folders")
