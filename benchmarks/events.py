@@ -27,12 +27,12 @@ FILL = """
     INSERT INTO event
     SELECT
         n, kind, token, serial_no, from_account, to_account, price, NULL, transaction_id, date, date,
-        json_object(
+        substr(json_object(
             'kind', kind, 'token', token, 'serialNo', serial_no,
             'from', json_object('accountId', from_account), 'to', json_object('accountId', to_account),
             'price', price, 'previousPrice', NULL, 'transactionId', transaction_id,
             'consensusTimestamp', unixepoch(date) || '.000000000', 'date', substr(date, 1, 23) || 'Z'
-        )
+        ), 2)
     FROM made
 """
 

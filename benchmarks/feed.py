@@ -25,6 +25,7 @@ from marketplace import times
 from marketplace.ids import EventKind
 from marketplace.market import events
 from marketplace.market.events import Event
+from marketplace.market.feed import find_feed
 from marketplace.services import services
 from marketplace.store import events as statements
 from marketplace.store import nfts
@@ -159,7 +160,7 @@ def race_ours(url: str, folder: Path) -> None:
             return statements.list_events(read(), statements.ALL, "", after, 1000)
 
     with app.app_context():
-        begin = statements.get_feed(read())["newest"]
+        begin = find_feed(read()).newest
     print(f"PostgreSQL, followed by our ids: {race(insert, list_after)}")
 
 

@@ -213,7 +213,7 @@ class Blueprint(flask_smorest.Blueprint):
         return lambda view: others(takes(view))
 
     def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
-        """Answer with rows, encoded as the schema says: one, a list, or an iterator of lists.
+        """Answer with rows, encoded as the schema says: one, a list or its JSON, or an iterator of lists.
 
         The view returns them alone, or with a dict of headers. ``shown`` documents them instead.
         """

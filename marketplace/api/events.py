@@ -1,6 +1,6 @@
 """The feed of events: of all NFTs, or of one."""
 
-from marketplace.api import paging
+from marketplace.api import paging, row_json
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import Headers
@@ -17,7 +17,6 @@ from marketplace.market import feed
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import Selection
-from marketplace.store.rows import EventRow
 
 GONE = (
     "3f2a9c1e-42 is too old: events that follow it were deleted. Read the lists again, and go on from their"
@@ -44,7 +43,7 @@ def list_events(
     token: str | None,
     serial_no: int | None,
     account_id: str | None,
-) -> tuple[list[EventRow], Headers]:
+) -> tuple[str, Headers]:
     """List what happened
 
     In the order in which it became visible here, oldest first, after a cursor; without one, the newest.
@@ -52,8 +51,7 @@ def list_events(
     the lists showed, from the cursor that came with them (X-Events-Cursor): that is what they show now.
     order=desc reads backwards, and its Link ends with the oldest event that is kept.
     """
-    selection = Selection(token, serial_no, account_id, kinds)
-    return _read_page(selection, after, limit, order)
+    return _read_page(Selection(token, serial_no, account_id, kinds), after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")
@@ -65,22 +63,23 @@ def list_events(
 @blp.refuses(410, GONE)
 def list_nft_events(
     token: str, serial_no: int, after: Cursor | None, limit: int, order: str
-) -> tuple[list[EventRow], Headers]:
+) -> tuple[str, Headers]:
     """List what happened to one NFT
 
     As GET /v1/events does. Their consensus timestamps grow.
     """
-    rows, headers = _read_page(Selection(token, serial_no), after, limit, order)
-    if not rows and nfts.get_nft(read(), token, serial_no) is None:
+    page = _read_page(Selection(token, serial_no), after, limit, order)
+    if page[0] == "[]" and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)
-    return rows, headers
+    return page
 
 
 def _read_page(
     selection: Selection, after: Cursor | None, limit: int, order: str
-) -> tuple[list[EventRow], Headers]:
+) -> tuple[str, Headers]:
     page = feed.read_page(read(), selection, after, limit, newest_first=order != OLDEST_FIRST)
+    events = row_json.encode_events(page.epoch, page.lines)
     if page.following is None:
-        return page.events, {}
+        return events, {}
     query = paging.asked(REPEATED) | {"after": str(page.following)}
-    return page.events, paging.link_to_next(**query)
+    return events, paging.link_to_next(**query)

@@ -109,7 +109,9 @@ def answer_one(encode: Encode, row: Any, headers: Mapping[str, str]) -> Response
 
 
 def answer_many(encode: Encode, rows: Iterable[Any], headers: Mapping[str, str]) -> Response:
-    """Answer with a list of rows; or with an iterator of such lists, which are sent as they are read."""
+    """Answer with a list of rows, or its JSON; or with an iterator of such lists, sent as they are read."""
+    if isinstance(rows, str):
+        return EncodedRows([rows], headers)
     if isinstance(rows, list):
         return EncodedRows([f"[{','.join(map(encode, rows))}]"], headers)
     request.environ[IS_STREAMED] = True
@@ -126,7 +128,13 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
 
 def encode_event(row: Any) -> str:
     """An event, whose body was encoded when it was stored."""
-    return f'{{"id":"{row["cursor"]}",{row["body"][1:]}'
+    return f'{{"id":"{row["cursor"]}",{row["body"]}'
+
+
+def encode_events(epoch: str, lines: str | None) -> str:
+    """A page of events, as PageRow has them."""
+    start = f'{{"id":"{epoch}-'
+    return "[" + start + lines.replace("\n", f",{start}") + "]" if lines else "[]"
 
 
 def init_app(app: Flask) -> None:
@@ -135,4 +143,5 @@ def init_app(app: Flask) -> None:
         schema: compile_schema(schema(), app) for schema in (NftSchema, FoundCollectionSchema)
     }
     own.encoders[EventSchema] = encode_event
-    own.encode_event_body = compile_schema(EventSchema(exclude=["cursor"]), app)
+    encode = compile_schema(EventSchema(exclude=["cursor"]), app)
+    own.encode_event_body = lambda row: encode(row)[1:]

@@ -4,11 +4,11 @@ import hashlib
 from typing import NamedTuple
 
 from marketplace.errors import CursorGone
-from marketplace.ids import MAX_INT64, Cursor
+from marketplace.ids import Cursor
 from marketplace.services import database
 from marketplace.store import events
 from marketplace.store.events import Selection
-from marketplace.store.rows import Connection, EventRow
+from marketplace.store.rows import Connection, FeedRow
 
 
 class Feed(NamedTuple):
@@ -22,13 +22,17 @@ class Feed(NamedTuple):
 class Page(NamedTuple):
     """Some events, and the cursor that leads on: None where nothing older is kept."""
 
-    events: list[EventRow]
+    epoch: str
+    lines: str | None  # as PageRow has them
     following: Cursor | None
 
 
 def find_feed(db: Connection) -> Feed:
-    row = events.get_feed(db)
-    epoch, home = row["epoch"].decode(), database().find_home(db)
+    return _read_feed(events.get_feed(db, database().home))
+
+
+def _read_feed(row: FeedRow) -> Feed:
+    epoch, home = row["epoch"].decode(), row["home_now"]
     if home != row["home"].decode():  # a standby took over, or the tables were restored
         epoch = hashlib.sha256(f"{epoch}{home}".encode()).hexdigest()[:8]
     return Feed(epoch, row["oldest"], row["newest"])
@@ -47,28 +51,17 @@ def read_page(
 
     Raises CursorGone.
     """
-    feed = find_feed(db)
-    rows = events.list_events(
-        db,
-        selection,
-        feed.epoch,
-        cursor.id if cursor else MAX_INT64,
-        limit,
-        newest_first=newest_first or cursor is None,
-        columns=events.SENT,
-    )
+    after = cursor.id if cursor else None
+    page = events.get_page(db, database().home, selection, after, limit, newest_first)
+    feed = _read_feed(page)
     if cursor:
-        if not rows or abs(rows[0]["id"] - cursor.id) > 1:
-            # Events that were deleted meanwhile are missing from the rows.
-            feed = feed._replace(oldest=events.get_feed(db)["oldest"])
         require_kept(cursor, feed)
-    elif not newest_first:
-        rows.reverse()
-    last = rows[-1]["id"] if rows else 0
-    if len(rows) == limit:
-        return Page(rows, Cursor(feed.epoch, last))
-    # All events up to the newest were searched.
-    return Page(rows, None if newest_first else Cursor(feed.epoch, max(feed.newest, last)))
+    if page["count"] == limit:
+        following = page["lowest"] if newest_first else page["highest"]
+    else:  # all that is kept was searched
+        following = None if newest_first else feed.newest
+    cursor = None if following is None else Cursor(feed.epoch, following)
+    return Page(feed.epoch, page["events"], cursor)
 
 
 def require_kept(cursor: Cursor, feed: Feed) -> None:

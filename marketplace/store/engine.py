@@ -38,6 +38,8 @@ class Engine(ABC):
 
     name: str  # for sentences: without a password
     is_shared = False  # by several machines
+    # SQL: which history of commits this is. Another one after a failover, or where tables were restored.
+    home = "''"
 
     def __init__(self, name: str, schema: Schema, owners: Mapping[str, str] | None) -> None:
         """``owners`` says whose index it is: network and account."""
@@ -88,10 +90,6 @@ class Engine(ABC):
 
         No other transaction draws an event's id until this one has become visible.
         """
-
-    @abstractmethod
-    def find_home(self, db: Connection) -> str:
-        """Which history of commits this is: another one after a failover, or where tables were restored."""
 
     @abstractmethod
     def after_fork(self) -> None:

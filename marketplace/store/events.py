@@ -4,8 +4,9 @@ import secrets
 from string import ascii_lowercase
 from typing import NamedTuple
 
+from marketplace.ids import MAX_INT64
 from marketplace.store import properties
-from marketplace.store.rows import Connection, EventRow, FeedRow, SalesRow, only
+from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, only
 
 # Properties: a random word, another one where the database goes back in time; and the timeline of the server
 # and the table that it is of.
@@ -23,9 +24,15 @@ INSERT = """
     )
 """
 
-CURSOR = "CAST(:epoch AS TEXT) || '-' || id AS cursor"
-WHOLE = f"*, {CURSOR}, COALESCE(consensus_at, seen_at) AS date"
-SENT = f"id, {CURSOR}, body"  # what readers are given: half the time of a page
+COLUMNS = "*, CAST(:epoch AS TEXT) || '-' || id AS cursor, COALESCE(consensus_at, seen_at) AS date"
+# The columns of a FeedRow. ``home``: Engine.home.
+FEED = """
+    (SELECT value FROM property WHERE name = 'events_epoch') AS epoch,
+    (SELECT value FROM property WHERE name = 'events_home') AS home,
+    {home} AS home_now,
+    COALESCE((SELECT MIN(id) FROM event), 1) AS oldest,
+    COALESCE((SELECT MAX(id) FROM event), 0) AS newest
+"""
 
 
 class Selection(NamedTuple):
@@ -48,8 +55,39 @@ def list_events(
     limit: int,
     *,
     newest_first: bool = False,
-    columns: str = WHOLE,
 ) -> list[EventRow]:
+    sql, parameters = _select(COLUMNS, selection, after, limit, newest_first)
+    return db.execute(sql, parameters | {"epoch": epoch}).fetchall()
+
+
+def get_page(
+    db: Connection,
+    home: str,
+    selection: Selection,
+    after: int | None,
+    limit: int,
+    newest_first: bool,
+) -> PageRow:
+    # Joined here, in the order of the subquery: on PostgreSQL as many rows take thrice the time. Without a
+    # cursor, the newest are read.
+    is_backwards = newest_first or after is None
+    after = MAX_INT64 if after is None else after
+    part, parameters = _select("id, body", selection, after, limit, is_backwards)
+    if is_backwards and not newest_first:
+        part = f"SELECT * FROM ({part}) AS part ORDER BY id"
+    sql = f"""
+        SELECT
+            {FEED.format(home=home)}, COUNT(*) AS count, MIN(id) AS lowest, MAX(id) AS highest,
+            string_agg(id || '",' || body, '\n') AS events
+        FROM ({part}) AS page
+    """
+    row: PageRow = only(db, sql, parameters)
+    return row
+
+
+def _select(
+    columns: str, selection: Selection, after: int, limit: int, newest_first: bool
+) -> tuple[str, dict[str, object]]:
     # Each part is a range of an index: of a kind, of an owner before, of an owner after.
     kinds = {f"kind_{letter}": kind for letter, kind in zip(ascii_lowercase, selection.kinds)}  # noqa: B905
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
@@ -67,9 +105,9 @@ def list_events(
     if len(parts) > 1:
         union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
         sql = f"{union} ORDER BY id {order} LIMIT :limit"
-    parameters = selection._asdict() | kinds | {"epoch": epoch, "after": after, "limit": limit}
+    parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
     del parameters["kinds"]
-    return db.execute(sql, parameters).fetchall()
+    return sql, parameters
 
 
 def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
@@ -86,15 +124,8 @@ def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
     return [" AND ".join(rest or ["TRUE"])]
 
 
-def get_feed(db: Connection) -> FeedRow:
-    sql = """
-        SELECT
-            (SELECT value FROM property WHERE name = 'events_epoch') AS epoch,
-            (SELECT value FROM property WHERE name = 'events_home') AS home,
-            COALESCE((SELECT MIN(id) FROM event), 1) AS oldest,
-            COALESCE((SELECT MAX(id) FROM event), 0) AS newest
-    """
-    row: FeedRow = only(db, sql)
+def get_feed(db: Connection, home: str) -> FeedRow:
+    row: FeedRow = only(db, f"SELECT {FEED.format(home=home)}")
     return row
 
 
@@ -133,7 +164,7 @@ def delete_events(db: Connection, before: str, limit: int) -> int:
 def insert_epoch(db: Connection, home: str) -> None:
     # The first process to start decides, for all.
     properties.insert_property(db, EPOCH, secrets.token_hex(4).encode())
-    properties.insert_property(db, HOME, home.encode())
+    properties.insert_property(db, HOME, find_home(db, home))
 
 
 def mark_epoch(db: Connection) -> None:
@@ -142,4 +173,8 @@ def mark_epoch(db: Connection) -> None:
 
 
 def mark_home(db: Connection, home: str) -> None:
-    properties.mark_property(db, HOME, home.encode())
+    properties.mark_property(db, HOME, find_home(db, home))
+
+
+def find_home(db: Connection, home: str) -> bytes:
+    return str(only(db, f"SELECT {home} AS home")["home"]).encode()

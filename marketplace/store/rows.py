@@ -165,7 +165,7 @@ class EventRow(TypedDict):
     transaction_id: str | None
     consensus_at: str | None
     seen_at: str
-    body: str  # JSON of all but the cursor
+    body: str  # JSON, from behind the cursor on
     cursor: str  # the epoch and the id
     date: str  # when it happened, or else when it was seen here
 
@@ -175,8 +175,18 @@ class FeedRow(TypedDict):
 
     epoch: bytes
     home: bytes
+    home_now: str
     oldest: int  # one more than the newest where there is none
     newest: int
+
+
+class PageRow(FeedRow):
+    """Some events of the feed, and the state that it had at that moment."""
+
+    count: int
+    lowest: int | None  # of their ids
+    highest: int | None
+    events: str | None  # a line for each: its id, and its JSON from behind the cursor on
 
 
 class FirstSaleRow(TypedDict):

@@ -140,7 +140,7 @@ CREATE TABLE event (
     transaction_id TEXT, -- 0.0.x@seconds.nanoseconds; null where the ledger was not asked for it, or has none
     consensus_at TEXT, -- null where it is not an event of the ledger, or its moment is not known
     seen_at TEXT NOT NULL, -- when it was written here
-    body TEXT NOT NULL -- the event as JSON without its id, as every reader is given it
+    body TEXT NOT NULL -- the event as JSON, from behind its id on, as every reader is given it
 ) STRICT;
 
 -- Serves events.list_events of an NFT.

@@ -104,7 +104,7 @@ class Database(Engine):
     def _make(self) -> None:
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
-            mark(connection, self.schema.version, self._owners, home="")
+            mark(connection, self.schema.version, self._owners, self.home)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -295,9 +295,6 @@ class Database(Engine):
     def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
         for row in rows:
             db.execute(events.INSERT, row)
-
-    def find_home(self, db: Connection) -> str:
-        return ""  # replace() writes another epoch
 
     def after_fork(self) -> None:
         self._observing = threading.Lock()

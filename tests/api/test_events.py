@@ -220,7 +220,7 @@ def test_a_database_that_went_back_in_time_refuses_earlier_cursors(app, client, 
         events.mark_epoch(db)
     assert_error(get(client, after=cursor), 410, "went back in time")
     with app.app_context(), write() as db:
-        events.mark_home(db, "another server")
+        events.mark_home(db, "'another server'")
     [event] = get(client).json
     assert Cursor.parse(event["id"]).epoch not in cursor
     assert ids(get(client, after=event["id"])) == []

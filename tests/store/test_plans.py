@@ -71,7 +71,7 @@ ARGUMENTS = {
     "serial_no": 1, "limit": 20, "epoch": "3f2a9c1e", "offset": 100, "listed_order": DATE, "listing_price": 5,
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
-    "used_at": DATE, "event": EVENT, "home": "", "price": 5, "sold_at": DATE,
+    "used_at": DATE, "event": EVENT, "home": "''", "price": 5, "sold_at": DATE,
     "word": "x", "change": 1, "delivered_to": 500, "words": ("x",), "values": ["x"], "traits": [("x", "x")],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "caller": "x", "fee_tinybars": 5,
@@ -101,7 +101,8 @@ for name in (
     "_find_rare",
 ):  # of several statements
     del STATEMENTS[name]
-del STATEMENTS["list_events"], STATEMENTS["list_found_collections"], STATEMENTS["_find_page"]
+for name in ("list_events", "get_page", "list_found_collections", "_find_page"):
+    del STATEMENTS[name]
 KEYS = (DATE, "0.0.7001", 1), (5, "0.0.7001", 1)
 for after, owner in itertools.product((None, KEYS[0]), (None, "0.0.1001")):
     name = f"list_newest {owner or 'of all'}, {'after a position' if after else 'the first'}"
@@ -126,9 +127,9 @@ SELECTIONS = (
     events.Selection(account_id="0.0.1001"),
     events.Selection(kinds=("SOLD", "LISTED")),
 )
-for selection, newest_first in itertools.product(SELECTIONS, (False, True)):
-    STATEMENTS[f"list_events {selection} {newest_first}"] = partial(
-        events.list_events, selection=selection, after=500, newest_first=newest_first
+for selection, after, newest_first in itertools.product(SELECTIONS, (None, 500), (False, True)):
+    STATEMENTS[f"get_page {selection} {after} {newest_first}"] = partial(
+        events.get_page, selection=selection, after=after, newest_first=newest_first
     )
 for by, words in itertools.product(
     (*collection_search.KEYS, "volume24h"), ((), ("x", "common"), ("common",))
@@ -148,7 +149,7 @@ SCANS = {
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
 }
 # What is put together of several pages is sorted: of rows that were read, never on the way to them.
-OF_TWO_PAGES = ("list_selected DEAREST", "list_events")
+OF_TWO_PAGES = ("list_selected DEAREST", "get_page")
 # What words or a rare trait find is sorted, and so are sums and counts.
 FOUND = re.compile(
     r"list_found_tokens|list_found_collections (volume24h|.*x)|list_selected .* trait|list_trait_values"
@@ -174,7 +175,7 @@ class Explainer:
         return None
 
     def fetchall(self):
-        return [{"n": self.n}]
+        return [{"n": self.n, "home": ""}]
 
     rowcount = 0
 

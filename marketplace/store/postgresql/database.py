@@ -56,6 +56,10 @@ class Database(Engine):
     """
 
     is_shared = True
+    home = """
+        (pg_control_system()).system_identifier || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
+            || '.' || to_regclass('event')::oid
+    """
 
     def __init__(
         self,
@@ -158,7 +162,7 @@ class Database(Engine):
             self._mark(session, self.schema.version)
 
     def _mark(self, session: Session, version: int) -> None:
-        mark(session, version, self._owners, self.find_home(session))
+        mark(session, version, self._owners, self.home)
 
     def _look(self, session: Session) -> Found:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
@@ -273,7 +277,7 @@ class Database(Engine):
                     tables = self.schema.in_order
                     filling.fill(session, self.name, tables, source, progress)
                     self._mark(session, self.schema.version)
-                    events.mark_home(session, self.find_home(session))
+                    events.mark_home(session, self.home)
                     progress.begin("Commit")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
@@ -294,14 +298,6 @@ class Database(Engine):
         self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
         for row in rows:
             self.connection.execute_at_commit(events.INSERT, row)
-
-    def find_home(self, db: store_rows.Connection) -> str:
-        sql = """
-            SELECT (pg_control_system()).system_identifier
-                || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-                || '.' || to_regclass('event')::oid AS home
-        """
-        return str(store_rows.only(db, sql)["home"])
 
     def after_fork(self) -> None:
         self._asking = threading.Lock()
