@@ -284,7 +284,7 @@ def forget(app):
 
 
 def days_ago(days):
-    return times.to_iso(times.now() - int(days * settle.DAY))
+    return times.to_iso(times.now() - int(days * 86_400 * times.SECOND))
 
 
 def test_the_watcher_forgets_old_events(app, client, tell, epoch, monkeypatch):
