@@ -1,5 +1,6 @@
 """Transactions of a few words, for tests of what the ledger makes of them."""
 
+from hiero_sdk_python.hapi.services.basic_types_pb2 import NftID
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
@@ -74,4 +75,20 @@ def minting(payer: str, token: str, *metadata: bytes) -> TransactionBody:
     body = lives.new_body(payer, "")
     body.tokenMint.token.CopyFrom(token_id((token, 0)))
     body.tokenMint.metadata.extend(metadata)
+    return body
+
+
+def rejection(payer, *rejected, owner=None):
+    """NFTs, or tokens of which all units are rejected."""
+    body = lives.new_body(payer, "")
+    content = body.tokenReject
+    content.SetInParent()
+    for each in rejected:
+        if isinstance(each, str):
+            content.rejections.add(fungible_token=token_id((each, 0)))
+        else:
+            nft = NftID(token_ID=token_id(each), serial_number=each[1])
+            content.rejections.add(nft=nft)
+    if owner:
+        content.owner.CopyFrom(account(owner))
     return body

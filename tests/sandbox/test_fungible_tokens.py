@@ -10,7 +10,7 @@ from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
 from stress import lives
 from stress.lives import account, token_id
 from tests.conftest import ALICE, BOB, CHARLIE
-from tests.sandbox.bodies import HBAR, association, minting, transfer
+from tests.sandbox.bodies import HBAR, association, minting, rejection, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -191,3 +191,12 @@ def test_a_coin_has_no_royalties(submit):
     body = creation(tokenType=0, custom_fees=[royalty()])
     expected = "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE"
     assert submit(body, TREASURY, ISSUER).result == expected
+
+
+def test_all_units_are_rejected_and_somebody_else_may_pay(submit, coin, units):
+    submit(move(TREASURY, coin, {TREASURY: -300, ALICE: 300}), TREASURY)
+    assert submit(rejection(BOB, coin, owner=ALICE), BOB).result == "INVALID_SIGNATURE"
+    assert submit(rejection(BOB, coin, owner=ALICE), BOB, ALICE).result == "SUCCESS"
+    assert (units(ALICE, coin), units(TREASURY, coin)) == (0, 1000)
+    assert submit(rejection(ALICE, coin), ALICE).result == "INSUFFICIENT_TOKEN_BALANCE"
+    assert submit(rejection(CHARLIE, coin), CHARLIE).result == "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"

@@ -14,6 +14,7 @@ from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.sandbox import bodies
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 
@@ -73,6 +74,7 @@ def test_what_only_says_that_it_is_listed_is_not_stored(client, watcher, ledger)
         lambda ledger: ledger.hand_over(NFT, BOB),
         lambda ledger: ledger.withdraw(NFT, ALICE),
         lambda ledger: ledger.approve(NFT, ALICE, "0.0.6666"),
+        lambda ledger: ledger.submit(bodies.sign(bodies.rejection(ALICE, NFT), ALICE)),
     ],
 )
 def test_it_finds_the_end_of_a_listing(client, watcher, lister, ledger, end):

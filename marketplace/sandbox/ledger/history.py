@@ -16,7 +16,7 @@ from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTran
 from marketplace.store.rows import Connection
 
 # The account or token that a transaction is about, where mirror nodes name one: the first of these fields.
-ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID")
+ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
 
 
 def write_signed(execution: Execution, result: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
+from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens, transfers
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
@@ -53,8 +53,9 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
     for serial_no, content in enumerate(metadata, start=highest + 1):
         encoded = base64.b64encode(content).decode()
         nfts.put(db, Nft(token.token, serial_no, token.treasury, None, now, now, encoded))
-        minted = NftTransfer(token.token, serial_no, "", token.treasury)
-        _record(execution, "TOKENMINT", minted)
+        minted = NftTransfer(token.token, serial_no, nfts.NOBODY, token.treasury)
+        history.write_nft_transaction(db, execution.id, now, "TOKENMINT", minted)
+        execution.effects.nft_transfers.append(minted)
 
 
 def burn(execution: Execution, content: Message) -> None:
@@ -80,7 +81,7 @@ def _end(
     execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
 ) -> None:
     """End NFTs or units of an owner; the codes refuse others' NFTs, and what names none."""
-    db, now = execution.db, execution.now
+    db = execution.db
     if token.is_fungible:
         _require_units(token, content.amount, content.serialNumbers, missing[0])
         execution.change_units(owner, token.token, -content.amount, missing[0])
@@ -94,8 +95,8 @@ def _end(
             raise Refused("INVALID_NFT_ID")
         if nft.owner != owner:
             raise Refused(foreign)
-        nfts.put(db, nft, owner=nfts.NOBODY, spender=None, modified_at=now)
-        _record(execution, name, NftTransfer(token.token, serial_no, owner, ""))
+        ended = NftTransfer(token.token, serial_no, owner, nfts.NOBODY)
+        transfers.change_owner(execution, nft, ended, name)
     execution.effects.total_supply = tokens.supply(db, token)
 
 
@@ -119,11 +120,6 @@ def update_nfts(execution: Execution, content: Message) -> None:
         nfts.put(db, nft, metadata=encoded, modified_at=now)
         updated = NftTransfer(token.token, serial_no)
         history.write_nft_transaction(db, execution.id, now, "TOKENUPDATENFTS", updated)
-
-
-def _record(execution: Execution, name: str, moved: NftTransfer) -> None:
-    history.write_nft_transaction(execution.db, execution.id, execution.now, name, moved)
-    execution.effects.nft_transfers.append(moved)
 
 
 def _require_units(token: Token, amount: int, of_nfts: Sequence[object], code: str) -> None:

@@ -22,6 +22,7 @@ from marketplace.sandbox.ledger import (
 from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
+from marketplace.sandbox.ledger.nfts import Nft
 
 MAX_TRANSFERS = 10  # of HBAR, and of all tokens' units
 MAX_NFT_TRANSFERS = 10
@@ -197,14 +198,19 @@ def _assess(execution: Execution, given: Changes, moved: list[NftTransfer]) -> C
 
 
 def _move(execution: Execution, transfer: NftTransfer) -> None:
-    db, now = execution.db, execution.now
-    nft = nfts.find(db, transfer.token, transfer.serial_no)
+    nft = nfts.find(execution.db, transfer.token, transfer.serial_no)
     if nft is None:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     if transfer.is_approval:
-        allowances.require_spender(db, nft, transfer.sender, execution.payer)
+        allowances.require_spender(execution.db, nft, transfer.sender, execution.payer)
     if nft.owner != transfer.sender:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    change_owner(execution, nft, transfer, "CRYPTOTRANSFER")
+
+
+def change_owner(execution: Execution, nft: Nft, transfer: NftTransfer, name: str) -> None:
+    """Move an NFT, and record that under the name of its transaction."""
+    db, now = execution.db, execution.now
     nfts.put(db, nft, owner=transfer.receiver, spender=None, modified_at=now)
-    history.write_nft_transaction(db, execution.id, now, "CRYPTOTRANSFER", transfer)
+    history.write_nft_transaction(db, execution.id, now, name, transfer)
     execution.effects.nft_transfers.append(transfer)
