@@ -1,10 +1,11 @@
-"""Clients generated from our documents are typed, and list, withdraw and buy an NFT in a running sandbox.
+"""Clients, documented and generated ones, list, withdraw and buy an NFT in a running sandbox.
 
 Needs the generators: make clients installs them.
 """
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from marketplace import create_app
 from tests.conftest import settings
-from tests.serving import BIN, serve
+from tests.serving import BIN, ROOT, serve
 
 pytestmark = pytest.mark.once("a client sees no engine")
 
@@ -58,6 +59,33 @@ def listed_by(folder, *command):
     with serve(folder / "service", "--workers", "1") as service:
         token = service.flask("token", "create", "x", "--scope", "read", "--scope", "write").stdout
         return json.loads(run(*command, service.url, token.strip(), cwd=folder))
+
+
+@pytest.mark.parametrize(
+    "language", ["python", pytest.param("ts", marks=needs_typescript_generator)]
+)
+def test_the_documented_client_lists_an_nft_and_follows(tmp_path, language):
+    """The program of docs/api.md, until it prints the listing that it made."""
+    text = (ROOT / "docs" / "api.md").read_text()
+    program = re.findall(rf"^```{language}\n(.*?)^```$", text, re.MULTILINE | re.DOTALL)[-1]
+    (tmp_path / f"client.{language}").write_text(program)
+    command = [sys.executable, f"client.{language}"]
+    if language == "ts":
+        (tmp_path / "node_modules").symlink_to(TYPESCRIPT / "node_modules")
+        shutil.copy(TYPESCRIPT / "package.json", tmp_path)
+        settings = json.loads((TYPESCRIPT / "tsconfig.json").read_text())
+        (tmp_path / "tsconfig.json").write_text(json.dumps(settings | {"files": ["client.ts"]}))
+        run(f"{TOOLS}/tsc", cwd=tmp_path)
+        command = ["node", "client.js"]
+    with serve(tmp_path, "--workers", "1") as service:
+        token = service.flask("token", "create", "x", "--scope", "read", "--scope", "write").stdout
+        client = subprocess.Popen(
+            [*command, service.url, token.strip()], cwd=tmp_path, stdout=subprocess.PIPE, text=True
+        )
+        with client:
+            printed = [client.stdout.readline() for _ in range(2)]
+            client.kill()
+    assert printed[1] == "LISTED 0.0.7007 8 250\n", printed
 
 
 def assert_listed(record):
