@@ -184,6 +184,7 @@ SETTINGS = {
         "",
     ),
     "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
+    "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
     "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
