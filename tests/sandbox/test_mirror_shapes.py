@@ -1,4 +1,4 @@
-"""The sandbox's answers have the shapes that mirror_shapes.json has recorded, and its lists pages and filters."""
+"""The sandbox answers in the shapes of mirror_shapes.json; its lists have pages and filters."""
 
 import json
 from pathlib import Path
