@@ -1,4 +1,4 @@
-// A collection's page: its figures, the shares of a sale, and its NFTs for sale.
+// A collection's page: its avatar and story, its figures, the shares of a sale, and its NFTs for sale.
 
 import { api, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -7,9 +7,10 @@ import { timeAgo } from "./date.js";
 import { dollars } from "./dollars.js";
 import { element, fields, notice, words } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
-import { picture } from "./picture.js";
+import { picture, thumbnail } from "./picture.js";
 import { account, fixedFeeWords, royaltyWords, showSale } from "./sale.js";
 import { Shelf, showCall } from "./shelf.js";
+import { readStory } from "./story.js";
 import { showChosen, showTraits, wantedTraits } from "./traits.js";
 
 const place = (id) => document.getElementById(id);
@@ -36,12 +37,25 @@ async function show() {
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   showChosen(place("chosen"), token);
   const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort, trait: wantedTraits }));
-  showCall(answer);
-  if (answer.ok) showCall(await showTraits(place("traits"), token));
   // Those whose images have been read: a row of placeholders says nothing.
   const pieces = first.ok ? first.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
   place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
   place("strip").hidden = pieces.length < 3; // cut to a strip, one or two show nothing
+  showCall(answer);
+  if (answer.ok) await tell();
+}
+
+/** What else is known of it: an avatar, a story, and the traits to choose by. */
+async function tell() {
+  const [found, { story, source, calls }, traits] = await Promise.all([
+    get(withQuery(api("/collections"), { q: token })),
+    readStory(token),
+    showTraits(place("traits"), token),
+  ]);
+  const imageUrl = found.data?.find((one) => one.token === token)?.imageUrl;
+  place("avatar").replaceChildren(...(imageUrl ? [thumbnail({ imageUrl })] : []));
+  if (story) place("story").replaceChildren(words(story), element("span", { class: "hint" }, source));
+  for (const made of [found, ...calls, traits]) showCall(made);
 }
 
 function describe(collection) {

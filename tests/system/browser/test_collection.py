@@ -37,6 +37,10 @@ def test_it_works(visit, size, scheme):
     words = "5 % to 0.0.2002, 10 HBAR when nothing is paid; 2.5 % to 0.0.2003"
     assert shown["Royalties"] == words
     expect(page.locator("#strip img")).to_have_count(5)
+    expect(page.locator("#avatar img")).to_be_visible()
+    expect(page.locator("#story")).to_have_text(
+        "Small systems, far from here.From the metadata of #1"
+    )
     if size == PHONE:
         page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
