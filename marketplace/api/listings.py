@@ -17,7 +17,6 @@ from marketplace.api.request_schemas import (
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
 from marketplace.errors import WalletUnknown
 from marketplace.market import listings, purchases, reports
-from marketplace.market.accounts import find_account_id
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
 
@@ -45,7 +44,6 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
     operator set another time), and may be asked for again at any time, for another price too.
     """
     _require_wallet(wallet)
-    account_id = find_account_id(account_id)
     return _hand_over(
         listings.prepare_listing(account_id, wallet=wallet, caller=caller(), **listing)
     )
@@ -68,7 +66,6 @@ def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answe
     same.
     """
     _require_wallet(wallet)
-    account_id = find_account_id(account_id)
     return _hand_over(
         listings.prepare_withdrawal(account_id, wallet=wallet, caller=caller(), **withdrawal)
     )
@@ -95,7 +92,6 @@ def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
     _require_wallet(wallet)
-    account_id = find_account_id(account_id)
     return _hand_over(
         purchases.prepare(Ask(account_id, wallet=wallet, caller=caller(), **purchase))
     )
@@ -130,7 +126,7 @@ def report_transaction(
     NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
     new price.
     """
-    if reports.answer(find_account_id(account_id), caller=caller(), **report):
+    if reports.answer(account_id, caller=caller(), **report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
 

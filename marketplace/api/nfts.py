@@ -15,7 +15,6 @@ from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotStored
 from marketplace.ids import NftId
-from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import add
 from marketplace.store import nfts, orderbook
 from marketplace.store.database import read
@@ -97,5 +96,5 @@ def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     seconds; until then it has a name of its collection's and a placeholder. One that is stored is left as it
     is. Its owner is the ledger's word, not the body's. Call this before preparing a listing.
     """
-    add(find_account_id(account_id), token, serial_no)
+    add(account_id, token, serial_no)
     return {"result": "OK"}

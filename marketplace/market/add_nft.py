@@ -5,6 +5,7 @@ from typing import Any
 from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored, NotTheOwner
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
+from marketplace.market.accounts import find_account_id
 from marketplace.store import nfts
 from marketplace.store.database import read
 
@@ -17,14 +18,14 @@ def require_nft(token: str, serial_no: int) -> Any:
     return nft
 
 
-def require_owned(account_id: str, token: str, serial_no: int) -> Any:
+def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadline) -> Any:
     """Return the stored NFT of an account. The ledger is asked once if the stored owner is another.
 
     Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
     """
     nft = require_nft(token, serial_no)
     if nft["owner"] != account_id:
-        nft = reconciler.refresh(token, serial_no).nft
+        nft = reconciler.refresh(token, serial_no, deadline).nft
     if nft["ledger_at"] == reconciler.GONE:
         raise NftGone(token, serial_no)
     if nft["owner"] != account_id:
@@ -36,12 +37,13 @@ def add(account_id: str, token: str, serial_no: int) -> None:
     """Store an NFT as the ledger has it. An NFT that is stored already stays as it is.
 
     The watcher completes it with its metadata and image.
-    Raises NftNotOnLedger, NftGone, LedgerUnreachable, LedgerAnswerInvalid or DatabaseBusy; then nothing is
-    stored.
+    Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors;
+    then nothing is stored.
     """
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    account_id = find_account_id(account_id, deadline)
     if nfts.get_nft(read(), token, serial_no):
         return
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
     mirror = mirror_node()
     # The caller is mostly the owner. The ledger decides.
     on_ledger = mirror.find_nft_of(account_id, token, serial_no, deadline)

@@ -15,7 +15,9 @@ from marketplace.errors import (
     NotTheOwner,
     OwnerIsMarketplace,
 )
+from marketplace.ledger import Deadline
 from marketplace.market import reconciler
+from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import require_nft, require_owned
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
@@ -47,12 +49,14 @@ def prepare_listing(
 ) -> PreparedTransaction:
     """Build the transaction that lists an NFT for a price in HBAR, and remember it.
 
-    Raises NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors where it must be
-    asked.
+    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors
+    where it must be asked.
     """
     from marketplace.market.transactions import build_listing
 
-    require_owned(account_id, token, serial_no)
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    account_id = find_account_id(account_id, deadline)
+    require_owned(account_id, token, serial_no, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if account_id == spender:
         raise OwnerIsMarketplace(account_id)
@@ -78,13 +82,16 @@ def prepare_withdrawal(
 
     The NFT is reconciled first. While the ledger does not answer, its stored owner gets the transaction all
     the same: only the owner can sign it.
-    Raises NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the ledger's errors.
+    Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the
+    ledger's errors.
     """
     from marketplace.market.transactions import build_withdrawal
 
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    account_id = find_account_id(account_id, deadline)
     nft = require_nft(token, serial_no)
     try:
-        line = reconciler.refresh(token, serial_no)
+        line = reconciler.refresh(token, serial_no, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         if nft["owner"] != account_id:
             raise

@@ -26,6 +26,7 @@ from marketplace.hbar import find_credit
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
+from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
@@ -66,9 +67,9 @@ def prepare(ask: Ask) -> PreparedTransaction:
     The same request of the same caller gets the same transaction, while it can still be signed in time.
     Another caller gets one of his own, because anybody can end a transaction by submitting it unsigned.
 
-    Raises BuyingOff; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace, PriceChanged,
-    PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors; TooManyPurchases, FeesSpent,
-    OperatorNeeded; SignerFailed. Then nothing is reserved.
+    Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
+    PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors;
+    TooManyPurchases, FeesSpent, OperatorNeeded; SignerFailed. Then nothing is reserved.
     """
     try:
         prepared = _prepare(ask)
@@ -83,10 +84,11 @@ def prepare(ask: Ask) -> PreparedTransaction:
 
 def _prepare(ask: Ask) -> PreparedTransaction:
     signer = _signer()
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
     require_nft(ask.token, ask.serial_no)
     if not _find_open(read(), ask):  # a refusal need not ask the ledger
         fee_budget.require_room(read(), ask.caller, purchase_fees.max_fee())
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: the price that is read afterwards was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(ask, deadline)

@@ -54,13 +54,12 @@ class Reconciliation(NamedTuple):
 
 
 def refresh(
-    token: str, serial_no: int, deadline: Deadline | None = None, *, force: bool = False
+    token: str, serial_no: int, deadline: Deadline, *, force: bool = False
 ) -> Reconciliation:
     """Ask the ledger about a stored NFT, and reconcile it. Raises the ledger's own errors.
 
     ``force``: as reconcile() takes it.
     """
-    deadline = deadline or Deadline(LEDGER_SECONDS)
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
         nft = nfts.get_nft(read(), token, serial_no)
@@ -90,7 +89,7 @@ def _pointer(on_ledger: Nft) -> str | None:
 
 def reconcile(
     on_ledger: Nft,
-    deadline: Deadline | None = None,
+    deadline: Deadline,
     *,
     force: bool = False,
 ) -> Reconciliation:
@@ -99,7 +98,6 @@ def reconcile(
     ``force`` reads all facts, even of one that is listed and has not changed. Raises the ledger's own
     errors, and the database's; then nothing is written.
     """
-    deadline = deadline or Deadline(LEDGER_SECONDS)
     for _ in range(TRIES):
         before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
         verdict, history, transaction = _judge(on_ledger, before, force, deadline)

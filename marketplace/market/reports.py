@@ -13,6 +13,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
+from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.report_kinds import (
@@ -39,13 +40,14 @@ def answer(
 ) -> bool:
     """Tell whether a signed transaction had its effect: True, or False while it still may.
 
-    Raises NftNotStored, NotPrepared, TransactionRefused with the ledger's result code, TransactionAltered,
-    ListingEnded, WithdrawalEnded, and the ledger's own errors.
+    Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
+    TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
     """
+    deadline = Deadline(reconciler.LEDGER_SECONDS)
+    account_id = find_account_id(account_id, deadline)
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
     row = _find_named(keys, transaction_id) if transaction_id else _find_newest(keys, caller)
-    deadline = Deadline(reconciler.LEDGER_SECONDS)
     # First of all: a transaction that the mirror node had not received by then is not shown afterwards.
     overdue = _find_overdue(row, deadline)
     line = reconciler.refresh(token, serial_no, deadline)

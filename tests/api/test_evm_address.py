@@ -1,10 +1,12 @@
 """An account may be named by its EVM address in a body. The ledger says which account that is."""
 
 import json
+import time
 
 import pytest
 from werkzeug.wrappers import Response
 
+from marketplace.market import reconciler
 from tests.conftest import ALICE, KEYS, assert_error
 
 ADDRESS = "0x" + "00" * 18 + "03E9"  # 0.0.1001, by its number
@@ -60,3 +62,10 @@ def test_a_get_takes_none(client):
 def test_it_handles_a_ledger_that_is_down(client, nft, mirror):
     mirror.fail("/accounts/0x")
     assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)
+
+
+def test_one_deadline_bounds_it_and_what_is_asked_afterwards(client, mirror, monkeypatch):
+    monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 0.3)
+    mirror.before("/", lambda environ: time.sleep(0.2))
+    assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)
+    assert mirror.count("/accounts/0x") == 1

@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from marketplace import times
+from marketplace.ledger import Deadline
 from marketplace.market import events as market_events
 from marketplace.market import reconciler
 from marketplace.market.events import insert
@@ -151,7 +152,7 @@ def test_many_who_see_the_same_change_tell_of_it_once(app, client, nft, ledger, 
 
     def refresh(_):
         with app.app_context():
-            assert reconciler.refresh(*nft).is_decided
+            assert reconciler.refresh(*nft, Deadline(60)).is_decided
             services(app).database.close()
 
     with ThreadPoolExecutor(8) as pool:
