@@ -4,8 +4,9 @@ Only this module calls a signer, and only with the body of a purchase that this 
 """
 
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor, wait
+from concurrent.futures import Future, wait
 from functools import partial
+from threading import Semaphore, Thread
 from typing import Any
 
 from cryptography.exceptions import InvalidSignature
@@ -85,7 +86,7 @@ class Signer:
         self._account_id = account_id
         self._load = load
         self._sign: Sign | None = None
-        self._threads = ThreadPoolExecutor(SIGNATURES_AT_ONCE, thread_name_prefix="signer")
+        self._free = Semaphore(SIGNATURES_AT_ONCE)
         self._key: bytes | None = None  # the account's, as the ledger showed it last
 
     def load(self) -> Sign:
@@ -137,16 +138,28 @@ class Signer:
             sign = self.load()
         except StartRefused as error:
             raise SignerFailed(str(error)) from error
-        try:
-            call = self._threads.submit(sign, body)
-        except RuntimeError as error:  # no thread can be started
-            raise SignerFailed(f"it could not be called: {error}") from error
-        if not wait([call], SIGNER_SECONDS).done:
-            call.cancel()
+        call, deadline = Future[Any](), Deadline(SIGNER_SECONDS)
+        if self._free.acquire(timeout=SIGNER_SECONDS):
+            # A daemon: a call that never ends does not hold up the end of the process.
+            thread = Thread(target=self._run, args=(call, sign, body), name="signer", daemon=True)
+            try:
+                thread.start()
+            except RuntimeError as error:  # no thread can be started
+                self._free.release()
+                raise SignerFailed(f"it could not be called: {error}") from error
+        if not wait([call], deadline.left).done:
             raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s")
         if raised := call.exception():
             raise SignerFailed(f"it raised {type(raised).__name__}: {raised}") from raised
         return call.result()
+
+    def _run(self, call: Future[Any], sign: Sign, body: bytes) -> None:
+        try:
+            call.set_result(sign(body))
+        except BaseException as error:  # also SystemExit
+            call.set_exception(error)
+        finally:
+            self._free.release()
 
     def _require_key(self, public_key: bytes) -> None:
         """Raise SignerFailed where a key is not the account's on the ledger."""

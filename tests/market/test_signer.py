@@ -1,5 +1,7 @@
 """The door to whoever signs: what a host's own code may do to it, and what a caller is told."""
 
+import subprocess
+import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -151,6 +153,22 @@ def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
     assert "it took longer than 0.3 s" in caplog.text
     assert list_purchases(app) == []
     over.set()
+
+
+HANGS = """
+import threading
+from marketplace.market import signer
+signer.SIGNER_SECONDS = 0.1
+try:
+    signer.Signer("0.0.9001", lambda: lambda body: threading.Event().wait()).sign(b"")
+except RuntimeError:  # it can not be logged: there is no application
+    print("gave up", flush=True)
+"""
+
+
+def test_one_that_hangs_does_not_hold_up_the_end_of_the_process():
+    run = [sys.executable, "-c", HANGS]
+    assert subprocess.run(run, capture_output=True, timeout=20).stdout == b"gave up\n"
 
 
 def test_where_no_thread_can_be_started_it_is_a_503(market, monkeypatch, caplog):
