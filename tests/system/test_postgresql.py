@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 from marketplace import create_app
-from marketplace.errors import DatabaseUnreachable
+from marketplace.errors import DatabaseBusy, DatabaseUnreachable
 from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
@@ -170,6 +170,16 @@ def test_the_primary_is_found_after_a_server_that_says_nothing(url):
         silent_first = url.replace("@", f"@127.0.0.1:{silent.getsockname()[1]},")
         with closing(Servers(silent_first, "The address").connect()) as session:
             assert silent_first.endswith(f":{session.info.port}/{session.info.dbname}")
+
+
+def test_a_statement_that_takes_long_is_no_silent_server(database):
+    reader = database.connection
+    version = reader.data_version()
+    with pytest.raises(DatabaseBusy):
+        reader.execute("SELECT pg_sleep(4)")
+    with pytest.raises(DatabaseBusy), database.write() as db:
+        db.execute("SELECT pg_sleep(4)")
+    assert reader.data_version()[0] == version[0]  # on the same connection
 
 
 def end_sessions(server):

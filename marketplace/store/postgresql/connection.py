@@ -26,6 +26,7 @@ BUSY = (
     errors.DeadlockDetected,
     errors.SerializationFailure,
 )
+UNHURRIED = "SET LOCAL statement_timeout = 0"
 # Classes of SQLSTATE: insufficient resources, errors of the system around the server, and what an
 # operator has taken away: privileges, tables, the schema.
 UNUSABLE = ("53", "58", "42501", "42P01", "3F000")
@@ -107,7 +108,7 @@ class Connection:
         self._is_writing = True
         try:
             yield self
-            self._run("; ".join([*self._at_commit, "COMMIT"]), None)
+            self._run("; ".join([*self._at_commit, UNHURRIED, "COMMIT"]), None)
         except BaseException:
             self._roll_back()
             raise

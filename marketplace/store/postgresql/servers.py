@@ -17,7 +17,8 @@ from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database_errors import DatabaseUnreadable
 
 # Seconds.
-ANSWER_SECONDS = 3  # for each answer of the server
+ANSWER_SECONDS = 3  # for each answer of the server, which is silent then
+STATEMENT_SECONDS = 2.5  # for each statement but COMMIT: the server says so itself
 LOCK_SECONDS = 2  # for another transaction's lock
 CONNECT_SECONDS = 2  # to connect to each server
 AGAIN_SECONDS = 1  # after no primary was found, until it is looked for again
@@ -26,6 +27,7 @@ AGAIN_SECONDS = 1  # after no primary was found, until it is looked for again
 SESSION = {
     "default_transaction_read_only": "on",
     "lock_timeout": f"{LOCK_SECONDS}s",
+    "statement_timeout": f"{STATEMENT_SECONDS}s",
     "idle_in_transaction_session_timeout": "10s",
     # Whose machine is lost without a word keeps its locks for half a minute, not for hours.
     "tcp_keepalives_idle": 15,
