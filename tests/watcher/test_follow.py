@@ -14,7 +14,7 @@ from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
-from tests.sandbox import bodies
+from tests.sandbox import bodies, test_batches
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
 
@@ -38,6 +38,16 @@ def test_it_finds_a_listing_that_nobody_reported(client, watcher, nft, ledger):
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 250
     assert watcher.follow() == {}
+
+
+def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):
+    listing = test_batches.inner(
+        bodies.approval(ALICE, nft, memo=listing_memo(*nft, 5, "Foo")), ALICE
+    )
+    batch = test_batches.batch(listing)
+    assert ledger.submit(bodies.sign(batch, CHARLIE, test_batches.BATCHER)).result == "SUCCESS"
+    assert watcher.follow() == {Done.LISTED: 1}
+    assert shown(client)["listingPrice"] == 5
 
 
 def test_what_a_database_has_lost_is_read_again(app, client, watcher, nft, ledger):

@@ -21,6 +21,7 @@ from marketplace.sandbox.ledger import (
     accounts,
     allowances,
     associations,
+    batches,
     history,
     network_fees,
     nfts,
@@ -70,6 +71,9 @@ class Handler(NamedTuple):
 
 
 HANDLERS = {
+    "atomic_batch": Handler(
+        lambda execution, content: batches.execute(execution, content, _run_inner), batches.check
+    ),
     "cryptoApproveAllowance": Handler(allowances.approve, allowances.check),
     "cryptoCreateAccount": Handler(account_transactions.create, account_transactions.check_create),
     "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
@@ -101,6 +105,9 @@ def submit(content: bytes, now: int) -> Receipt:
     came = time.monotonic_ns()
     signed = open_transaction(read_list(content)[0])
     try:
+        entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
+        if signed.body.HasField("batch_key"):
+            raise Refused("BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
         _precheck(signed, now)
         with write() as db:
             # Another transaction may have been recorded while this one waited for the lock.
@@ -119,7 +126,6 @@ def submit(content: bytes, now: int) -> Receipt:
 def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
     entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
-    entity(body.nodeAccountID, "INVALID_NODE_ACCOUNT")
     if body.transactionID.scheduled or body.transactionID.nonce:
         raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
     start = body.transactionID.transactionValidStart
@@ -178,10 +184,18 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     execution = Execution(db, signed, consensus_at, price)
     execution.charge()
     result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
-    history.write_signed(execution, result)
+    _record(execution, result)
+    if result != "SUCCESS":
+        batches.revert(execution)
+    for inner, code in execution.inner:
+        _record(inner, code, execution)
+    return result
+
+
+def _record(execution: Execution, result: str, batch: Execution | None = None) -> None:
+    history.write_signed(execution, result, batch)
     if execution.effects.child:
         history.write_executed(execution.effects.child)
-    return result
 
 
 def _execute(execution: Execution) -> str:
@@ -198,6 +212,23 @@ def _execute(execution: Execution) -> str:
         return str(refusal)
     finally:
         db.execute("RELEASE effects")
+
+
+def _run_inner(execution: Execution) -> str:
+    """Check, charge and execute one transaction of a batch; returns the result code."""
+    db, signed, fee = execution.db, execution.signed, execution.fee
+    execution.fee = 0
+    try:
+        _precheck(signed, execution.now)
+        signatures.require(db, signed, execution.payer, execution.now)
+        if queries.list_transactions(db, signed.id.dashed):
+            raise Refused("DUPLICATE_TRANSACTION")
+        _require_solvency(db, signed)
+    except Refused as refusal:
+        return str(refusal)
+    execution.fee = fee
+    execution.charge()
+    return _execute(execution)
 
 
 # Without signatures and fees

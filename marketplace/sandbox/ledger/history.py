@@ -10,7 +10,7 @@ from google.protobuf.message import Message
 
 from marketplace import times
 from marketplace.ids import TransactionId
-from marketplace.sandbox.ledger import accounts, queries
+from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import TYPES, write_id
 from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTransfer
 from marketplace.store.rows import Connection
@@ -19,11 +19,11 @@ from marketplace.store.rows import Connection
 ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
 
 
-def write_signed(execution: Execution, result: str) -> None:
-    """Record a transaction that reached consensus, successful or not."""
+def write_signed(execution: Execution, result: str, batch: Execution | None = None) -> None:
+    """Record a transaction that reached consensus, successful or not; by itself, or in a batch."""
     body = execution.signed.body
     kind = body.WhichOneof("data")
-    fields = {
+    fields: dict[str, Any] = {
         "entity_id": execution.effects.created or _entity(getattr(body, kind)),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
@@ -32,6 +32,9 @@ def write_signed(execution: Execution, result: str) -> None:
         "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
     }
+    if batch:
+        fields["batch_key"] = keys.shown(body.batch_key)
+        fields["parent_consensus_timestamp"] = times.to_consensus(batch.now)
     _write_execution(execution, TYPES[kind], fields)
     for nonce, account_id in enumerate(execution.effects.auto_created, start=1):
         _write_creation(execution, account_id, nonce)

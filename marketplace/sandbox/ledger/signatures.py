@@ -40,11 +40,15 @@ def require(db: Connection, signed: Signed, account_id: str, now: int) -> None:
 
 
 def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
-    """The first key that has signed and may become the account's."""
-    payers = accounts.key(db, signed.id.account_id)
+    """The first key that has signed and may become the account's.
+
+    Of the payer it is the last one: SDKs add their operator's signature to those that a program has made.
+    """
+    payer = signed.id.account_id
+    payers, pairs = accounts.key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
     addresses = queries.list_aliases(db, account_id)
     demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
-    for pair in sorted(signed.pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
+    for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
         content = pair.pubKeyPrefix
         if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):
             continue

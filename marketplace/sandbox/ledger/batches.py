@@ -1,0 +1,74 @@
+"""Batches: transactions of which all succeed, or none has an effect but its fee. HIP-551.
+
+The network allows 50 in a batch, for which 6,144 bytes have no room.
+Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
+"""
+
+from collections.abc import Callable
+
+from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
+
+from marketplace.sandbox.ledger import accounts, network_fees
+from marketplace.sandbox.ledger.envelopes import (
+    Refused,
+    Signed,
+    Unreadable,
+    open_transaction,
+    write_id,
+)
+from marketplace.sandbox.ledger.execution import Effects, Execution
+
+NOT_ALLOWED = ("atomic_batch", "freeze")
+NODE = "0.0.0"  # inner transactions name no node
+NANOSECONDS = 31  # between two of them, which may have created 30 accounts
+
+
+def check(content: Message) -> None:
+    """Check what a node checks before consensus."""
+    inner = _open(content)
+    if not inner:
+        raise Refused("BATCH_LIST_EMPTY")
+    if len({signed.id for signed in inner}) < len(inner):
+        raise Refused("BATCH_LIST_CONTAINS_DUPLICATES")
+    for signed in inner:
+        if not signed.body.HasField("batch_key"):
+            raise Refused("MISSING_BATCH_KEY")
+        if write_id(signed.body.nodeAccountID) != NODE:
+            raise Refused("INVALID_NODE_ACCOUNT_ID")
+
+
+def _open(content: Message) -> list[Signed]:
+    try:
+        return [
+            open_transaction(Transaction(signedTransactionBytes=signed))
+            for signed in content.transactions
+        ]
+    except Unreadable:
+        raise Refused("INVALID_TRANSACTION") from None
+
+
+def execute(execution: Execution, content: Message, run: Callable[[Execution], str]) -> None:
+    """Execute a batch. ``run`` checks, charges and executes one transaction, and returns its code."""
+    inner = _open(content)
+    for signed in inner:
+        if signed.body.WhichOneof("data") in NOT_ALLOWED:
+            raise Refused("BATCH_TRANSACTION_IN_BLACKLIST")
+        execution.require_key(signed.body.batch_key)
+    for number, signed in enumerate(inner, start=1):
+        now = execution.now + number * NANOSECONDS
+        child = Execution(execution.db, signed, now, network_fees.price(signed))
+        result = run(child)
+        execution.inner.append((child, result))
+        if result != "SUCCESS":
+            raise Refused("INNER_TRANSACTION_FAILED")
+
+
+def revert(execution: Execution) -> None:
+    """Charge again what a failed batch has executed, after its effects were undone."""
+    for number, (child, result) in enumerate(execution.inner):
+        child.fee = min(child.fee, accounts.balance(child.db, child.payer))
+        child.charge()
+        child.effects = Effects()
+        code = "REVERTED_SUCCESS" if result == "SUCCESS" else result
+        execution.inner[number] = child, code
