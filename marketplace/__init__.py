@@ -73,6 +73,7 @@ def create_app(
     loaded = settings.load(overrides, os.environ)
     app = Application("marketplace", **loaded, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
     request_metrics.name_routes(app)
+    operators.init_app(app)  # the sandbox's log goes to this one's, if that is there first
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)
@@ -100,7 +101,6 @@ def create_app(
         token_usage=TokenUsage(database),
         sandbox=own,
     )
-    operators.init_app(app)
     watcher.init_app(app)
     row_json.init_app(app)
 

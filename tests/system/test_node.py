@@ -146,6 +146,15 @@ def test_its_address_is_there_while_it_listens(tmp_path, number):
     assert "Hedera SDKs" not in run_flask(file.parent, "sandbox", "hello").output
 
 
+def test_what_it_warns_of_is_logged_once(tmp_path):
+    name = "cryptogetAccountBalance"
+    asked = hapi.query(name, accountID=hapi.account_id("0.0.3"))
+    with serving.node(tmp_path) as node, grpc.insecure_channel(f"127.0.0.1:{node.port}") as channel:
+        answered = call(channel, "/proto.CryptoService/cryptoGetBalance", asked)
+        assert hapi.answer(answered, name)[1] == "BUSY"
+    assert node.output.count("ask the mirror node for balances") == 1
+
+
 def test_after_a_kill_the_next_one_says_where_it_is(tmp_path):
     with serving.node(tmp_path) as killed:
         killed.kill()
