@@ -1,10 +1,10 @@
-"""The feed of events at its beginning and at its end, and the figures of a collection, among many events."""
+"""Among many events: the feed at its beginning and at its end, a collection, and what finding.py has."""
 
 from contextlib import ExitStack, closing
 
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import records
+from benchmarks import finding, records
 from benchmarks.client import Client
 from benchmarks.latency import in_turn, page_at, seconds_of
 from benchmarks.throughput import Bench
@@ -43,7 +43,10 @@ def measure(bench: Bench) -> dict[str, float]:
     print(f"Writing {count:,} events ...", flush=True)
     with closing(sqlite3.connect(bench.database, isolation_level=None, timeout=60)) as db:
         keys = {"count": count, "token": records.FIRST_TOKEN, "owner": records.FIRST_OWNER}
+        db.execute("BEGIN")
         db.execute(FILL, keys)
+        finding.fill(db)
+        db.execute("COMMIT")
     with ExitStack() as stack:
         writer = stack.enter_context(closing(Writer(bench.database, count)))
         client = stack.enter_context(Client(bench.servers["service"].port, bench.reader))
@@ -53,6 +56,7 @@ def measure(bench: Bench) -> dict[str, float]:
             "beginning": f"/v1/events?limit={LIMIT}&after={epoch}-0",
             "end": f"/v1/events?limit={LIMIT}&after={epoch}-{count - LIMIT}",
             "collection": f"/v1/collection/0.0.{records.FIRST_TOKEN}",
+            **finding.PATHS,
         }
         asks = {
             name: (lambda turn, path=path: seconds_of(client, path), writer.relist)

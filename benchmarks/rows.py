@@ -4,6 +4,7 @@ from collections.abc import Iterator
 from statistics import median
 from typing import NamedTuple
 
+from benchmarks import finding
 from benchmarks.contenders import title
 from benchmarks.plan import Plan
 from benchmarks.throughput import Figures
@@ -126,6 +127,10 @@ def _events(seconds: dict[str, float], plan: Plan) -> Iterator[Row]:
     yield _time(group, "the last 100 events / order book, first page", end, seconds["orderbook"])
     milliseconds = seconds["collection"] * 1000
     yield Row(group, "a collection", _ms(seconds["collection"]), "", milliseconds, "", 1, False)
+    group = f"Among {finding.COLLECTIONS:,} collections, nothing kept"
+    for name in finding.PATHS:
+        target = 5 if name.startswith("search") else None
+        yield Row(group, name, _ms(seconds[name]), "", seconds[name] * 1000, "", target, False)
 
 
 def _throughput(group: str, runs: dict, ours: str, other: str, target: float | None) -> Row:
