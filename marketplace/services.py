@@ -64,6 +64,7 @@ class Sandbox:
     gateway_adapters: Callable[[], Mapping[str, BaseAdapter]]  # the same for its IPFS gateway
     sign: Callable[[bytes], tuple[bytes, bytes]]  # the demo wallet, for the marketplace's account
     describe: Callable[[Flask, str], str]  # how to try it, for the address that it is served at
+    listen: Callable[[Any], str | None]  # has gunicorn listen on further ports; says on which ones
 
 
 def services(app: Flask | None = None) -> Services:

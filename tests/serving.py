@@ -142,9 +142,10 @@ class Service:
 
 
 @contextmanager
-def node(folder, port=0):
+def node(folder, port=0, also=()):
     """The sandbox's node in a folder, as make run begins it; yields its process, which has a port."""
-    with _beside(folder, "sandbox", "node", "--port", str(port)) as process:
+    further = [f"--also={each}" for each in also]
+    with _beside(folder, "sandbox", "node", "--port", str(port), *further) as process:
         process.port = _port_of(process, folder / "instance/sandbox-node")
         yield process
 

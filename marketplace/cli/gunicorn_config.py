@@ -19,6 +19,7 @@ from marketplace.cli import startup
 from marketplace.cli.command import echo_log
 from marketplace.errors import StartRefused
 from marketplace.market import signer
+from marketplace.services import services
 
 wsgi_app = "marketplace.wsgi:app"
 
@@ -74,17 +75,20 @@ def pre_request(worker: Any, request: Any) -> None:
 
 def when_ready(server: Any) -> None:
     """Before the fork: what is set here holds in every worker."""
+    app = server.app.wsgi()
+    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
+    sandbox = services(app).sandbox
+    further = sandbox.listen(server) if sandbox else None
     for listener in server.LISTENERS:
         drop_silent_clients(listener)
     logging.getLogger("gunicorn.error").addFilter(shorten_traceback)
-    app = server.app.wsgi()
     require_account(app)
     logging.raiseExceptions = False  # a line for which the disk has no room is lost
-    addresses = [listener.sock.getsockname() for listener in server.LISTENERS]
     # Objects that live as long as the processes are left out of their garbage collection.
     gc.collect()
     gc.freeze()
-    echo_log(startup.describe(app, addresses))  # here, or each worker would print it, too
+    # Said here, or each worker would say it, too.
+    echo_log("\n".join(filter(None, (startup.describe(app, addresses), further))))
 
 
 def require_account(app: Flask) -> None:

@@ -4,9 +4,10 @@ The service reaches it only through its mirror client's transport, so that the c
 the code that is tested and shown.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from flask import Flask
@@ -18,7 +19,7 @@ from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
-from marketplace.sandbox import api, commands, gateway, mirror, wallet
+from marketplace.sandbox import api, commands, gateway, mirror, ports, wallet
 from marketplace.sandbox.access import kept_token
 from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.hosts import HostGuard
@@ -27,6 +28,9 @@ from marketplace.services import KEY, Sandbox, Storage
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
+
+if TYPE_CHECKING:
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 __all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
 
@@ -59,7 +63,14 @@ def init_app(
     sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
-    served = GrpcWeb(DispatcherMiddleware(app.wsgi_app, {PATH: sandbox}), sandbox)
+    mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+
+    def serve(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+        """Serve the mirror node's paths without a prefix, too: SDKs know the port at most."""
+        is_mirror = environ["PATH_INFO"].startswith(f"{mirror.blp.url_prefix}/")
+        return (sandbox if is_mirror else mounted)(environ, start_response)
+
+    served = GrpcWeb(serve if app.config["API_PREFIX"] != "/api" else mounted, sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
     app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
     app.cli.add_command(commands.cli)
@@ -70,6 +81,7 @@ def init_app(
         gateway_adapters=partial(gateway.make_adapters, prefix),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=commands.hello,
+        listen=ports.listen,
     )
 
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import random
+from collections.abc import Sequence
 from typing import cast
 
 import click
@@ -62,21 +63,26 @@ def hello_command() -> None:
 @click.option(
     "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
 )
-def node_command(port: int) -> None:
+@click.option(
+    "--also", type=click.IntRange(1, 65_535), multiple=True, help="Another port, if it is free."
+)
+def node_command(port: int, also: tuple[int, ...]) -> None:
     """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
 
     If that port is taken, it uses another one. The file sandbox-node, beside the sandbox's ledger, has its
-    address.
+    address, and sandbox.env has all of the sandbox's.
     """
     if port == 50_212:
         raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
     from marketplace.sandbox.hapi import server  # imports gRPC, which other processes do without
 
-    def tell(taken: int) -> None:
-        is_another = port not in (0, taken)
-        echo_log(_describe_node(taken) + (f", as {port} is taken" if is_another else ""))
+    def tell(served: int, others: list[int]) -> None:
+        is_another = port not in (0, served)
+        echo_log(_describe_node(served) + (f", as {port} is taken" if is_another else ""))
+        if also:
+            echo_log(describe_further("gRPC", others, also))
 
-    asyncio.run(server.serve(_sandbox(), port, tell))
+    asyncio.run(server.serve(_sandbox(), port, also, tell))
 
 
 @cli.command("key")
@@ -98,6 +104,7 @@ The NFT marketplace serves the sandbox. It needs no network, no account and no k
 
   Demo           {url}/
   API reference  {api_url}/reference
+  Mirror node    {url}/sandbox/api/v1
   Access token   {token}
 
 Try it, in another terminal:
@@ -113,6 +120,13 @@ def _sandbox() -> Flask:
 def _describe_node(port: int) -> str:
     """The line of code that connects a Hedera SDK."""
     return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
+
+
+def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
+    """The ports that SDKs know by themselves, and those of them that another program has."""
+    taken = ", ".join(str(port) for port in wanted if port not in served)
+    listed = ", ".join(f"{HOST}:{port}" for port in served) or "no further port"
+    return f"  {what} also on   {listed}" + (f"; taken: {taken}" if taken else "")
 
 
 def _owner(token: str, serial_no: int) -> str:

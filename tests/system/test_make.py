@@ -131,7 +131,7 @@ def test_ctrl_c_ends_all_of_it_at_once(folder):
             asking.result()
         print(f"Ctrl-C: ended after {seconds:.2f} s")
         assert seconds < ENDED_SECONDS, terminal.shown.decode()
-        for word in (b"Traceback", b"SIGKILL", b"rror"):
+        for word in (b"Traceback", b"SIGKILL", b"Error"):
             assert word not in terminal.shown, terminal.shown.decode()
 
 
@@ -166,6 +166,11 @@ def test_what_the_start_says(folder):
         [curl] = re.findall(r"^ *(curl .*)\r$", shown, re.MULTILINE)
         answer = subprocess.run(["bash", "-c", curl], capture_output=True, text=True)
         assert answer.stdout.strip() == "[]"
+        [further] = re.findall(r"^  REST also on +(.*)\r$", shown, re.MULTILINE)
+        assert sorted(map(int, re.findall(r"\b[0-9]{4,5}\b", further))) == [5551, 8084, 38081]
+        for address in [f"127.0.0.1:{port}", *re.findall(r"127\.0\.0\.1:[0-9]+", further)]:
+            with urllib.request.urlopen(f"http://{address}/api/v1/network/nodes") as served:
+                assert f'"port":{node_port}' in served.read().decode()
         terminal.press(b"\x03")
     assert len(re.findall(rf"^  Demo +http://127.0.0.1:{port}/\r$", shown, re.MULTILINE)) == 1
     node = f'Client.forNetwork({{"127.0.0.1:{node_port}": "0.0.3"}})'

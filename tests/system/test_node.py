@@ -178,6 +178,24 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
     assert "Address already in use" not in node.output
 
 
+def test_further_ports_are_served_where_they_are_free(tmp_path):
+    with socket.create_server(("127.0.0.1", 0)) as other, reserved_port() as free:
+        taken = other.getsockname()[1]
+        with serving.node(tmp_path, also=(taken, free)) as node:
+            ping(node.port)
+            ping(free)
+            addresses = (tmp_path / "instance/sandbox.env").read_text().split()
+    market = "http://127.0.0.1:8000"
+    assert addresses == [
+        f"MARKET={market}",
+        f"MIRROR={market}/sandbox/api/v1",
+        f"MIRROR_GRPC=127.0.0.1:{free}",
+        f"NODE=127.0.0.1:{node.port}",
+    ]
+    assert f"gRPC also on   127.0.0.1:{free}; taken: {taken}\n" in node.output
+    assert not (tmp_path / "instance/sandbox.env").exists()
+
+
 def test_only_this_machine_reaches_it(node):
     listening = [
         bytes.fromhex(address.partition(":")[0])

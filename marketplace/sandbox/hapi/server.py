@@ -8,8 +8,9 @@ import resource
 import signal
 import socket
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 
 import grpc
 from flask import Flask
@@ -82,8 +83,13 @@ class Handlers(grpc.GenericRpcHandler):
             return answer(content, times.now())
 
 
-async def serve(sandbox: Flask, wanted: int, tell: Callable[[int], None]) -> None:
-    """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another. Tell which one."""
+async def serve(
+    sandbox: Flask, wanted: int, further: Iterable[int], tell: Callable[[int, list[int]], None]
+) -> None:
+    """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
+
+    Serve on further ports, too, if they are free. Tell on which ones.
+    """
     _raise_open_files()
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
@@ -92,9 +98,13 @@ async def serve(sandbox: Flask, wanted: int, tell: Callable[[int], None]) -> Non
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
     port = server.add_insecure_port(f"{HOST}:{wanted if _is_free(wanted) else 0}")
+    others = []
+    for each in filter(_is_free, further):
+        with suppress(RuntimeError):  # another node was quicker
+            others.append(server.add_insecure_port(f"{HOST}:{each}"))
     await server.start()
-    with announced(sandbox, port):
-        tell(port)
+    with announced(sandbox, port, next(iter(others), None)):
+        tell(port, others)
         await stop.wait()
     await server.stop(GRACE_SECONDS)
 
