@@ -74,13 +74,14 @@ def insert_all_traits(db: Connection) -> None:
 
 def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
     # The commonest, how many have each, how many of those are listed, and the lowest price.
+    # The prices are read in an index first: SQLite would look up each row for them.
     sql = """
+        WITH listing AS MATERIALIZED (
+            SELECT serial_no, listing_price FROM nft WHERE is_for_sale = 1 AND token = :token
+        )
         SELECT type, value, COUNT(*) AS count,
             COUNT(listing_price) AS listed, MIN(listing_price) AS floor_price
-        FROM nft_trait
-        LEFT JOIN (
-            SELECT serial_no, listing_price FROM nft WHERE is_for_sale = 1 AND token = :token
-        ) AS listing ON listing.serial_no = nft_trait.serial_no
+        FROM nft_trait LEFT JOIN listing USING (serial_no)
         WHERE token = :token
         GROUP BY type, value
         ORDER BY COUNT(*) DESC, type, value
