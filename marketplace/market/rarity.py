@@ -11,7 +11,7 @@ from collections import defaultdict
 from math import log2
 from typing import NamedTuple
 
-from cachetools import LRUCache
+from cachetools import LRUCache, cached
 
 from marketplace import services
 from marketplace.store import nft_collections, traits
@@ -21,9 +21,8 @@ from marketplace.store.traits import Trait
 
 MAX_ROWS = 200_000  # traits of a collection that is ranked
 RANKINGS_KEPT = 8
-UNIT = (
-    10**9
-)  # weights are whole numbers of it: equal sums are equal, in whatever order they were made
+# Weights are whole numbers of it: equal sums are equal, in whatever order they were made.
+UNIT = 10**9
 
 
 class Ranking(NamedTuple):
@@ -42,9 +41,6 @@ class Ranking(NamedTuple):
 
 
 NOTHING_RANKED = Ranking({}, {}, [])
-_kept: LRUCache[tuple[str, str, int], Ranking] = LRUCache(RANKINGS_KEPT)
-_keeping = threading.Lock()  # the cache is not safe for threads
-_ranking: defaultdict[str, threading.Lock] = defaultdict(threading.Lock)  # by collection
 
 
 def rank_collection(token: str) -> Ranking:
@@ -52,16 +48,13 @@ def rank_collection(token: str) -> Ranking:
     collection = nft_collections.get_collection(read(), token)
     if collection is None:
         return NOTHING_RANKED
-    key = services.database().name, token, collection["traits_version"]
-    with _ranking[token]:
-        with _keeping:
-            ranking = _kept.get(key)
-        if ranking is None:
-            rows = traits.list_traits(read(), token, MAX_ROWS + 1)
-            ranking = rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
-            with _keeping:
-                _kept[key] = ranking
-        return ranking
+    return _rank_version(services.database().name, token, collection["traits_version"])
+
+
+@cached(LRUCache(RANKINGS_KEPT), condition=threading.Condition())  # others wait for the first
+def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
+    rows = traits.list_traits(read(), token, MAX_ROWS + 1)
+    return rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
 
 
 def rank(rows: list[TraitRow]) -> Ranking:
