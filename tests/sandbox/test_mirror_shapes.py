@@ -13,7 +13,7 @@ from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox import test_accounts as accounts
 from tests.sandbox import test_fungible_tokens as coins
 from tests.sandbox import test_tokens as tokens
-from tests.sandbox.bodies import HBAR, approval, association, minting, transfer
+from tests.sandbox.bodies import HBAR, approval, association, minting, sign, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -121,30 +121,45 @@ def test_lists_are_followed_page_by_page(get, follow, ids):
             assert follow(asked.format(order) + "&limit=1", name) == whole, path
 
 
-@pytest.mark.parametrize(
-    ("path", "column", "chosen"),
-    [
-        ("/tokens?account.id={account_id}&type=fungible_common", "token_id", ["{coin}"]),
-        ("/tokens?name=ATS&name=eq:cat", "token_id", ["{token}", "{coin}"]),
-        ("/tokens?publickey={key}&order=desc", "token_id", ["{coin}", "{token}"]),
-        ("/tokens?token.id=gte:5003&token.id=lt:{coin}", "token_id", ["0.0.5003", "{token}"]),
-        ("/tokens/{coin}/balances?account.balance=lt:500", "account", ["0.0.1002", "0.0.1001"]),
-        ("/tokens/{token}/balances?account.id=1001", "account", ["0.0.1001"]),
-        ("/tokens/{token}/nfts?account.id=1001&serialnumber=gt:2", "serial_number", [3]),
-        ("/accounts/1001/nfts?token.id=5003&serialnumber=lte:2", "serial_number", [2]),
-        ("/accounts/1001/nfts?spender.id=9001", "serial_number", []),
-        ("/accounts/1002/allowances/nfts?owner=false", "owner", ["0.0.1001"]),
-        ("/accounts/1001/allowances/crypto?spender.id=gt:1002", "spender", ["0.0.1003"]),
-        ("/accounts/1001/allowances/tokens?spender.id=1002", "token_id", ["{coin}"]),
-        ("/accounts?account.id=1001&account.id=777", "account", ["0.0.777", "0.0.1001"]),
-        ("/accounts?account.publickey={wallet}", "account", ["{wallet_id}"]),
-        ("/accounts/{wallet_address}/tokens", "token_id", []),
-        ("/balances?account.balance=1000000000", "account", ["{wallet_id}"]),
-        ("/network/nodes?node.id=gt:0", "node_id", []),
-    ],
-)
-def test_parameters_choose(get, ids, path, column, chosen):
-    [rows] = (value for value in get(path.format(**ids)).values() if isinstance(value, list))
-    assert [row[column] for row in rows] == [
-        each.format(**ids) if isinstance(each, str) else each for each in chosen
-    ]
+# Paths with parameters, and which rows they choose, by a field.
+CHOICES = [
+    ("/tokens?account.id={account_id}&type=fungible_common", "token_id", ["{coin}"]),
+    ("/tokens?name=ATS&name=eq:cat", "token_id", ["{token}", "{coin}"]),
+    ("/tokens?publickey={key}&order=desc", "token_id", ["{coin}", "{token}"]),
+    ("/tokens?token.id=gte:5003&token.id=lt:{coin}", "token_id", ["0.0.5003", "{token}"]),
+    ("/tokens/{coin}/balances?account.balance=lt:500", "account", ["0.0.1002", "0.0.1001"]),
+    ("/tokens/{token}/balances?account.id=1001", "account", ["0.0.1001"]),
+    ("/tokens/{token}/nfts?account.id=1001&serialnumber=gt:2", "serial_number", [3]),
+    ("/accounts/1001/nfts?token.id=5003&serialnumber=lte:2", "serial_number", [2]),
+    ("/accounts/1001/nfts?spender.id=9001", "serial_number", []),
+    ("/accounts/1002/allowances/nfts?owner=false", "owner", ["0.0.1001"]),
+    ("/accounts/1001/allowances/crypto?spender.id=gt:1002", "spender", ["0.0.1003"]),
+    ("/accounts/1001/allowances/tokens?spender.id=1002", "token_id", ["{coin}"]),
+    ("/accounts?account.id=1001&account.id=777", "account", ["0.0.777", "0.0.1001"]),
+    ("/accounts?account.publickey={wallet}", "account", ["{wallet_id}"]),
+    ("/accounts/{wallet_address}/tokens", "token_id", []),
+    ("/balances?account.balance=1000000000", "account", ["{wallet_id}"]),
+    ("/network/nodes?node.id=gt:0", "node_id", []),
+]
+
+
+def test_parameters_choose(get, ids):
+    for path, column, chosen in CHOICES:
+        [rows] = (each for each in get(path.format(**ids)).values() if isinstance(each, list))
+        expected = [each.format(**ids) if isinstance(each, str) else each for each in chosen]
+        assert [row[column] for row in rows] == expected, path
+
+
+def test_an_estimate_is_what_a_transaction_costs(client, submit, row):
+    body = transfer(BOB, {BOB: -HBAR, ALICE: HBAR})
+    path = "/sandbox/api/v1/network/fees?mode=INTRINSIC"
+    estimate = client.post(path, data=sign(body, BOB)).json
+    assert estimate["total"] == 10 * row(submit(body, BOB))["charged_tx_fee"]  # ten cents an HBAR
+    parts = (estimate["node"]["base"], estimate["network"]["subtotal"], estimate["service"]["base"])
+    assert sum(parts) == estimate["total"]
+    assert client.post(path, data=b"x").status_code == 400
+
+
+def test_the_supply_is_told_in_hbar_too(client):
+    answer = client.get("/api/v1/network/supply?q=totalcoins")
+    assert answer.text == "50000000000.00000000"
