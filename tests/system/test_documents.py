@@ -26,6 +26,7 @@ NOT_RUN = {
     ): "needs the generators: see tests/system/test_clients.py",
     ("docs/benchmarks.md", "make bench"): "takes minutes",
     ("docs/embedding.md", "make wheel"): "tests/system/test_package.py runs them",
+    ("docs/embedding.md", ".venv/bin/flask --app 'app:"): "tests/system/test_package.py runs it",
     ("docs/install.md", "python3 -m venv .venv"): "downloads what make run has installed",
     ("docs/install.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/postgresql.md", "runuser -u postgres"): "as root, beside a server",
