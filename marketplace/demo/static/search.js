@@ -11,15 +11,17 @@ const input = document.getElementById("search");
 const list = document.getElementById("found");
 const status = document.getElementById("found-status");
 let timer;
+let question; // the last one, whose answer is shown
 
 const options = () => [...list.children];
 const chosen = () => options().find((option) => option.ariaSelected === "true");
 
 async function ask() {
+  forget();
+  const asked = (question = Symbol());
   const q = input.value.trim();
   const answer = q && (await get(withQuery(api("/search"), { q })));
-  // By now another one is asked, or the field was left.
-  if (q !== input.value.trim() || document.activeElement !== input) return;
+  if (asked !== question) return;
   show(answer?.ok ? found(answer.data) : []);
   status.hidden = !q || options().length > 0;
   status.textContent = answer?.ok === false ? answer.message : `Nothing is called ${q} here.`;
@@ -64,8 +66,14 @@ function move(step) {
   choose(all[next]);
 }
 
-function close() {
+/** Show no answer that is under way. */
+function forget() {
   clearTimeout(timer);
+  question = null;
+}
+
+function close() {
+  forget();
   show([]);
   status.hidden = true;
 }
@@ -77,6 +85,7 @@ const KEYS = {
 };
 
 input.addEventListener("keydown", (event) => {
+  if (event.key === "Escape") forget();
   const act = list.hidden ? null : KEYS[event.key];
   if (!act) return;
   event.preventDefault();
@@ -84,7 +93,7 @@ input.addEventListener("keydown", (event) => {
 });
 input.addEventListener("input", () => {
   choose(null); // it was found for the words before
-  clearTimeout(timer);
+  forget();
   timer = setTimeout(ask, PAUSE_MS);
 });
 input.addEventListener("focus", ask);

@@ -47,19 +47,20 @@ def test_enter_leads_to_the_first_that_is_found(visit, words, page):
     visitor.page.wait_for_url(f"**{page}")
 
 
-def test_it_stays_closed_once_the_field_was_left(visit):
+@pytest.mark.parametrize("key", ["Tab", "Escape"])
+def test_it_stays_closed_once_the_field_was_left(visit, key):
     visitor = visit("/")
     page, held = visitor.page, []
     page.route("**/v1/search?q=pea", lambda route: held.append(route))
     with page.expect_request("**/v1/search?q=pea"):
         search(visitor, "pea")
-    page.keyboard.press("Tab")
+    page.keyboard.press(key)
     held.pop().continue_()
     page.wait_for_timeout(500)
     expect(page.locator("#found")).to_be_hidden()
     page.unroute("**/v1/search?q=pea")
     search(visitor, "peak")
-    page.keyboard.press("Tab")  # before it is asked
+    page.keyboard.press(key)  # before it is asked
     page.wait_for_timeout(500)
     expect(page.locator("#found")).to_be_hidden()
 
