@@ -19,6 +19,7 @@ class Recheck(NamedTuple):
     changed_at: int  # consensus timestamp of the transaction that may have changed it
     stale_ok_at: int | None = None  # from then on older facts are accepted; None: never
     delay: int = 0  # nanoseconds
+    is_swept: bool = False  # whether a sweep waits for it
 
 
 def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
@@ -32,6 +33,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
         "changed_at": times.to_iso(recheck.changed_at),
         "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
         "due_at": times.to_iso(due_at),
+        "is_swept": int(recheck.is_swept),
         "due_again_at": times.to_iso(due_again_at),
     }
     following.insert_recheck(db, row)

@@ -59,15 +59,16 @@ def mark_sweep_began(db: Connection, sweep_began_at: str | None) -> None:
 def insert_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
     # One that is queued already is due at the earlier of both times, and needs facts as new as the newer row.
     sql = """
-        INSERT INTO recheck (kind, id, serial_no, changed_at, stale_ok_at, due_at)
-        VALUES (:kind, :id, :serial_no, :changed_at, :stale_ok_at, :due_at)
+        INSERT INTO recheck (kind, id, serial_no, changed_at, stale_ok_at, due_at, is_swept)
+        VALUES (:kind, :id, :serial_no, :changed_at, :stale_ok_at, :due_at, :is_swept)
         ON CONFLICT (kind, id, serial_no) DO UPDATE
         SET changed_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :changed_at ELSE recheck.changed_at END,
             stale_ok_at =
                 CASE WHEN recheck.changed_at < :changed_at THEN :stale_ok_at ELSE recheck.stale_ok_at END,
             due_at = CASE WHEN recheck.due_at < :due_again_at THEN recheck.due_at ELSE :due_again_at END,
-            attempts = 0
+            attempts = 0,
+            is_swept = recheck.is_swept | :is_swept
     """
     db.execute(sql, recheck)
 
@@ -86,21 +87,18 @@ def get_recheck(db: Connection, kind: str, id: str, serial_no: int) -> RecheckRo
     return db.execute(sql, {"kind": kind, "id": id, "serial_no": serial_no}).fetchone()
 
 
-def get_recheck_of(db: Connection, changed_at: str) -> RecheckRow | None:
-    # One of a list.
-    sql = """
-        SELECT * FROM recheck
-        WHERE kind IN ('account', 'token') AND changed_at = :changed_at
-        LIMIT 1
-    """
-    return db.execute(sql, {"changed_at": changed_at}).fetchone()
+def get_recheck_swept(db: Connection) -> RecheckRow | None:
+    # One that the sweep waits for.
+    sql = "SELECT * FROM recheck WHERE kind IN ('account', 'token') AND is_swept = 1 LIMIT 1"
+    return db.execute(sql).fetchone()
 
 
 def delete_recheck(db: Connection, recheck: Mapping[str, object]) -> None:
-    # Not where a newer transaction was read meanwhile.
+    # Not where a newer transaction was read meanwhile, or a sweep began.
     sql = """
         DELETE FROM recheck
         WHERE kind = :kind AND id = :id AND serial_no = :serial_no AND changed_at = :changed_at
+          AND is_swept = :is_swept
     """
     db.execute(sql, {**recheck})
 

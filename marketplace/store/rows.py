@@ -264,6 +264,7 @@ class RecheckRow(TypedDict):
     stale_ok_at: str | None
     attempts: int
     due_at: str
+    is_swept: int
 
 
 class AccessTokenRow(TypedDict):

@@ -243,6 +243,7 @@ CREATE TABLE recheck (
     stale_ok_at TEXT, -- from then on facts older than changed_at are accepted; null: never
     attempts INTEGER NOT NULL DEFAULT 0,
     due_at TEXT NOT NULL,
+    is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1)), -- whether a sweep waits for it
     PRIMARY KEY (kind, id, serial_no)
 ) STRICT;
 

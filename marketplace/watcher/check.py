@@ -18,7 +18,6 @@ from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
-SWEPT = 0  # no transaction changed it: a sweep queued it
 
 
 class Checked(NamedTuple):
@@ -36,7 +35,7 @@ def check(row: RecheckRow) -> Checked:
     changed_at = times.to_nanoseconds(row["changed_at"])
     if row["kind"] == "token":
         done, compared = Done.TOKENS, compare_token(row["id"])
-        if changed_at == SWEPT:
+        if row["is_swept"]:
             count("sweep_found", sum(map(_was_missed, compared.differing)))
     else:
         done, compared = Done.SELLERS, compare_account(row["id"], changed_at or times.now())

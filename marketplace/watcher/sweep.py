@@ -11,7 +11,6 @@ from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
-from marketplace.watcher.check import SWEPT
 from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.settle import forget_preparations, settle_purchases
@@ -50,8 +49,9 @@ def begin_sweep(duration: int) -> str:
     rows = [*nfts.list_sellers(db), *prepared_transactions.list_preparers(db)]
     accounts = {row["account_id"] for row in rows}
     tokens = [row["token"] for row in nft_collections.list_collections(db)]
-    rechecks = [Recheck("account", id, 0, SWEPT, now) for id in accounts]
-    rechecks += [Recheck("token", id, 0, SWEPT, now) for id in tokens]
+    # No transaction changed them.
+    rechecks = [Recheck("account", id, 0, 0, now, is_swept=True) for id in accounts]
+    rechecks += [Recheck("token", id, 0, 0, now, is_swept=True) for id in tokens]
     for start in range(0, len(rechecks), QUEUED_AT_ONCE):
         with write() as db:
             for recheck in rechecks[start : start + QUEUED_AT_ONCE]:
@@ -63,7 +63,7 @@ def begin_sweep(duration: int) -> str:
 
 def end_sweep(began_at: str) -> None:
     """Note that everything was compared, if it was."""
-    if following.get_recheck_of(read(), times.to_iso(SWEPT)) is None:
+    if following.get_recheck_swept(read()) is None:
         with write() as db:
             properties.mark_job_finished(db, "sync", began_at)
             following.mark_sweep_began(db, None)

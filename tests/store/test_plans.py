@@ -60,7 +60,7 @@ WEBHOOK = {
 }  # fmt: skip
 RECHECK = {
     "kind": "nft", "id": "0.0.7001", "serial_no": 1, "changed_at": DATE, "stale_ok_at": None, "due_at": DATE,
-    "due_again_at": DATE,
+    "due_again_at": DATE, "is_swept": 0,
 }  # fmt: skip
 ARGUMENTS = {
     "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,

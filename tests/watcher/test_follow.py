@@ -6,11 +6,13 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market import freshness
 from marketplace.market.memos import listing_memo
+from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
+from marketplace.watcher.transaction_rechecks import LIST_WAIT
 from marketplace.watcher.work import Done
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
@@ -288,6 +290,28 @@ def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(app, client, wa
         sweep_step()
     assert client.get("/status").json["lastSync"] > "2026"
     other.rechecker.close()
+
+
+@pytest.mark.parametrize("is_queued_before", [True, False])
+def test_a_sweep_ends_with_what_a_transaction_queued_as_well(app, watcher, nft, is_queued_before):
+    now = times.now()
+
+    def queue():
+        with write() as db:
+            enqueue(db, Recheck("token", nft[0], 0, now, now + LIST_WAIT), now)
+
+    with app.app_context():
+        if is_queued_before:
+            queue()
+        began_at = begin_sweep(0)
+        if not is_queued_before:
+            queue()
+        watcher.rechecker.drain()
+        end_sweep(began_at)
+        assert freshness.find_last_sweep() == ""
+        watcher.rechecker.drain(now + SLOWLY)
+        end_sweep(began_at)
+        assert freshness.find_last_sweep() == began_at
 
 
 def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger, nft):

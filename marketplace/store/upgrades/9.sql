@@ -27,3 +27,4 @@ UPDATE collection SET retry_at = '1970-01-01T00:00:00.000000000Z' WHERE name IS 
 -- Let the queue say how far a sweep is
 ALTER TABLE follow DROP COLUMN swept_to;
 UPDATE follow SET sweep_began_at = NULL;
+ALTER TABLE recheck ADD COLUMN is_swept INTEGER NOT NULL DEFAULT 0 CHECK (is_swept IN (0, 1));
