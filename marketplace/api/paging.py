@@ -20,6 +20,7 @@ from marketplace.store.database import read
 from marketplace.store.rows import NftRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: longer than that of the longest ids, and of the longest name
+_write_json = json.JSONEncoder(separators=(",", ":")).encode
 LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
 
 EVENTS_CURSOR = "X-Events-Cursor"
@@ -128,7 +129,7 @@ class CollectionPosition(NamedTuple):
 
 
 def _write_page(position: tuple[object, ...]) -> str:
-    return base64.urlsafe_b64encode(json.dumps(position, separators=(",", ":")).encode()).decode()
+    return base64.urlsafe_b64encode(_write_json(position).encode()).decode()
 
 
 def _read_page(page: str) -> Any:

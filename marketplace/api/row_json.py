@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 from flask import Flask, Response, request
 from marshmallow import Schema, fields
-from werkzeug.datastructures import Headers
 
 from marketplace import times
 from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
@@ -17,13 +16,9 @@ from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
 if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIEnvironment
+    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 Encode = Callable[[Any], str]
-
-
-def _text(value: Any) -> str:
-    return "null" if value is None else quote(value)
 
 
 def _flag(value: Any) -> str:
@@ -31,11 +26,11 @@ def _flag(value: Any) -> str:
 
 
 def _date(value: Any) -> str:
-    return "null" if value is None else f'"{value[:23]}Z"'
+    return f'"{value[:23]}Z"'
 
 
 def _consensus_timestamp(value: Any) -> str:
-    return "null" if value is None else f'"{times.iso_to_consensus(value)}"'
+    return f'"{times.iso_to_consensus(value)}"'
 
 
 # How each kind of field is written: a test compares it with what marshmallow writes.
@@ -43,7 +38,7 @@ ENCODERS: dict[type[fields.Field[Any]], Encode] = {
     Flag: _flag,
     Milliseconds: _date,
     ConsensusTimestamp: _consensus_timestamp,
-    fields.String: _text,
+    fields.String: quote,
     fields.Integer: str,
 }
 
@@ -82,11 +77,11 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
 def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
     if isinstance(field, Address):
         absolute = field.absolute(app)
-        return lambda stored: _text(absolute(stored))
+        write: Encode = _nullable(quote) if field.allow_none else quote
+        return lambda stored: write(absolute(stored))
     for kind in type(field).__mro__:
         if kind in ENCODERS:
-            write = ENCODERS[kind]
-            return _nullable(write) if write is str and field.allow_none else write
+            return _nullable(ENCODERS[kind]) if field.allow_none else ENCODERS[kind]
     raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
 
 
@@ -100,8 +95,9 @@ class EncodedRows(Response):
     def __init__(self, parts: Iterable[str], headers: Mapping[str, str]) -> None:
         super().__init__(parts, headers=headers, content_type="application/json")
 
-    def get_wsgi_headers(self, environ: WSGIEnvironment) -> Headers:
-        return self.headers
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        start_response(self.status, self.headers.to_wsgi_list())
+        return self.iter_encoded()
 
 
 def answer_one(encode: Encode, row: Any, headers: Mapping[str, str]) -> Response:
