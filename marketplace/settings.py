@@ -275,9 +275,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         raise SettingError(
             f"{PREFIX}API_PREFIX={prefix!r} is where the sandbox is: take another prefix (/marketplace)"
         )
-    if os.path.realpath(settings["SANDBOX_DATABASE_URL"]) == os.path.realpath(
-        settings["DATABASE_URL"]
-    ):
+    files = {os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")}
+    if len(files) < 2:
         raise SettingError(f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger")
 
 

@@ -347,16 +347,12 @@ class StatusQuery(Schema):
     alive = fields.String(
         load_default=None,
         allow_none=True,
-        metadata={
-            "description": "Only whether the service answers: the database is not asked",
-        },
+        metadata={"description": "Only whether the service answers: the database is not asked"},
     )
     ready = fields.String(
         load_default=None,
         allow_none=True,
-        metadata={
-            "description": "A 503 also where a disk is full, or maxAge is exceeded",
-        },
+        metadata={"description": "A 503 also where a disk is full, or maxAge is exceeded"},
     )
     max_age = Digits(
         "With ready: how many seconds ago the ledger may have been followed last; 0 for any time",
