@@ -46,6 +46,12 @@ def sync(app):
     return app.test_cli_runner().invoke(args=["sync"])
 
 
+def stop_clock(monkeypatch):
+    """Nothing becomes due meanwhile, however long a test takes."""
+    now = times.now()
+    monkeypatch.setattr(times, "now", lambda: now)
+
+
 def last_sync(client):
     return client.get("/status").json["lastSync"]
 
@@ -407,22 +413,28 @@ def test_the_last_sync_moves_only_when_all_were_checked(app, client, nft, lister
 # What a round costs
 
 
-def test_what_is_not_for_sale_all_the_same_is_looked_at_once(app, client, nft, ledger, mirror):
+def test_what_is_not_for_sale_all_the_same_is_looked_at_once(
+    app, client, nft, ledger, mirror, monkeypatch
+):
     prepare(client)
     ledger.approve(nft, ALICE, MARKET)
+    stop_clock(monkeypatch)
     assert sync(app).output == "sellers checked: 1, NFTs found unchanged: 1\n"
     mirror.asked.clear()
     assert sync(app).output == "sellers checked: 1\n"
     assert sorted(mirror.asked) == [f"/accounts/{ALICE}/nfts", f"/tokens/{TOKEN}/nfts/7"]
 
 
-def test_what_could_not_be_decided_is_not_asked_about_for_ever(app, client, ledger, mirror):
+def test_what_could_not_be_decided_is_not_asked_about_for_ever(
+    app, client, ledger, mirror, monkeypatch
+):
     ledger.mint((TOKEN, 7), ALICE, times.now())
     mirror.answer("/nfts/7/transactions", mirror.replica())
     ledger.approve((TOKEN, 7), ALICE, MARKET)
     assert client.post("/v1/add", json=KEYS).status_code == 200
     ledger.withdraw((TOKEN, 7), ALICE)
     mirror.heal()
+    stop_clock(monkeypatch)
     sync(app)
     mirror.asked.clear()
     assert sync(app).output == "Nothing to do\n"
