@@ -35,7 +35,14 @@ from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.strangers import enrich
 from stress import lives
-from tests.engines import ENGINES, copy_template, database_url, databases, running_on
+from tests.engines import (
+    ENGINES,
+    copy_template,
+    database_url,
+    databases,
+    make_template,
+    running_on,
+)
 from tests.mirror import Mirror
 from tests.postgresql import new_database
 from tests.serving import serve
@@ -54,18 +61,20 @@ hypothesis.settings.load_profile("patient")
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
-_compile_builder, _builders = Rule._compile_builder, {}
+_compile, _compiled = Rule.compile, {}
+COMPILED = ("_parts", "_trace", "_converters", "arguments", "_build", "_build_unknown")
 
 
-def compile_builder_once(rule, append_unknown=True):
+def compile_once(rule):
     """Each app has the same routes. To compile them is most of what an app costs a test."""
-    key = f"{rule.rule} {rule.defaults} {rule._trace} {append_unknown}"
-    if key not in _builders:
-        _builders[key] = _compile_builder(rule, append_unknown)
-    return _builders[key]
+    key = f"{rule.rule} {rule.defaults} {rule.subdomain} {rule.merge_slashes}"
+    if key not in _compiled:
+        _compile(rule)
+        _compiled[key] = {name: getattr(rule, name) for name in COMPILED}
+    vars(rule).update(_compiled[key])
 
 
-Rule._compile_builder = compile_builder_once
+Rule.compile = compile_once
 
 
 def pytest_report_header():
@@ -79,8 +88,15 @@ def pytest_generate_tests(metafunc):
         metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
 
 
+@pytest.fixture(scope="session", autouse=True)
+def lasting_databases():
+    """What all tests of this process copy is gone after them."""
+    with databases():
+        yield
+
+
 @pytest.fixture(scope="module", autouse=True)
-def engine(request):
+def engine(request, lasting_databases):
     """The engine of this test, by name."""
     engine = getattr(request, "param", "sqlite")
     with running_on(engine):
@@ -143,11 +159,13 @@ def postgresql_url():
 @pytest.fixture(scope="module")
 def template(tmp_path_factory, engine):
     """A folder with the databases of a service that was started once."""
-    folder = tmp_path_factory.mktemp("template")
-    app = create_app(**settings(folder))
-    services(app).database.close()
-    services(services(app).sandbox.app).database.close()
-    return folder
+
+    def make(folder):
+        app = create_app(**settings(folder))
+        services(app).database.close()
+        services(services(app).sandbox.app).database.close()
+
+    return make_template(tmp_path_factory.mktemp("template"), make)
 
 
 @pytest.fixture
