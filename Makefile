@@ -6,7 +6,8 @@ PYTHON ?= python3
 PORT ?= 8000
 BIN := .venv/bin
 PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
-PYTEST = env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m pytest --dist worksteal
+# What is compiled is kept: to compile the tests anew takes each process five seconds.
+PYTEST = env -u MARKETPLACE_PUBLIC_URL -u PYTHONDONTWRITEBYTECODE $(BIN)/python -m pytest --dist worksteal
 # All tests: pytest leaves tests/system out of "tests tests/system", as the one path is inside the other.
 ALL_TESTS = --override-ini "norecursedirs=.* node_modules" tests
 UV := $(shell command -v uv)
