@@ -1,10 +1,12 @@
 """What was answered with success survives; several processes share one file safely."""
 
-import signal
+import itertools
 import subprocess
 import sys
+import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
+from functools import partial
 
 import pytest
 from sqlite_utils.utils import sqlite3
@@ -14,8 +16,10 @@ from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.engines import make_version_3
+from tests.forks import fork, join
+from tests.postgresql import until
 from tests.serving import ROOT, run_flask
-from tests.store.tokens import names
+from tests.store.tokens import insert_token, names
 
 pytestmark = pytest.mark.once("its file, locks and library")
 
@@ -94,50 +98,35 @@ def test_the_sqlite_library_is_a_safe_one():
 
 
 def test_several_workers_may_start_at_once(tmp_path):
-    code = """
-import sys
-from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
-print(len(Database(sys.argv[1], SCHEMA).connection.execute("SELECT * FROM nft").fetchall()))
-"""
-    command = [sys.executable, "-c", code, tmp_path / "market.db"]
-    workers = [subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE) for _ in range(6)]
-    assert [worker.communicate()[0] for worker in workers] == [b"0\n"] * 6
+    def start():
+        assert names(Database(tmp_path / "market.db", SCHEMA).connection) == []
 
-
-WRITER = """
-import sys, time
-from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
-from tests.store.tokens import insert_token
-
-database = Database(sys.argv[1], SCHEMA)
-for number in range(100_000):
-    with database.write() as connection:
-        insert_token(connection, f"{sys.argv[2]}-{number}")
-    print(f"{sys.argv[2]}-{number}", flush=True)
-    time.sleep(0.001)  # or another writer may wait for longer than it is patient
-"""
+    join(*[fork(start) for _ in range(6)])
 
 
 def test_what_was_answered_survives_a_kill(tmp_path):
-    path = tmp_path / "market.db"
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, path, str(number)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(3)
-    ]
-    answered = [writer.stdout.readline().strip() for writer in writers for _ in range(11)]
+    path, told = tmp_path / "market.db", [tmp_path / f"{number}.txt" for number in range(3)]
+
+    def write(answers):
+        database = Database(path, SCHEMA)
+        with answers.open("w", buffering=1) as file:
+            for number in itertools.count():
+                with database.write() as connection:
+                    insert_token(connection, f"{answers.stem}-{number}")
+                file.write(f"{answers.stem}-{number}\n")
+                time.sleep(0.001)  # or another writer may wait for longer than it is patient
+
+    def count():
+        return min(file.read_text().count("\n") if file.exists() else 0 for file in told)
+
+    writers = [fork(partial(write, answers)) for answers in told]
+    until(lambda: count() > 10, "they do not write")
     for writer in writers:
-        writer.send_signal(signal.SIGKILL)
-        answered += writer.communicate()[0].split("\n")[:-1]
+        writer.kill()
+        writer.join()
+    answered = [name for file in told for name in file.read_text().splitlines()]
 
     database = Database(path, SCHEMA)
-    assert len(answered) >= 33
     assert set(answered) <= set(names(database.connection))
     assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 

@@ -1,8 +1,6 @@
 """A file in which processes count: exactly, in windows, and without growing."""
 
 import os
-import subprocess
-import sys
 import time
 from concurrent.futures import ThreadPoolExecutor
 
@@ -10,6 +8,7 @@ import pytest
 
 from marketplace.store import rate_limit_store
 from marketplace.store.rate_limit_store import FILE_BYTES, RateLimitFile
+from tests.forks import fork, join
 
 pytestmark = pytest.mark.once("its own file")
 
@@ -84,17 +83,11 @@ def test_those_who_come_first_at_once_share_a_window(counted):
             assert sorted(counts) == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
-PROGRAM = """
-import sys
-from marketplace.store.rate_limit_store import RateLimitFile
-counted = RateLimitFile(sys.argv[1])
-for _ in range(500):
-    counted.incr("a", 3600)
-"""
-
-
 def test_processes_lose_no_count(counted, tmp_path):
-    command = [sys.executable, "-c", PROGRAM, f"file:{tmp_path}/limits"]
-    processes = [subprocess.Popen(command) for _ in range(4)]
-    assert [process.wait() for process in processes] == [0] * 4
+    def count():
+        its_own = RateLimitFile(f"file:{tmp_path}/limits")
+        for _ in range(500):
+            its_own.incr("a", 3600)
+
+    join(*[fork(count) for _ in range(4)])
     assert counted.get("a") == 2000

@@ -29,6 +29,7 @@ from marketplace.store.postgresql.servers import (
 )
 from marketplace.store.schema import Schema
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
+from tests.forks import fork, join
 from tests.postgresql import DATABASE, Proxy, new_server, until
 from tests.serving import (
     PATIENCE_SECONDS,
@@ -560,24 +561,19 @@ def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
 # Forks
 
 
-# From 3.12 on, Python warns of the threads that run beside a test.
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_leaves_its_parents_sessions_alone(database):
     names(database.connection)
     with ThreadPoolExecutor(1) as pool:
         sessions = pool.submit(lambda: pids(database)).result()
-        pid = os.fork()
-        if pid == 0:
-            try:
-                pool._threads.clear()
-                names(database.connection)
-                with database.write() as db:
-                    insert_token(db, "of the child")
-                database.close()
-            except BaseException:
-                os._exit(1)
-            os._exit(0)
-        assert os.waitpid(pid, 0)[1] == 0
+
+        def work():
+            pool._threads.clear()
+            names(database.connection)
+            with database.write() as db:
+                insert_token(db, "of the child")
+            database.close()
+
+        join(fork(work))
         assert pool.submit(lambda: pids(database)).result() == sessions
         pool.submit(database.close).result()
     assert names(database.connection) == ["of the child"]
@@ -587,15 +583,14 @@ def pids(database):
     return database.connection.execute("SELECT pg_backend_pid() AS pid").fetchone()["pid"]
 
 
-@pytest.mark.filterwarnings("ignore:.*multi-threaded, use of fork:DeprecationWarning")
 def test_a_child_does_not_wait_for_a_thread_that_it_does_not_have(database):
+    def work():
+        signal.alarm(PATIENCE_SECONDS)
+        names(database.connection)
+
     with database._servers._connecting:  # as another thread is at the moment of the fork
-        pid = os.fork()
-        if pid == 0:
-            signal.alarm(PATIENCE_SECONDS)
-            names(database.connection)
-            os._exit(0)
-    assert os.waitpid(pid, 0)[1] == 0
+        child = fork(work)
+    join(child)
 
 
 def test_a_thread_that_ends_closes_its_session(server, url, database):
