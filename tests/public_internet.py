@@ -46,9 +46,9 @@ def compressed(content, encoding):
 
 
 def gzip_bomb():
-    """400 MB of nothing, made without ever holding them."""
+    """200 MB of nothing, made without ever holding them."""
     compressor, megabyte = zlib.compressobj(1, wbits=31), bytes(1_000_000)
-    chunks = [compressor.compress(megabyte) for _ in range(400)]
+    chunks = [compressor.compress(megabyte) for _ in range(200)]
     return b"".join(chunks) + compressor.flush()
 
 
@@ -63,7 +63,7 @@ PATHS = {
     "/to-file": redirect("file:///etc/passwd"),
     "/loop": redirect("/loop"),
     "/gzip": compressed(BOMB, "gzip"),
-    "/brotli": compressed(brotli.compress(b"\0" * 100_000_000), "br"),
+    "/brotli": compressed(brotli.compress(bytes(200_000_000), quality=1), "br"),
     "/redirect-bomb": answering(BOMB, "302 Found", Content_Encoding="gzip", Location="/"),
     "/drip": network.drip_body,
     "/silence": network.silence,

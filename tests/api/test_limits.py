@@ -242,7 +242,7 @@ def test_a_file_that_is_another_is_refused(make_app, tmp_path):
 
 def test_the_workers_of_a_machine_count_together(tmp_path):
     with serve(tmp_path, "--workers", "4", WRITE_LIMIT="20/h") as service:
-        token = service.flask("token", "create", "shop", "--scope", "write").stdout.strip()
+        token = (tmp_path / "instance/sandbox-token").read_text().strip()
 
         def call(number, token):
             # No proxy is trusted: nobody is believed to be somebody else.
@@ -258,10 +258,10 @@ def test_the_workers_of_a_machine_count_together(tmp_path):
             return answer.status_code
 
         with ThreadPoolExecutor(8) as threads:
-            written = Counter(threads.map(lambda number: call(number, token), range(200)))
-            failed = Counter(threads.map(lambda number: call(number, f"x{number}"), range(200)))
-    assert written == {422: 20, 429: 180}
-    assert failed == {401: 30, 429: 170}
+            written = Counter(threads.map(lambda number: call(number, token), range(60)))
+            failed = Counter(threads.map(lambda number: call(number, f"x{number}"), range(60)))
+    assert written == {422: 20, 429: 40}
+    assert failed == {401: 30, 429: 30}
     assert service.output.count("may fail to authenticate") == 1
     assert service.output.count("may write") == 1
 

@@ -155,7 +155,7 @@ def check_operation(operation, mode, authorization):
         return
 
     @settings(
-        max_examples=15,
+        max_examples=6,
         deadline=None,
         derandomize=True,
         database=None,

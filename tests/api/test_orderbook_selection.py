@@ -133,7 +133,7 @@ def many():
     prices = [0, 1, 5, 5, 5, 70, 1000, MAX_HBAR]
     return [
         listing(*(dice.choice(part) for part in (TOKENS, [serial_no], prices, DATES, (ALICE, BOB))))
-        for serial_no in range(1, 301)
+        for serial_no in range(1, 151)
     ]
 
 
@@ -156,13 +156,13 @@ queries = st.fixed_dictionaries(
 
 def test_it_is_as_the_model_says(client, stored):
     @settings(
-        max_examples=60,
+        max_examples=40,
         deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),
     )
-    @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 320))
+    @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 160))
     def check(query, limit, offset):
         if query.get("minPrice", 0) > query.get("maxPrice", MAX_HBAR):
             assert get(client, **query).status_code == 422
@@ -320,7 +320,7 @@ def test_a_position_may_be_anybodys(client, stored):
     """It is no secret, and what is asked for after it is on the list anyway."""
     r = client.get("/v1/orderbook", query_string={"page": written("", "0.0.9999", 1)})
     assert r.json == []
-    assert len(client.get(f"/v1/orderbook?page={written(DATES[0], TOKENS[0], 1)}").json) == 20
+    assert len(client.get(f"/v1/orderbook?page={written(DATES[5], TOKENS[0], 1)}").json) == 20
 
 
 def test_what_is_no_page_token_is_refused(client, stored):
