@@ -1,58 +1,75 @@
 """``make run``: runs the processes of the Procfile in one terminal. They begin together, and end together.
 
+Each is a fork of this one, which has made the application: they share its memory, and begin at once.
 honcho 2.0 was tried: it hangs where Ctrl-C comes in its first half second, and leaves processes behind where
 the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neither ends a process within 2 s.
 """
 
-import asyncio
+import gc
+import importlib
 import os
+import shlex
 import signal
 import sys
-from asyncio.subprocess import Process
+import time
 from contextlib import suppress
+from importlib.metadata import entry_points
+from multiprocessing import get_context
+from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 PROCFILE = Path(__file__).with_name("Procfile")
 SECONDS = 1.3  # that processes have to end
 # SIGHUP: the terminal was closed.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
+SIGNALS = (*ENDING, signal.SIGCHLD)
 
 
-async def run(commands: dict[str, str]) -> int:
+def run(commands: dict[str, str]) -> int:
     """Run commands until a signal comes, or one of them ends. Returns the exit code."""
-    asked = asyncio.Event()
-    for number in ENDING:
-        asyncio.get_running_loop().add_signal_handler(number, asked.set)
-    processes = {name: await begin(command) for name, command in commands.items()}
-    ends = {asyncio.create_task(process.wait()): name for name, process in processes.items()}
-    done, _ = await asyncio.wait(
-        [*ends, asyncio.create_task(asked.wait())], return_when=asyncio.FIRST_COMPLETED
-    )
-    await end(processes.values(), ends)
-    if asked.is_set():
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
+    processes = [begin(name, command) for name, command in commands.items()]
+    number = signal.sigwait(SIGNALS)
+    ended = [process.name for process in processes if not process.is_alive()]
+    end(processes)
+    if number in ENDING:
         return 0
-    print("Ended, and all with it:", *(ends[task] for task in done), file=sys.stderr)
+    print("Ended, and all with it:", *ended, file=sys.stderr)
     return 1
 
 
-async def begin(command: str) -> Process:
-    # In a session of its own: what the terminal sends to all comes to it from here, and once.
-    return await asyncio.create_subprocess_shell(
-        f"exec {command}", stdin=asyncio.subprocess.DEVNULL, start_new_session=True
-    )
+def begin(name: str, command: str) -> BaseProcess:
+    process = get_context("fork").Process(target=execute, args=(command,), name=name)
+    process.start()
+    return process
 
 
-async def end(processes, ends) -> None:
+def execute(command: str) -> None:
+    """Run a console script, in a session of its own: what a terminal sends to all comes from us alone."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    sys.argv = shlex.split(os.path.expandvars(command))
+    [script] = entry_points(group="console_scripts", name=sys.argv[0])
+    sys.exit(script.load()())
+
+
+def end(processes: list[BaseProcess]) -> None:
     """Ask processes to end, and kill those that do not, with all that they have begun."""
     for process in processes:
-        with suppress(ProcessLookupError):
-            process.terminate()
-    await asyncio.wait(ends, timeout=SECONDS)
+        process.terminate()
+    until = time.monotonic() + SECONDS
+    for process in processes:
+        process.join(max(0, until - time.monotonic()))
     for process in processes:
         with suppress(ProcessLookupError):
             os.killpg(process.pid, signal.SIGKILL)
 
 
 if __name__ == "__main__":
+    for number in ENDING:
+        signal.signal(number, signal.SIG_DFL)  # nothing is to be ended yet
+    importlib.import_module("wsgi")
+    gc.freeze()
     lines = PROCFILE.read_text().splitlines()
-    sys.exit(asyncio.run(run(dict(line.split(": ", 1) for line in lines))))
+    sys.exit(run(dict(line.split(": ", 1) for line in lines)))
