@@ -28,7 +28,7 @@ def associate(execution: Execution, content: Message) -> None:
 
 
 def dissociate(execution: Execution, content: Message) -> None:
-    """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
+    """End associations with tokens, as the account asks, of which it holds nothing."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     execution.require_signature(account_id)
     for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):

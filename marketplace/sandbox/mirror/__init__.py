@@ -31,7 +31,8 @@ for part in (accounts, network, nfts, tokens, transactions):
 
 @blp.url_value_preprocessor
 def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
-    values = values if values is not None else {}
+    if values is None or request.method == "OPTIONS":
+        return
     for name in values.keys() & IDS.keys():
         parse, shown_name = IDS[name]
         try:
