@@ -4,7 +4,7 @@ import io
 import json
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marketplace.ids import MAX_HBAR
@@ -115,9 +115,7 @@ anything = st.recursive(
 )
 
 
-@settings(
-    max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=60)
 @given(
     url=st.sampled_from([*BODIES, "/sandbox/transactions", "/sandbox/sign"]),
     body=anything
@@ -129,9 +127,7 @@ def test_no_body_at_all_causes_more_than_a_refusal(client, url, body):
     assert_error(r, r.status_code)
 
 
-@settings(
-    max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=40)
 @given(content=st.binary(max_size=300))
 def test_no_bytes_at_all_cause_more_than_a_refusal(client, content):
     r = client.post("/v1/add", data=content, content_type="application/json")

@@ -4,7 +4,7 @@ import re
 
 import pytest
 import schemathesis
-from hypothesis import HealthCheck, Phase, given, settings
+from hypothesis import Phase, given, settings
 from openapi_spec_validator import validate
 from schemathesis import GenerationMode
 from schemathesis.checks import not_a_server_error
@@ -154,14 +154,7 @@ def check_operation(operation, mode, authorization):
     ):
         return
 
-    @settings(
-        max_examples=6,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        phases=[Phase.generate],
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=6, phases=[Phase.generate])
     @given(case=operation.as_strategy(generation_mode=mode))
     def check(case):
         # Its client of WSGI asks for gzip, and reads none.

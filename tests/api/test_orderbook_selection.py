@@ -7,7 +7,7 @@ import re
 from urllib.parse import parse_qs, urlsplit
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from marketplace.ids import MAX_HBAR
@@ -155,13 +155,7 @@ queries = st.fixed_dictionaries(
 
 
 def test_it_is_as_the_model_says(client, stored):
-    @settings(
-        max_examples=40,
-        deadline=None,
-        derandomize=True,
-        database=None,
-        suppress_health_check=list(HealthCheck),
-    )
+    @settings(max_examples=40)
     @given(query=queries, limit=st.integers(1, 20), offset=st.integers(0, 160))
     def check(query, limit, offset):
         if query.get("minPrice", 0) > query.get("maxPrice", MAX_HBAR):
