@@ -87,7 +87,8 @@ def pytest_report_header():
 
 def pytest_generate_tests(metafunc):
     """Each test runs on both engines, but for those whose mark says why once is enough."""
-    if metafunc.definition.get_closest_marker("once") is None:
+    once = metafunc.definition.get_closest_marker("once")
+    if once is None or metafunc.function.__name__ in once.kwargs.get("but", ()):
         metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
 
 

@@ -24,6 +24,16 @@ from tests.conftest import (
 )
 from tests.mirror import MISSING
 
+pytestmark = pytest.mark.once(
+    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
+    but=[
+        "test_it_works",
+        "test_the_buyer_pays_and_the_seller_is_paid",
+        "test_it_handles_a_price_at_the_edge_of_63_bits",
+        "test_many_buyers_at_once_one_pays",
+    ],
+)
+
 MARKET = "0.0.9001"
 HBAR = 100_000_000
 
@@ -164,7 +174,6 @@ def test_it_rejects_another_price_than_was_expected(client, nft, ledger, lister,
     assert amounts(transfer)[BOB] == -300 * HBAR
 
 
-@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize("price", [250 * HBAR - 1, 0])
 def test_it_rejects_who_can_not_pay(app, nft, lister, buy, price):
     lister(nft)
@@ -175,7 +184,6 @@ def test_it_rejects_who_can_not_pay(app, nft, lister, buy, price):
     assert buy().status_code == 200
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_it_rejects_who_is_not_associated(app, nft, lister, buy):
     lister(nft)
     change_account(app, BOB, associations=0)
@@ -186,7 +194,6 @@ def test_it_rejects_who_is_not_associated(app, nft, lister, buy):
     assert buy().status_code == 200
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_it_rejects_who_has_no_automatic_association_left(
     app, client, nft, ledger, lister, buy, alter
 ):
@@ -210,7 +217,6 @@ def update_token(**fields):
     return lambda document: (document.clear(), document.update(answer))
 
 
-@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     ("part", "change", "result"),
     [
@@ -232,7 +238,6 @@ def test_it_rejects_what_the_ledger_would_refuse(nft, lister, buy, alter, part, 
     assert_error(buy(), 409, result)
 
 
-@pytest.mark.once("it is about the ledger's answer")
 @pytest.mark.parametrize(
     ("part", "change"),
     [
@@ -252,14 +257,12 @@ def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, pa
     assert list_purchases(app) == []
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_it_says_what_is_missing_without_rest_java(nft, lister, buy, mirror):
     lister(nft)
     mirror.answer("/network/", MISSING)
     assert_error(buy(), 502, "/network/exchangerate", "Buying needs the mirror node's rest-java")
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_what_the_mirror_nodes_schema_lets_be_null_is_read(nft, lister, buy, alter):
     lister(nft)
     nulls = {"automatic_association": None, "freeze_status": None, "kyc_status": None}
@@ -271,7 +274,6 @@ def test_what_the_mirror_nodes_schema_lets_be_null_is_read(nft, lister, buy, alt
     assert buy().status_code == 200
 
 
-@pytest.mark.once("it is about the ledger's answer")
 def test_it_rejects_a_mirror_node_that_is_behind(app, nft, lister, buy, mirror):
     lister(nft)
     mirror.set_present(times.now() - 17 * times.SECOND)
@@ -325,7 +327,6 @@ def test_each_signature_is_logged(nft, lister, buy, caplog):
     assert re.search('with the access token "test [0-9a-f-]{36}"', line)  # the one to revoke
 
 
-@pytest.mark.once("no statement is asked")
 def test_without_a_signer_nothing_is_bought(tmp_path):
     real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
     client = authorized_client(create_app(**settings(tmp_path), **real), "write")
@@ -334,7 +335,6 @@ def test_without_a_signer_nothing_is_bought(tmp_path):
     assert_error(r, 501, "MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)")
 
 
-@pytest.mark.once("no statement is asked")
 def test_a_budget_of_nothing_turns_buying_off(tmp_path):
     app = create_app(SALE_FEE_BUDGET="0", **settings(tmp_path))
     keys = KEYS | {"accountId": BOB}

@@ -5,6 +5,15 @@ from marketplace import times
 from marketplace.store.database import write
 from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, opened
 
+pytestmark = pytest.mark.once(
+    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
+    but=[
+        "test_it_works",
+        "test_what_was_withdrawn_leaves_the_order_book",
+        "test_it_expires",
+    ],
+)
+
 
 def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/delist/{wallet}", json=KEYS | fields)

@@ -3,6 +3,15 @@ import pytest
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
+pytestmark = pytest.mark.once(
+    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
+    but=[
+        "test_it_works",
+        "test_it_stays_true_once_it_was_forgotten_here",
+        "test_the_newest_without_a_result_is_asked_about",
+    ],
+)
+
 KEYS = {"tokenId": TOKEN, "serialNo": 7}
 
 

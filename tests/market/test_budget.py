@@ -18,6 +18,17 @@ from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
 from tests.market.selling import HBAR, MOST, Market
 
+pytestmark = pytest.mark.once(
+    "the shares are computed; the sums and locks are those of the tests that run on both",
+    but=[
+        "test_a_caller_holds_at_most_half_of_what_the_others_leave",
+        "test_what_was_charged_counts_for_an_hour",
+        "test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute",
+        "test_those_who_ask_at_once_never_reserve_more_than_there_is",
+        "test_whoever_drains_it_on_purpose_finds_the_bound",
+    ],
+)
+
 
 @pytest.fixture
 def market(tmp_path):

@@ -25,6 +25,16 @@ from tests.conftest import (
 from tests.engines import database_url, make_version_3
 from tests.mirror import MISSING
 
+pytestmark = pytest.mark.once(
+    "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
+    but=[
+        "test_what_a_wrong_answer_took_off_comes_back",
+        "test_replicas_that_disagree_leave_no_wrong_price",
+        "test_a_deleted_collection_leaves_the_order_book",
+        "test_other_peoples_preparations_hide_nothing",
+    ],
+)
+
 MARKET = "0.0.9001"
 
 
@@ -121,7 +131,6 @@ def as_of_an_earlier_version(app, tmp_path):
     return create_app(**settings(tmp_path))
 
 
-@pytest.mark.once("of that version there is no other")
 def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
     lister(nft, listing_price=1000, add=False)
     with app.app_context(), write() as db:
@@ -130,7 +139,6 @@ def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, list
     assert price(client) == 1000
 
 
-@pytest.mark.once("of that version there is no other")
 def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
     lister(nft, add=False)
     before = client.get("/v1/orderbook").json

@@ -16,6 +16,14 @@ from marketplace.cli import startup
 from marketplace.settings import load
 from tests.serving import CONFIGURATION, PATIENCE_SECONDS, serve
 
+pytestmark = pytest.mark.once(
+    "gunicorn asks no engine",
+    but=[
+        "test_it_says_what_it_serves",
+        "test_a_request_that_runs_is_finished_before_it_stops",
+    ],
+)
+
 PATIENCE = 1
 THREADS = 2
 # Far above what it takes until silent clients were dropped, and far below what they would wait themselves.
@@ -132,7 +140,6 @@ def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
     assert service.process.returncode == 0
 
 
-@pytest.mark.once("a signal asks no engine")
 def test_ctrl_c_is_the_first_processes(tmp_path):
     """A terminal sends it to the workers, too; one that gets SIGQUIT besides may wait for itself."""
     with serve(tmp_path, "--workers", "1") as service:
@@ -267,7 +274,6 @@ def test_the_sandbox_prints_the_address_that_it_serves(app):
     assert "'http://127.0.0.1:8001/v1/orderbook?limit=1'" in said
 
 
-@pytest.mark.once("it asks no database")
 @pytest.mark.parametrize(
     ("settings", "said"),
     [
