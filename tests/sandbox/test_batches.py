@@ -103,9 +103,12 @@ def many(count):
     return [inner(pay(ALICE, BOB, 1), ALICE) for _ in range(count)]
 
 
-def within(kind):
+def within(kind=None, **payer):
     body = lives.new_body(ALICE, "")
-    getattr(body, kind).SetInParent()
+    if kind:
+        getattr(body, kind).SetInParent()
+    if payer:
+        body.transactionID.accountID.CopyFrom(AccountID(**payer))
     return [inner(body, ALICE)]
 
 
@@ -117,6 +120,9 @@ def within(kind):
         (lambda: [inner(pay(ALICE, BOB, 1), ALICE, key=None)], "MISSING_BATCH_KEY"),
         (lambda: [inner(pay(ALICE, BOB, 1), ALICE, node=3)], "INVALID_NODE_ACCOUNT_ID"),
         (lambda: [b"\xff"], "INVALID_TRANSACTION"),
+        (within, "INVALID_TRANSACTION_BODY"),
+        (lambda: within("cryptoTransfer", accountNum=-1), "INVALID_ACCOUNT_ID"),
+        (lambda: within("cryptoTransfer", alias=b"\xab" * 20), "INVALID_ACCOUNT_ID"),
         (lambda: within("freeze"), "BATCH_TRANSACTION_IN_BLACKLIST"),
         (lambda: within("atomic_batch"), "BATCH_TRANSACTION_IN_BLACKLIST"),
         (lambda: many(40), "TRANSACTION_OVERSIZE"),

@@ -17,7 +17,7 @@ from marketplace.sandbox.ledger.envelopes import (
     open_transaction,
     write_id,
 )
-from marketplace.sandbox.ledger.execution import Effects, Execution
+from marketplace.sandbox.ledger.execution import Effects, Execution, require_id
 
 NOT_ALLOWED = ("atomic_batch", "freeze")
 NODE = "0.0.0"  # inner transactions name no node
@@ -32,6 +32,9 @@ def check(content: Message) -> None:
     if len({signed.id for signed in inner}) < len(inner):
         raise Refused("BATCH_LIST_CONTAINS_DUPLICATES")
     for signed in inner:
+        require_id(signed.body)
+        if signed.body.WhichOneof("data") is None:
+            raise Refused("INVALID_TRANSACTION_BODY")
         if not signed.body.HasField("batch_key"):
             raise Refused("MISSING_BATCH_KEY")
         if write_id(signed.body.nodeAccountID) != NODE:

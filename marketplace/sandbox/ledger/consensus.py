@@ -42,7 +42,13 @@ from marketplace.sandbox.ledger.envelopes import (
     read_list,
     write_id,
 )
-from marketplace.sandbox.ledger.execution import Effects, Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import (
+    Effects,
+    Execution,
+    NftTransfer,
+    entity,
+    require_id,
+)
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.database import write
 from marketplace.store.rows import Connection
@@ -125,12 +131,7 @@ def submit(content: bytes, now: int) -> Receipt:
 
 def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
-    entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
-    if body.transactionID.scheduled or body.transactionID.nonce:
-        raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
-    start = body.transactionID.transactionValidStart
-    if not 0 <= start.nanos < times.SECOND or not 0 <= start.seconds < 10**11:
-        raise Refused("INVALID_TRANSACTION_START")
+    require_id(body)
     if signed.size > MAX_TRANSACTION_BYTES:
         raise Refused("TRANSACTION_OVERSIZE")
     signatures.require_distinct(signed)

@@ -8,6 +8,7 @@ from typing import NamedTuple
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
+from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId
 from marketplace.sandbox.ledger import accounts, keys, network_fees, signatures, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, write_id
@@ -133,6 +134,16 @@ class Execution:
         """Change how many units of a token an account has. Refuses, with the code, to take more."""
         accounts.add_units(self.db, account_id, token, amount, code)
         self.effects.units[account_id, token] += amount
+
+
+def require_id(body: Message) -> None:
+    """Refuse a transaction with an id that no record can have."""
+    entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
+    if body.transactionID.scheduled or body.transactionID.nonce:
+        raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")
+    start = body.transactionID.transactionValidStart
+    if not 0 <= start.nanos < times.SECOND or not 0 <= start.seconds < 10**11:
+        raise Refused("INVALID_TRANSACTION_START")
 
 
 def entity(proto: Message, code: str) -> str:
