@@ -49,6 +49,8 @@ def test_who_asks_first_owns_it(get):
         ("/tokens/0.0.x", (400, "Invalid parameter: tokenid")),
         ("/tokens/0.0.1/nfts/9223372036854775808", (400, "Invalid parameter: serialnumber")),
         ("/tokens/0.0.1/nfts?limit=x", (400, "Invalid parameter: limit")),
+        (f"/accounts?limit={'0' * 5000}1", (400, "Invalid parameter: limit")),
+        ("/tokens?account.id=1&account.id=2", (400, "Invalid parameter: account.id")),
         ("/tokens/0.0.1/nfts?serialnumber=ne:4", (400, "Invalid parameter: serialnumber")),
         ("/tokens/0.0.1?colour=blue", (400, "Unknown query parameter: colour")),
         ("/accounts/alice", (400, "Invalid parameter: idOrAliasOrEvmAddress")),

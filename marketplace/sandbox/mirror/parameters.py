@@ -97,7 +97,7 @@ KEY = "(0x)?([0-9a-f]{64}|[0-9a-f]{66}|[0-9a-f]{88})"
 WORDS = {
     "account.publickey": KEY,
     "balance": BOOLEAN,
-    "limit": "0*[1-9][0-9]{0,18}",
+    "limit": "0{0,18}[1-9][0-9]{0,18}",
     "name": "(eq:)?.{3,100}",
     "order": "asc|desc",
     "owner": BOOLEAN,

@@ -35,10 +35,10 @@ def _tokens_of_account() -> list[str]:
         return queries.list_tokens(read())
     if "name" in request.args:
         raise parameters.Invalid("account.id and name cannot be used together")
-    [account_id] = parameters.number_filter("account.id").named or [None]
-    if account_id is None:
+    named = parameters.number_filter("account.id").named
+    if len(named) != 1:
         raise parameters.invalid("account.id")
-    rows = queries.list_associations(read(), parameters.to_id(account_id))
+    rows = queries.list_associations(read(), parameters.to_id(min(named)))
     return [row["token"] for row in rows]
 
 
