@@ -59,6 +59,10 @@ def test_who_asks_first_owns_it(get):
             "/accounts/0.0.1/nfts?serialnumber=1",
             (400, "serialnumber without a token.id parameter filter"),
         ),
+        (
+            "/accounts/0.0.1/nfts?token.id=1&token.id=2&serialnumber=1",
+            (400, "Only one equal (eq) operator is allowed for token.id"),
+        ),
         ("/transactions/0.0.1-1-1", (404, "Not found")),
         ("/transactions/0.0.1-9999999999-1", (503, "Service Unavailable")),
         (

@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from marketplace.ids import MAX_INT64
 from marketplace.store.rows import Connection
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
@@ -171,8 +172,16 @@ def get_nft(db: Connection, token: str, serial_no: int) -> Row | None:
     return _row(db, sql, token=token, serial_no=serial_no)
 
 
-def list_nfts_of(db: Connection, owner: str) -> list[Row]:
-    return _rows(db, "SELECT * FROM nft WHERE owner = :owner", owner=owner)
+def list_nfts_of(
+    db: Connection, owner: str, token: str | None = None, low: int = 0, high: int = MAX_INT64
+) -> list[Row]:
+    sql = """
+        SELECT * FROM nft
+        WHERE owner = :owner
+          AND (:token IS NULL OR token = :token)
+          AND serial_no BETWEEN :low AND :high
+    """
+    return _rows(db, sql, owner=owner, token=token, low=low, high=high)
 
 
 def list_nfts_in(db: Connection, token: str, low: int, high: int) -> list[Row]:

@@ -51,12 +51,16 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
 def list_account_nfts(account_id: str) -> Document:
     """List an account's NFTs. The first account that asks for an NFT by its serial number gets it."""
     parameters.require_known("limit", "order", "serialnumber", "spender.id", "token.id")
-    tokens = parameters.number_filter("token.id").named
-    for serial_no in parameters.number_filter("serialnumber").named:
-        for token in tokens:
-            mint(parameters.to_id(token), serial_no, account_id, times.now())
-    rows = queries.list_nfts_of(read(), account_id)
     columns = {"token.id": "token", "serialnumber": "serial_no"}
+    parameters.require_bounds(*columns)
+    tokens, serial_nos = map(parameters.number_filter, columns)
+    if not tokens.named:
+        rows = queries.list_nfts_of(read(), account_id)
+    else:
+        token = parameters.to_id(tokens.low)
+        if serial_nos.named:
+            mint(token, serial_nos.low, account_id, times.now())
+        rows = queries.list_nfts_of(read(), account_id, token, serial_nos.low, serial_nos.high)
     return _page(rows, columns, {"spender.id": "spender"})
 
 

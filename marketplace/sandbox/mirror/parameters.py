@@ -224,7 +224,7 @@ def page(
     anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7.
     """
     filters = {name: number_filter(name) for name in columns}
-    _require_first(*columns)
+    require_bounds(*columns)
 
     def numbers(row: Row) -> list[int]:
         return [_number(row[column]) for column in columns.values()]
@@ -242,8 +242,14 @@ def page(
     return chosen, next_page(chosen, columns, ascending)
 
 
-def _require_first(first: str, second: str = "") -> None:
-    """Refuse to sort by the second parameter alone, and to begin within what the first one leaves out."""
+def require_bounds(first: str, second: str = "") -> None:
+    """Refuse to sort by the second parameter alone, and to begin within what the first one leaves out.
+
+    Of two, each may name one value.
+    """
+    for name in (first, second) if second else ():
+        if len(number_filter(name).named) > 1:
+            raise Invalid(f"Only one equal (eq) operator is allowed for {name}")
     seconds = [value.rpartition(":")[0] for value in request.args.getlist(second)]
     if seconds and first not in request.args:
         raise Invalid(f"{second} without a {first} parameter filter")
