@@ -70,7 +70,9 @@ def init_app(
         is_mirror = environ["PATH_INFO"].startswith(f"{mirror.blp.url_prefix}/")
         return (sandbox if is_mirror else mounted)(environ, start_response)
 
-    served = GrpcWeb(serve if app.config["API_PREFIX"] != "/api" else mounted, sandbox)
+    # The marketplace's own API may be there: /api/v1, or below it.
+    is_own = f"{app.config['API_PREFIX']}/v1/".startswith(f"{mirror.blp.url_prefix}/")
+    served = GrpcWeb(mounted if is_own else serve, sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
     app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
     app.cli.add_command(commands.cli)

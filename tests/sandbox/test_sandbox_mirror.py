@@ -4,9 +4,10 @@ import base64
 
 import pytest
 
+from marketplace import create_app
 from marketplace.ids import TransactionId
 from marketplace.sandbox import catalogue
-from tests.conftest import ALICE, BOB, TOKEN
+from tests.conftest import ALICE, BOB, TOKEN, settings
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -148,6 +149,13 @@ def test_its_headers_are_the_mirror_nodes(get, nft, lister):
         r = get(f"/api/v1/{path}")
         assert r.headers["Cache-Control"] == f"public, max-age={seconds}"
     assert "Cache-Control" not in get("/api/v1/nothing").headers
+
+
+@pytest.mark.parametrize("prefix", ["/api", "/api/v1"])
+def test_the_marketplace_may_stand_where_it_would(tmp_path, prefix):
+    client = create_app(**settings(tmp_path), API_PREFIX=prefix).test_client()
+    assert client.get(f"{prefix}/openapi.json").status_code == 200
+    assert client.get(f"{prefix}/v1/orderbook").status_code == 401
 
 
 def test_its_metadata_is_hip_412(get):
