@@ -29,8 +29,10 @@ def run(commands: dict[str, str]) -> int:
     """Run commands until a signal comes, or one of them ends. Returns the exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
     processes = [begin(name, command) for name, command in commands.items()]
-    number = signal.sigwait(SIGNALS)
-    ended = [process.name for process in processes if not process.is_alive()]
+    ended, number = [], signal.SIGCHLD  # which comes, too, where a process stops for a while
+    while number not in ENDING and not ended:
+        number = signal.sigwait(SIGNALS)
+        ended = [process.name for process in processes if not process.is_alive()]
     end(processes)
     if number in ENDING:
         return 0

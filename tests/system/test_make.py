@@ -15,6 +15,7 @@ import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
+from pathlib import Path
 
 import pytest
 
@@ -157,9 +158,20 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(folder):
             time.sleep(0.01)
 
 
+def descendants(pid):
+    for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
+        yield child
+        yield from descendants(child)
+
+
 def test_what_the_start_says(folder):
     with make_run(folder) as terminal:
         terminal.wait_for(*STARTED)
+        # That a process stands still for a while is not its end.
+        begun = [pid for pid in descendants(terminal.pid) if os.getsid(pid) == pid]
+        for number in (signal.SIGSTOP, signal.SIGCONT):
+            os.kill(begun[-1], number)
+            time.sleep(0.1)
         port, node_port = terminal.ports
         assert (folder / "instance/sandbox-node").read_text() == f"127.0.0.1:{node_port}"
         shown = terminal.shown.decode()
@@ -172,6 +184,7 @@ def test_what_the_start_says(folder):
             with urllib.request.urlopen(f"http://{address}/api/v1/network/nodes") as served:
                 assert f'"port":{node_port}' in served.read().decode()
         terminal.press(b"\x03")
+    assert b"Ended, and all with it" not in terminal.shown
     assert len(re.findall(rf"^  Demo +http://127.0.0.1:{port}/\r$", shown, re.MULTILINE)) == 1
     node = f'Client.forNetwork({{"127.0.0.1:{node_port}": "0.0.3"}})'
     assert shown.count(f"  Hedera SDKs    {node}\r\n") == 1
