@@ -478,7 +478,7 @@ class MediaUnreachable(Unavailable):
 class DatabaseBusy(Unavailable):
     def __init__(self) -> None:
         super().__init__(
-            "The database stayed locked by another writer. Nothing was changed; try again",
+            "The database stayed locked by another writer, or took too long. Nothing was changed; try again",
             1,
         )
 

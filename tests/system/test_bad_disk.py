@@ -17,7 +17,9 @@ from tests.serving import begin_flask, run_flask
 pytestmark = pytest.mark.once("its file")
 
 FULL = "The database can not be used: disk I/O error. Nothing was changed; the operator must fix it"
-LOCKED = "The database stayed locked by another writer. Nothing was changed; try again"
+LOCKED = (
+    "The database stayed locked by another writer, or took too long. Nothing was changed; try again"
+)
 WRITERS = {
     "token create second": ["token", "create", "second"],
     "token revoke first": ["token", "revoke", "first"],
