@@ -62,7 +62,7 @@ def _text(value: str) -> str:
 
 def _hbar(value: str) -> int:
     """An amount in tinybars, up to 10,000 HBAR."""
-    match = re.fullmatch(r"([0-9]{1,5}(?:\.[0-9]{1,8})?) *(?:HBAR)?", value.strip())
+    match = re.fullmatch(r"([0-9]{1,5}|[0-9]{0,5}\.[0-9]{1,8}) *(?:HBAR)?", value.strip())
     if not match or Decimal(match[1]) > 10_000:
         raise ValueError("is not an amount of HBAR (5)")
     return int(Decimal(match[1]) * hbar.TINYBARS)

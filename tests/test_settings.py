@@ -125,7 +125,8 @@ def test_a_budget_below_one_fee_stops_the_start():
         load({"SALE_FEE_BUDGET": "0.4"}, {})
     for none in ("0", "0.0", "0 HBAR"):
         assert load({"SALE_FEE_BUDGET": none}, {})["SALE_FEE_BUDGET"] == 0
-    assert load({"SALE_FEE_BUDGET": "0.5"}, {})["SALE_FEE_BUDGET"] == 50_000_000
+    for half in ("0.5", ".5 HBAR"):
+        assert load({"SALE_FEE_BUDGET": half}, {})["SALE_FEE_BUDGET"] == 50_000_000
 
 
 def test_two_databases_in_one_file_stop_the_start():
