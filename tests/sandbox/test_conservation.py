@@ -3,6 +3,7 @@
 The model knows nothing of the sandbox. It is told what a transaction wants, and says what must come of it.
 """
 
+import copy
 from collections import Counter
 from fractions import Fraction
 
@@ -17,7 +18,8 @@ from marketplace.sandbox.ledger import accounts, consensus, keys, queries, token
 from marketplace.store.database import read, write
 from stress import lives
 from tests.sandbox import bodies
-from tests.sandbox.bodies import HBAR, approval, minting, transfer
+from tests.sandbox.bodies import HBAR, approval, minting, rejection, transfer
+from tests.sandbox.test_batches import BATCHER, batch, inner
 from tests.sandbox.test_fungible_tokens import move as move_units
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation
 
@@ -235,7 +237,10 @@ supply_steps = st.one_of(
     st.tuples(st.just("issue"), st.integers(0, 500)),
     st.tuples(st.just("end"), st.integers(0, 500)),
     st.tuples(st.just("pay"), holders, holders, st.integers(1, 500)),
+    st.tuples(st.just("reject"), holders, serial_nos),
+    st.tuples(st.just("reject_units"), holders),
 )
+batches = st.lists(supply_steps, min_size=1, max_size=3)
 
 
 class Supplies:
@@ -282,6 +287,16 @@ class Supplies:
             self.units.update({sender: -amount, receiver: amount})
         return move_units(TREASURY, self.coin, {sender: -amount} | {receiver: amount})
 
+    def reject(self, owner, serial_no):
+        if self.owner(serial_no) == owner:
+            self.owners[serial_no - 1] = TREASURY
+        return rejection(owner, (self.cats, serial_no))
+
+    def reject_units(self, owner):
+        units = self.units.pop(owner, 0)
+        self.units[TREASURY] += units
+        return rejection(owner, self.coin)
+
 
 def create(**fields):
     content = bodies.sign(creation(**fields), TREASURY, ISSUER)
@@ -289,15 +304,28 @@ def create(**fields):
     return f"0.0.{read().execute('SELECT MAX(number) FROM created').fetchone()[0]}"
 
 
+def play_supplies(model, step):
+    """Submit a step, or some in a batch; returns the model of what is there then."""
+    before, steps = copy.deepcopy(model), step if isinstance(step, list) else [step]
+    told = [getattr(model, name)(*details) for name, *details in steps]
+    signers = (*HOLDERS, ISSUER)
+    if steps is not step:
+        consensus.submit(bodies.sign(*told, *signers), times.now())
+        return model
+    together = batch(*(inner(body, *signers) for body in told), payer=TREASURY)
+    result = consensus.submit(bodies.sign(together, *signers, BATCHER), times.now()).result
+    assert result in ("SUCCESS", "INNER_TRANSACTION_FAILED")
+    return model if result == "SUCCESS" else before
+
+
 @hypothesis.settings(max_examples=30)
-@hypothesis.given(st.lists(supply_steps, min_size=3, max_size=15))
+@hypothesis.given(st.lists(st.one_of(supply_steps, batches), min_size=3, max_size=15))
 def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
     with ledger.app_context():
         begin(ledger)
         model = Supplies(create(), create(tokenType=0, initialSupply=1000))
-        for name, *details in story:
-            body = getattr(model, name)(*details)
-            consensus.submit(bodies.sign(body, *HOLDERS, ISSUER), times.now())
+        for step in story:
+            model = play_supplies(model, step)
             owners = [
                 queries.get_nft(read(), model.cats, number + 1)["owner"] or None
                 for number in range(len(model.owners))
