@@ -10,12 +10,17 @@ from marketplace.store.database import write
 
 
 def store_network() -> None:
-    """Read it from the ledger, and store it. Raises the ledger's errors, and keeps what is stored then."""
+    """Read each from the ledger, and store it. Raises the ledger's errors, and keeps what is stored then."""
     deadline = Deadline(UNHURRIED_SECONDS)
     rate = mirror_node().find_exchange_rates(deadline).current
-    nodes = sorted(mirror_node().list_nodes(deadline), key=numbers)
-    stored = {"hbar": rate.hbar, "cents": rate.cents, "date": times.to_iso(times.now())}
+    _store(
+        properties.EXCHANGE_RATE,
+        {"hbar": rate.hbar, "cents": rate.cents, "date": times.to_iso(times.now())},
+    )
+    if nodes := sorted(mirror_node().list_nodes(deadline), key=numbers):
+        _store(properties.NODES, nodes)
+
+
+def _store(name: str, value: object) -> None:
     with write() as db:
-        properties.mark_property(db, properties.EXCHANGE_RATE, json.dumps(stored).encode())
-        if nodes:
-            properties.mark_property(db, properties.NODES, json.dumps(nodes).encode())
+        properties.mark_property(db, name, json.dumps(value).encode())

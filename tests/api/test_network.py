@@ -1,6 +1,10 @@
 """The network's facts: what the watcher has read of the exchange rate."""
 
+import pytest
+
+from marketplace.errors import LedgerUnreachable
 from marketplace.watcher.network import store_network
+from tests.mirror import Mirror
 
 
 def test_it_works(app, client):
@@ -15,3 +19,10 @@ def test_it_works(app, client):
     assert rate["date"].endswith("Z")
     again = client.get("/v1/network", headers={"If-None-Match": r.headers["ETag"]})
     assert again.status_code == 304
+
+
+def test_the_rate_does_not_wait_for_the_nodes(app, client):
+    Mirror(app).fail("/network/nodes")
+    with app.app_context(), pytest.raises(LedgerUnreachable):
+        store_network()
+    assert client.get("/v1/network").json["exchangeRate"]["hbar"]
