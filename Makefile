@@ -4,7 +4,6 @@
 
 PYTHON ?= python3
 PORT ?= 8000
-GRPC_PORT ?= 50211
 BIN := .venv/bin
 PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))
 # What is compiled is kept: to compile the tests anew takes each process five seconds.
@@ -33,7 +32,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
 .PHONY: run port sample test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
 run: port sample
-	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) GRPC_PORT=$(GRPC_PORT) exec python run.py
+	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) exec python run.py
 
 port: .venv/installed
 	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \

@@ -8,6 +8,7 @@ the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neit
 import gc
 import importlib
 import os
+import re
 import shlex
 import signal
 import sys
@@ -19,6 +20,7 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 PROCFILE = Path(__file__).with_name("Procfile")
+VARIABLE = re.compile(r"\$\{(\w+):-(\w+)\}")  # ${PORT:-8000}
 SECONDS = 1.3  # that processes have to end
 # SIGHUP: the terminal was closed.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
@@ -51,7 +53,7 @@ def execute(command: str) -> None:
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
-    sys.argv = shlex.split(os.path.expandvars(command))
+    sys.argv = shlex.split(VARIABLE.sub(lambda found: os.environ.get(*found.groups()), command))
     [script] = entry_points(group="console_scripts", name=sys.argv[0])
     sys.exit(script.load()())
 
