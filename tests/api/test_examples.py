@@ -1,7 +1,6 @@
 """Whoever tries the documents' examples, one after the other, is answered 200: beside a fresh sample."""
 
 import re
-from contextlib import contextmanager
 
 import pytest
 from click.testing import CliRunner
@@ -17,16 +16,16 @@ DOCUMENTS = "/openapi.json", "/sandbox/openapi.json"
 METHODS = {"get", "post", "put", "delete", "patch"}
 
 
-@contextmanager
-def seeded(folder):
+@pytest.fixture(scope="module")
+def client(tmp_path_factory):
     """A client of a service as make run starts it, with the sandbox's own token."""
-    app = create_app(**settings(folder))
+    app = create_app(**settings(tmp_path_factory.mktemp("seeded")))
     with app.app_context():
         CliRunner().invoke(seed_command, catch_exceptions=False)
         token = access.kept_token()
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
-    yield client
+    return client
 
 
 def operations(client, path):
@@ -54,22 +53,21 @@ def call(client, method, address, operation):
     return client.open(address, method=method, query_string=given["query"], json=example)
 
 
-def test_every_example_is_answered(tmp_path):
-    with seeded(tmp_path) as client:
-        everything = [each for path in DOCUMENTS for each in operations(client, path)]
-        assert len(everything) > 10
-        for _ in ("once", "and again: nobody's example spoils another's"):
-            for method, address, operation in everything:
-                r = call(client, method, address, operation)
-                assert r.status_code == 200, (method, address, r.text)
-        for path in ("/v1/orderbook", "/v1/nftslisted/0.0.5001", "/v1/user/0.0.1001/listed"):
-            assert client.get(path).json, path
-        decoded = client.post("/sandbox/decode", json=body_of(everything, "/sandbox/decode")).json
-        assert decoded["approvals"][0]["serialNumbers"] == [7]
-        submitted = client.post(
-            "/sandbox/transactions", json=body_of(everything, "/sandbox/transactions")
-        )
-        assert submitted.json["result"] == "TRANSACTION_EXPIRED"
+def test_every_example_is_answered(client):
+    everything = [each for path in DOCUMENTS for each in operations(client, path)]
+    assert len(everything) > 10
+    for _ in ("once", "and again: nobody's example spoils another's"):
+        for method, address, operation in everything:
+            r = call(client, method, address, operation)
+            assert r.status_code == 200, (method, address, r.text)
+    for path in ("/v1/orderbook", "/v1/nftslisted/0.0.5001", "/v1/user/0.0.1001/listed"):
+        assert client.get(path).json, path
+    decoded = client.post("/sandbox/decode", json=body_of(everything, "/sandbox/decode")).json
+    assert decoded["approvals"][0]["serialNumbers"] == [7]
+    submitted = client.post(
+        "/sandbox/transactions", json=body_of(everything, "/sandbox/transactions")
+    )
+    assert submitted.json["result"] == "TRANSACTION_EXPIRED"
 
 
 def body_of(everything, wanted):
@@ -78,33 +76,29 @@ def body_of(everything, wanted):
 
 
 @pytest.mark.parametrize("mount", ["", "/sandbox"])
-def test_the_postman_collection_asks_what_the_document_says(tmp_path, mount):
-    with seeded(tmp_path) as client:
-        collection = client.get(f"{mount}/postman.json").json
-        documented = {
-            f"{method} {address}"
-            for method, address, _ in operations(client, f"{mount}/openapi.json")
-        }
-        [url] = [each["value"] for each in collection["variable"] if each["key"] == "url"]
-        assert url == client.get(f"{mount}/openapi.json").json["servers"][0]["url"]
-        for request in (
-            item["request"] for folder in collection["item"] for item in folder["item"]
-        ):
-            where, path = request["url"], "/".join(request["url"]["path"])
-            assert where["raw"].partition("?")[0] == f"{{{{url}}}}/{path}"
-            for variable in where["variable"]:
-                path = path.replace(f":{variable['key']}", variable["value"])
-            query = where["raw"].partition("?")[2]
-            body = request.get("body", {"raw": None})["raw"]
-            headers = {each["key"]: each["value"] for each in request.get("header", ())}
-            address = f"{mount}/{path}"
-            r = client.open(
-                address, method=request["method"], query_string=query, data=body, headers=headers
-            )
-            assert r.status_code == 200, (address, r.text)
-            named = re.sub(r":(\w+)", r"{\1}", "/".join(where["path"]))
-            documented.remove(f"{request['method'].lower()} {mount}/{named}")
-        assert not documented
+def test_the_postman_collection_asks_what_the_document_says(client, mount):
+    collection = client.get(f"{mount}/postman.json").json
+    documented = {
+        f"{method} {address}" for method, address, _ in operations(client, f"{mount}/openapi.json")
+    }
+    [url] = [each["value"] for each in collection["variable"] if each["key"] == "url"]
+    assert url == client.get(f"{mount}/openapi.json").json["servers"][0]["url"]
+    for request in (item["request"] for folder in collection["item"] for item in folder["item"]):
+        where, path = request["url"], "/".join(request["url"]["path"])
+        assert where["raw"].partition("?")[0] == f"{{{{url}}}}/{path}"
+        for variable in where["variable"]:
+            path = path.replace(f":{variable['key']}", variable["value"])
+        query = where["raw"].partition("?")[2]
+        body = request.get("body", {"raw": None})["raw"]
+        headers = {each["key"]: each["value"] for each in request.get("header", ())}
+        address = f"{mount}/{path}"
+        r = client.open(
+            address, method=request["method"], query_string=query, data=body, headers=headers
+        )
+        assert r.status_code == 200, (address, r.text)
+        named = re.sub(r":(\w+)", r"{\1}", "/".join(where["path"]))
+        documented.remove(f"{request['method'].lower()} {mount}/{named}")
+    assert not documented
 
 
 @pytest.mark.parametrize(("prefix", "mount"), [("", ""), ("/api", ""), ("/api", "/sandbox")])

@@ -138,7 +138,7 @@ def test_an_animation_of_many_frames_is_smaller():
 
 
 def test_of_an_animation_that_stays_large_the_first_frame_is_kept():
-    noise = [Image.effect_noise((640, 640), 200).convert("RGB") for _ in range(12)]
+    noise = [Image.effect_noise((640, 640), 200).convert("RGB") for _ in range(9)]
     content = encoded(noise[0], "PNG", save_all=True, append_images=noise[1:])
     optimised = optimise(content)
     assert getattr(opened(optimised), "n_frames", 1) == 1
