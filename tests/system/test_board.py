@@ -14,6 +14,8 @@ from stress import board
 from stress.board import BOARD, RULES, prometheus, queries, read, trade, wait_until
 from tests.serving import ROOT, serve
 
+pytestmark = pytest.mark.once("tests/api/test_metrics.py asks both engines")
+
 needs_prometheus = pytest.mark.skipif(
     not shutil.which("promtool"), reason="needs Prometheus: make prometheus"
 )
@@ -25,7 +27,6 @@ def panels():
     return json.loads(BOARD.read_text())["panels"]
 
 
-@pytest.mark.once("no statement is asked")
 def test_the_board_shows_all_that_is_told_of_purchases():
     told = {name for name in HELP if re.match("purchases|sale_fee", name)}
     told |= {f"{name}_total" for name in METRICS if name.startswith("purchases")}
@@ -34,7 +35,6 @@ def test_the_board_shows_all_that_is_told_of_purchases():
     assert len(told) == 5, told
 
 
-@pytest.mark.once("no statement is asked")
 def test_every_alert_is_documented():
     text = (ROOT / "docs/monitoring.md").read_text()
     for name in re.findall("alert: (.*)", RULES.read_text()):
@@ -42,7 +42,6 @@ def test_every_alert_is_documented():
 
 
 @needs_prometheus
-@pytest.mark.once("no statement is asked")
 def test_the_alerts_are_rules():
     checked = subprocess.run(
         ["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False
