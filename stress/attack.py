@@ -17,6 +17,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
+from concurrent.futures import ProcessPoolExecutor
 from contextlib import ExitStack, contextmanager, nullcontext
 from pathlib import Path
 from typing import NamedTuple
@@ -132,22 +133,16 @@ async def read_all(port, token, seconds):
     return {name: Told.of(found) for name, found in answers.items()}
 
 
-def in_a_process(coroutine, *arguments):
-    """Run a client beside this process; returns what gives its result."""
-    receiver, sender = multiprocessing.Pipe(duplex=False)
+def run(coroutine, *arguments):
+    return asyncio.run(coroutine(*arguments))
 
-    def run():
-        sender.send(asyncio.run(coroutine(*arguments)))
 
-    process = multiprocessing.get_context("fork").Process(target=run)
-    process.start()
-
-    def result():
-        outcome = receiver.recv()
-        process.join()
-        return outcome
-
-    return result
+@contextmanager
+def beside():
+    """A process beside this one: a new one, as threads of this one may hold locks of SQLite."""
+    with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
+        process.submit(int)  # it begins now
+        yield process
 
 
 @contextmanager
@@ -198,11 +193,11 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
 
 def attack(name, seconds, clients=CLIENTS, **settings):
     """Make one attack; returns what its clients were told, and what readers were."""
-    with scene(**ATTACKS[name], settings=settings) as (service, token):
+    with beside() as readers, scene(**ATTACKS[name], settings=settings) as (service, token):
         writing = adding(service.port, token, seconds, clients)
         with writing if name != "no attack" else nullcontext([]) as told_writers:
             time.sleep(1)
-            told = in_a_process(read_all, service.port, token, seconds - 2)()
+            told = readers.submit(run, read_all, service.port, token, seconds - 2).result()
         if told_writers:
             told["add"] = Told(**told_writers[0])
         return told

@@ -13,10 +13,23 @@ from sqlite_utils.utils import sqlite3
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.serving import ROOT, Service, environment
-from tests.store.test_database import WRITER
 from tests.store.tokens import insert_token, names
 
 pytestmark = pytest.mark.once("its file")
+
+WRITER = """
+import sys, time
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.store.tokens import insert_token
+
+database = Database(sys.argv[1], SCHEMA)
+for number in range(100_000):
+    with database.write() as connection:
+        insert_token(connection, f"{sys.argv[2]}-{number}")
+    print(f"{sys.argv[2]}-{number}", flush=True)
+    time.sleep(0.001)  # or another writer may wait for longer than it is patient
+"""
 
 
 @pytest.fixture
