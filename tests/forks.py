@@ -3,6 +3,8 @@
 import multiprocessing
 import warnings
 
+from tests.network import PATIENCE_SECONDS
+
 
 def fork(act):
     """Begin a process that calls a function."""
@@ -13,7 +15,12 @@ def fork(act):
 
 
 def join(*processes):
-    """Wait until they have ended, and require that none has failed."""
+    """Wait until they have ended, and require that none has failed.
+
+    One that was begun while another thread was inside SQLite may wait for ever for what that thread held.
+    """
     for process in processes:
+        process.join(PATIENCE_SECONDS)
+        process.kill()
         process.join()
     assert [process.exitcode for process in processes] == [0] * len(processes)
