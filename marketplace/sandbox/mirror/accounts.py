@@ -8,12 +8,11 @@ from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
 from marketplace import times
+from marketplace.sandbox.hapi.entities import LIFE_SECONDS
 from marketplace.sandbox.ledger import accounts, keys, queries, tokens
 from marketplace.sandbox.mirror import parameters, transactions
 from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read
-
-RENEWAL_SECONDS = 7_776_000
 
 blp = Blueprint("accounts", __name__)
 
@@ -45,11 +44,11 @@ def show_account(account_id: str) -> Document:
 
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
-    expires_at = account.created_at + RENEWAL_SECONDS * times.SECOND
+    expires_at = account.created_at + LIFE_SECONDS * times.SECOND
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
-        "auto_renew_period": RENEWAL_SECONDS,
+        "auto_renew_period": LIFE_SECONDS,
         "balance": None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
