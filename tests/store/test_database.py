@@ -1,12 +1,9 @@
 """What was answered with success survives; several processes share one file safely."""
 
-import itertools
 import subprocess
 import sys
-import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
-from functools import partial
 
 import pytest
 from sqlite_utils.utils import sqlite3
@@ -17,9 +14,9 @@ from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.engines import make_version_3
 from tests.forks import fork, join
-from tests.postgresql import until
 from tests.serving import ROOT, run_flask
-from tests.store.tokens import insert_token, names
+from tests.store.tokens import names
+from tests.store.writers import writing
 
 pytestmark = pytest.mark.once("its file, locks and library")
 
@@ -105,29 +102,11 @@ def test_several_workers_may_start_at_once(tmp_path):
 
 
 def test_what_was_answered_survives_a_kill(tmp_path):
-    path, told = tmp_path / "market.db", [tmp_path / f"{number}.txt" for number in range(3)]
-
-    def write(answers):
-        database = Database(path, SCHEMA)
-        with answers.open("w", buffering=1) as file:
-            for number in itertools.count():
-                with database.write() as connection:
-                    insert_token(connection, f"{answers.stem}-{number}")
-                file.write(f"{answers.stem}-{number}\n")
-                time.sleep(0.001)  # or another writer may wait for longer than it is patient
-
-    def count():
-        return min(file.read_text().count("\n") if file.exists() else 0 for file in told)
-
-    writers = [fork(partial(write, answers)) for answers in told]
-    until(lambda: count() > 10, "they do not write")
-    for writer in writers:
-        writer.kill()
-        writer.join()
-    answered = [name for file in told for name in file.read_text().splitlines()]
-
+    path = tmp_path / "market.db"
+    with writing(path, 3) as answered:
+        pass
     database = Database(path, SCHEMA)
-    assert set(answered) <= set(names(database.connection))
+    assert set(answered()) <= set(names(database.connection))
     assert database.connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
 
 

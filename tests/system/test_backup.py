@@ -2,34 +2,17 @@
 
 import os
 import re
-import signal
-import subprocess
-import sys
-import threading
 
 import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.serving import ROOT, Service, environment
+from tests.serving import Service, environment
 from tests.store.tokens import insert_token, names
+from tests.store.writers import writing
 
 pytestmark = pytest.mark.once("its file")
-
-WRITER = """
-import sys, time
-from marketplace.store.database import SCHEMA
-from marketplace.store.sqlite import Database
-from tests.store.tokens import insert_token
-
-database = Database(sys.argv[1], SCHEMA)
-for number in range(100_000):
-    with database.write() as connection:
-        insert_token(connection, f"{sys.argv[2]}-{number}")
-    print(f"{sys.argv[2]}-{number}", flush=True)
-    time.sleep(0.001)  # or another writer may wait for longer than it is patient
-"""
 
 
 @pytest.fixture
@@ -95,37 +78,15 @@ def test_nothing_answered_before_a_backup_is_missing(operator):
     path = operator.folder / "instance/marketplace.db"
     # A new database is written to at its first start; beside these writers that may have to wait too long.
     operator.flask("token", "list")
-    writers = [
-        subprocess.Popen(
-            [sys.executable, "-c", WRITER, path, str(number)],
-            cwd=ROOT,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        for number in range(2)
-    ]
-    answered = {writer: [writer.stdout.readline()] for writer in writers}
-
-    def listen(writer):
-        with writer.stdout:
-            answered[writer].extend(writer.stdout)
-
-    listeners = [threading.Thread(target=listen, args=[writer]) for writer in writers]
-    for listener in listeners:
-        listener.start()
-    for number in range(2):
-        before = [line.strip() for lines in list(answered.values()) for line in list(lines)]
-        operator.flask("backup", f"{number}.db")
-        copied = held(operator.folder / f"{number}.db")
-        assert set(before) <= set(copied)
-        assert sum(map(len, answered.values())) > len(before), "the writers had to wait"
-    assert_refused(operator.flask("restore", "0.db", check=False), "is in use", "stop the service")
-
-    for writer in writers:
-        writer.send_signal(signal.SIGKILL)
-        writer.wait()
-    for listener in listeners:
-        listener.join()
+    with writing(path, 2) as answered:
+        for number in range(2):
+            before = answered()
+            operator.flask("backup", f"{number}.db")
+            copied = held(operator.folder / f"{number}.db")
+            assert set(before) <= set(copied)
+            assert len(answered()) > len(before), "the writers had to wait"
+        refused = operator.flask("restore", "0.db", check=False)
+        assert_refused(refused, "is in use", "stop the service")
     operator.flask("restore", "1.db")
     assert set(before) <= set(copied) == set(held(path))
 
