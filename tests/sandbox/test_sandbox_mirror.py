@@ -48,6 +48,7 @@ def test_who_asks_first_owns_it(get):
     ("path", "answer"),
     [
         ("/tokens/0.0.x", (400, "Invalid parameter: tokenid")),
+        ("/tokens/0.0.x/nfts/x", (400, "Invalid parameter: tokenid")),
         ("/tokens/0.0.1/nfts/9223372036854775808", (400, "Invalid parameter: serialnumber")),
         ("/tokens/0.0.1/nfts?limit=x", (400, "Invalid parameter: limit")),
         (f"/accounts?limit={'0' * 5000}1", (400, "Invalid parameter: limit")),

@@ -33,7 +33,7 @@ for part in (accounts, network, nfts, tokens, transactions):
 def parse_ids(endpoint: str | None, values: dict[str, Any] | None) -> None:
     if values is None or request.method == "OPTIONS":
         return
-    for name in values.keys() & IDS.keys():
+    for name in [name for name in values if name in IDS]:  # in the path's order
         parse, shown_name = IDS[name]
         try:
             values[name] = parse(values[name])
