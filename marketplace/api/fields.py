@@ -1,14 +1,14 @@
 """The kinds of fields that schemas are made of: how each is read, written and refused."""
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flask import Config, Flask, current_app
-from marshmallow import fields
+from marshmallow import fields, missing
 
 from marketplace import times
-from marketplace.api.paging import NEWEST, CollectionPosition, Position
+from marketplace.api.paging import CollectionPosition, Position
 from marketplace.errors import MarketplaceError, shown
 from marketplace.ids import (
     CURSOR,
@@ -37,10 +37,6 @@ MAX_QUERY = 100
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
 
 
-def described(description: str, example: object, **more: Any) -> dict[str, Any]:
-    return {"description": description, "example": example, **more}
-
-
 class Strict(fields.Field[Any]):
     """A field whose refusals name the value, and what it must be. Subclasses say how it is read."""
 
@@ -50,6 +46,13 @@ class Strict(fields.Field[Any]):
         "expected": "must be {expected}, not {value}",
     }
     expected = ""
+    shape: Mapping[str, Any] = {}  # further attributes for the OpenAPI document
+
+    def __init__(self, description: str = "", example: object = missing, **kwargs: Any) -> None:
+        metadata = {"description": description, "example": example, **self.shape}
+        if example is missing:
+            del metadata["example"]
+        super().__init__(**{"metadata": metadata} | kwargs)
 
     def read(self, value: Any) -> Any:
         """Parse the value. Returns None where it is not as expected."""
@@ -66,11 +69,7 @@ class EntityId(Strict, fields.String):
     """A token id or an account id. Contract, section 1."""
 
     expected = "three integers joined by dots, such as 0.0.1234"
-    pattern = ENTITY_ID
-
-    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
-        metadata = described(description, example, pattern=f"^{self.pattern}$")
-        super().__init__(metadata=metadata, **{"required": True} | kwargs)
+    shape = {"pattern": f"^{ENTITY_ID}$"}
 
     def read(self, value: Any) -> str | None:
         return value if isinstance(value, str) and is_entity_id(value) else None
@@ -80,7 +79,7 @@ class AccountName(EntityId):
     """An account id, or the EVM address of an account, which only the ledger can tell."""
 
     expected = f"{EntityId.expected}, or an EVM address"
-    pattern = f"(?:{ENTITY_ID}|{EVM_ADDRESS})"
+    shape = {"pattern": f"^(?:{ENTITY_ID}|{EVM_ADDRESS})$"}
 
     def read(self, value: Any) -> str | None:
         if isinstance(value, str) and is_evm_address(value):
@@ -92,9 +91,7 @@ class NftIdField(Strict, fields.String):
     """A token id and a serial number in one text."""
 
     expected = "a token id, a colon and a serial number, such as 0.0.5001:7"
-
-    def __init__(self, description: str, example: str) -> None:
-        super().__init__(metadata=described(description, example, pattern=f"^{NFT_ID}$"))
+    shape = {"pattern": f"^{NFT_ID}$"}
 
     def read(self, value: Any) -> NftId | None:
         return NftId.parse(value)
@@ -106,12 +103,12 @@ class WholeNumber(Strict, fields.Integer):
     def __init__(
         self, description: str, example: int, *, low: int, high: int, **kwargs: Any
     ) -> None:
-        metadata = described(description, example, minimum=low, format="int64")
-        if high < MAX_INT64:  # which the format says, and JavaScript would round
-            metadata["maximum"] = high
-        super().__init__(metadata=metadata, **kwargs)
         self.low, self.high = low, high
         self.expected = f"a whole number from {low} to {high}"
+        # Of the largest the format says it, and JavaScript would round it.
+        bound = {"maximum": high} if high < MAX_INT64 else {}
+        self.shape = {"minimum": low, "format": "int64", **bound}
+        super().__init__(description, example, **kwargs)
 
     def read(self, value: Any) -> int | None:
         return value if type(value) is int and self.low <= value <= self.high else None
@@ -151,10 +148,7 @@ class TransactionIdField(Strict, fields.String):
     """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""
 
     expected = "a transaction id, such as 0.0.1001@1763640000.123456789"
-
-    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
-        metadata = described(description, example, pattern=f"^{TRANSACTION_ID}$")
-        super().__init__(metadata=metadata, **kwargs)
+    shape = {"pattern": f"^{TRANSACTION_ID}$"}
 
     def read(self, value: Any) -> str | None:
         parsed = TransactionId.parse(value) if isinstance(value, str) else None
@@ -167,8 +161,8 @@ class Choice(Strict, fields.String):
     def __init__(self, description: str, choices: Sequence[str], **kwargs: Any) -> None:
         *others, last = self.choices = choices
         self.expected = f"{', '.join(others)} or {last}"
-        metadata = described(description, choices[0], enum=list(choices))
-        super().__init__(metadata=metadata, **kwargs)
+        self.shape = {"enum": [*choices]}
+        super().__init__(description, choices[0], **kwargs)
 
     def read(self, value: Any) -> str | None:
         return value if value in self.choices else None
@@ -191,14 +185,10 @@ class Choices(Several):
 
 
 class EventsCursor(Strict, fields.String):
-    """A place in the feed of events."""
+    """A place in the feed of events. It has no example, which every database but one would refuse."""
 
     expected = "a cursor of the events, such as 3f2a9c1e-42"
-
-    def __init__(self, description: str, **kwargs: Any) -> None:
-        # Without an example, which every database but one would refuse.
-        metadata = {"description": description, "pattern": f"^{CURSOR}$"}
-        super().__init__(metadata=metadata, **kwargs)
+    shape = {"pattern": f"^{CURSOR}$"}
 
     def read(self, value: Any) -> Cursor | None:
         return Cursor.parse(value)
@@ -209,10 +199,10 @@ class PagePosition(Strict, fields.String):
 
     expected = "a page token from this list's own Link header"
 
-    def __init__(self, *, orders: Sequence[str] = (NEWEST,), **kwargs: Any) -> None:
+    def __init__(self, description: str, orders: Sequence[str], **kwargs: Any) -> None:
         """``orders``: in which the list can be."""
         self.orders = orders
-        super().__init__(**kwargs)
+        super().__init__(description, **kwargs)
 
     def read(self, value: Any) -> Position | None:
         position = Position.parse(value)
@@ -232,10 +222,7 @@ class Words(Strict, fields.String):
     """What somebody looks for."""
 
     expected = f"a text of {MAX_QUERY} characters at most"
-
-    def __init__(self, description: str, example: str, **kwargs: Any) -> None:
-        metadata = described(description, example, maxLength=MAX_QUERY)
-        super().__init__(metadata=metadata, **kwargs)
+    shape = {"maxLength": MAX_QUERY}
 
     def read(self, value: Any) -> str | None:
         return value if len(value) <= MAX_QUERY else None

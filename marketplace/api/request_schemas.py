@@ -33,7 +33,6 @@ from marketplace.api.fields import (
     WalletName,
     WholeNumber,
     Words,
-    described,
 )
 from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
@@ -52,31 +51,26 @@ OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
 
 
 def token_field(example: str = "0.0.5001") -> EntityId:
-    return EntityId("Token id of the collection", example, data_key="tokenId")
+    return EntityId("Token id of the collection", example, data_key="tokenId", required=True)
 
 
 def selecting_field(description: str, example: str, data_key: str) -> EntityId:
     """An id in a query: only what is of it."""
-    return EntityId(description, example, data_key=data_key, required=False, load_default=None)
+    return EntityId(description, example, data_key=data_key, load_default=None)
 
 
 def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
-    return kind(
-        "Serial number of the NFT within the token",
-        example,
-        low=1,
-        high=MAX_INT64,
-        required=True,
-        data_key="serialNo",
-    )
+    description = "Serial number of the NFT within the token"
+    return kind(description, example, low=1, high=MAX_INT64, required=True, data_key="serialNo")
 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
-    return EntityId(description, example, data_key="accountId")
+    return EntityId(description, example, data_key="accountId", required=True)
 
 
 def account_name_field(description: str, example: str = "0.0.1001") -> AccountName:
-    return AccountName(f"{description}; or its EVM address", example, data_key="accountId")
+    description = f"{description}; or its EVM address"
+    return AccountName(description, example, data_key="accountId", required=True)
 
 
 class RequestSchema(Schema):
@@ -107,35 +101,21 @@ def offset_field() -> Digits:
     return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
 
 
+def limit_field(of: str, usual: int, most: int) -> Digits:
+    return Digits(f"Number of {of} wanted at most", usual, low=1, high=most, load_default=usual)
+
+
 def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
-    return PagePosition(
-        orders=orders,
-        load_default=None,
-        metadata={
-            "description": "Where a page begins, from the Link header of the page before; beats offset",
-        },
-    )
+    description = "Where a page begins, from the Link header of the page before; beats offset"
+    return PagePosition(description, orders, load_default=None)
 
 
 def price_bound_field(description: str, data_key: str, example: int) -> Digits:
-    return Digits(
-        description,
-        example,
-        low=0,
-        high=MAX_HBAR,
-        data_key=data_key,
-        load_default=None,
-    )
+    return Digits(description, example, low=0, high=MAX_HBAR, data_key=data_key, load_default=None)
 
 
 class OrderbookQuerySchema(RequestSchema):
-    limit = Digits(
-        "Number of NFTs wanted at most",
-        ORDERBOOK_LIMIT,
-        low=1,
-        high=ORDERBOOK_LIMIT,
-        load_default=ORDERBOOK_LIMIT,
-    )
+    limit = limit_field("NFTs", ORDERBOOK_LIMIT, ORDERBOOK_LIMIT)
     offset = offset_field()
     page = page_field(ORDERS)
     sort = Choice(
@@ -148,7 +128,7 @@ class OrderbookQuerySchema(RequestSchema):
     min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
     max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
     traits = Choices(
-        TraitText(metadata={"description": "Its name, a colon, and its value"}),
+        TraitText("Its name, a colon, and its value"),
         data_key="trait",
         load_default=(),
         validate=Length(max=TRAITS_AT_ONCE, error="must be given {max} times at most"),
@@ -167,11 +147,8 @@ class OrderbookQuerySchema(RequestSchema):
         if query["traits"] and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "trait")
         if page and not Selection.of(query).leads_to(page):
-            expected = PagePosition.expected
-            raise ValidationError(
-                f"must be {expected}: the sort, tokenId, minPrice and maxPrice that it came with",
-                "page",
-            )
+            came_with = "the sort, tokenId, minPrice and maxPrice that it came with"
+            raise ValidationError(f"must be {PagePosition.expected}: {came_with}", "page")
 
     @post_load
     def gather(self, query: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
@@ -204,16 +181,9 @@ class CollectionsQuerySchema(RequestSchema):
         "tid",
         load_default="",
     )
-    limit = Digits(
-        "Number of collections wanted at most",
-        COLLECTIONS_LIMIT,
-        low=1,
-        high=COLLECTIONS_LIMIT_MAX,
-        load_default=COLLECTIONS_LIMIT,
-    )
+    limit = limit_field("collections", COLLECTIONS_LIMIT, COLLECTIONS_LIMIT_MAX)
     page = CollectionPagePosition(
-        load_default=None,
-        metadata={"description": "Where a page begins, from the Link header of the page before"},
+        "Where a page begins, from the Link header of the page before", load_default=None
     )
 
     @validates_schema
@@ -242,7 +212,10 @@ class NftsQuerySchema(RequestSchema):
         data_key="id",
         required=True,
         validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
-        metadata=described(f"An NFT; give it up to {NFTS_AT_ONCE} times", ["0.0.5001:7"]),
+        metadata={
+            "description": f"An NFT; give it up to {NFTS_AT_ONCE} times",
+            "example": ["0.0.5001:7"],
+        },
     )
 
 
@@ -251,13 +224,7 @@ class NftEventsQuerySchema(RequestSchema):
         "Where to go on: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
         load_default=None,
     )
-    limit = Digits(
-        "Number of events wanted at most",
-        EVENTS_LIMIT,
-        low=1,
-        high=EVENTS_LIMIT_MAX,
-        load_default=EVENTS_LIMIT,
-    )
+    limit = limit_field("events", EVENTS_LIMIT, EVENTS_LIMIT_MAX)
     order = Choice(
         "Oldest first, of those that follow the cursor; or newest first, of those before it",
         (OLDEST_FIRST, NEWEST_FIRST),

@@ -16,13 +16,15 @@ from marketplace.api.fields import (
     MediaUrlOrNull,
     Milliseconds,
     OriginalImageUrl,
-    described,
     reasons,
 )
 from marketplace.ids import EventKind
 from marketplace.settings import NETWORKS
 
 Kind = TypeVar("Kind", bound=fields.Field[Any])
+
+
+DATE_EXAMPLE = "2026-11-20T12:34:56.789Z"
 
 
 def show(
@@ -34,13 +36,49 @@ def show(
     **more: Any,
 ) -> Kind:
     """A field that every response has. ``key`` is its name on the wire, if another one."""
-    metadata = described(description, example, **more)
+    metadata = {"description": description, "example": example, **more}
     return kind(data_key=key, required=True, allow_none=nullable, metadata=metadata)
 
 
+def integer(description: str, example: int, key: str | None = None, **more: Any) -> fields.Integer:
+    return show(fields.Integer, description, example, key, format="int64", **more)
+
+
+def total(description: str, example: int, key: str | None = None) -> fields.Integer:
+    return integer(description, example, key, minimum=0)
+
+
+def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
+    return integer(description, example, key, nullable=True)
+
+
+def moment(description: str, example: str = DATE_EXAMPLE, **more: Any) -> Milliseconds:
+    return show(Milliseconds, description, example, **more, format="date-time")
+
+
+def nested(
+    schema: type[Schema], description: str, key: str | None = None, **options: Any
+) -> fields.Nested:
+    """An object that every response has; null may be in its place where ``allow_none`` is set."""
+    metadata = {"description": description}
+    return fields.Nested(schema, data_key=key, required=True, metadata=metadata, **options)
+
+
+def each(
+    kind: type[Schema], description: str, key: str | None = None, **options: Any
+) -> fields.List[Any]:
+    """A list of objects that every response has."""
+    metadata = {"description": description}
+    of = fields.Nested(kind)
+    return fields.List(of, data_key=key, required=True, metadata=metadata, **options)
+
+
+def token_field() -> fields.String:
+    return show(fields.String, "Token id of the collection", "0.0.5001")
+
+
 def serial_no_field() -> fields.Integer:
-    description = "Serial number of the NFT within the token"
-    return show(fields.Integer, description, 7, key="serialNo", format="int64")
+    return integer("Serial number of the NFT within the token", 7, "serialNo")
 
 
 class OwnerSchema(Schema):
@@ -50,7 +88,7 @@ class OwnerSchema(Schema):
 class NftSchema(Schema):
     """An NFT record. Contract, section 2.1."""
 
-    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    token = token_field()
     serial_no = serial_no_field()
     name = show(fields.String, "Name of the NFT", "Tides #7")
     file_type = show(fields.String, "MIME type of the image", "image/png", key="fileType")
@@ -76,26 +114,13 @@ class NftSchema(Schema):
         key="originalImageUrl",
         nullable=True,
     )
-    listing_price = show(
-        fields.Integer,
-        "Price in HBAR while listed, otherwise 0",
-        60,
-        key="listingPrice",
-        format="int64",
-    )
-    last_listed_at = show(
-        Milliseconds,
+    listing_price = integer("Price in HBAR while listed, otherwise 0", 60, "listingPrice")
+    last_listed_at = moment(
         "When the NFT was last listed (consensus time, UTC); null when not known",
-        "2026-11-20T12:34:56.789Z",
         key="lastListedDate",
         nullable=True,
-        format="date-time",
     )
-    owner = fields.Nested(
-        OwnerSchema,
-        required=True,
-        metadata={"description": "The account that owns the NFT"},
-    )
+    owner = nested(OwnerSchema, "The account that owns the NFT")
 
     def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         # The owner's object is a view of the same row.
@@ -110,42 +135,20 @@ class AccountSchema(Schema):
 
 
 def account(description: str, column: str, key: str | None = None) -> fields.Nested:
-    return fields.Nested(
-        AccountSchema,
-        attribute=column,
-        data_key=key,
-        required=True,
-        allow_none=True,
-        metadata={"description": description},
-    )
-
-
-def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
-    return show(fields.Integer, description, example, key=key, nullable=True, format="int64")
-
-
-def total(description: str, example: int, key: str | None = None) -> fields.Integer:
-    return show(fields.Integer, description, example, key=key, format="int64", minimum=0)
+    return nested(AccountSchema, description, key, attribute=column, allow_none=True)
 
 
 class LastSaleSchema(Schema):
     """The newest sale through this marketplace."""
 
-    price = show(fields.Integer, "HBAR: what the buyer paid", 60, format="int64")
-    date = show(
-        Milliseconds,
-        "When it was sold (consensus time, UTC)",
-        "2026-11-20T12:34:56.789Z",
-        format="date-time",
-    )
+    price = integer("HBAR: what the buyer paid", 60)
+    date = moment("When it was sold (consensus time, UTC)")
 
 
 class FallbackFeeSchema(Schema):
     """The fee of a buyer who gives nothing of value for an NFT."""
 
-    amount = show(
-        fields.Integer, "Tinybars, or smallest units of the token", 500_000_000, format="int64"
-    )
+    amount = integer("Tinybars, or smallest units of the token", 500_000_000)
     token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
 
 
@@ -153,18 +156,13 @@ class RoyaltySchema(Schema):
     """A part of an NFT's price, which the network takes at each sale."""
 
     collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
-    numerator = show(fields.Integer, "Of the fraction of the price", 5, format="int64", minimum=0)
-    denominator = show(
-        fields.Integer, "Of the fraction of the price", 100, format="int64", minimum=1
-    )
-    fallback = fields.Nested(
+    numerator = total("Of the fraction of the price", 5)
+    denominator = integer("Of the fraction of the price", 100, minimum=1)
+    fallback = nested(
         FallbackFeeSchema,
-        data_key="fallbackFee",
-        required=True,
+        "What is paid where an NFT changes hands for nothing; null: nothing",
+        "fallbackFee",
         allow_none=True,
-        metadata={
-            "description": "What is paid where an NFT changes hands for nothing; null: nothing"
-        },
     )
 
 
@@ -172,9 +170,7 @@ class FixedFeeSchema(Schema):
     """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
 
     collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
-    amount = show(
-        fields.Integer, "Tinybars, or smallest units of the token", 100_000_000, format="int64"
-    )
+    amount = integer("Tinybars, or smallest units of the token", 100_000_000)
     token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
 
 
@@ -184,31 +180,25 @@ class CollectionRecordSchema(Schema):
     What the ledger has not told yet is null.
     """
 
-    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    token = token_field()
     name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
     symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
-    total_supply = show(
-        fields.Integer,
+    total_supply = integer(
         "NFTs minted and not burned; null while not known",
         30,
-        key="totalSupply",
+        "totalSupply",
         nullable=True,
-        format="int64",
         minimum=0,
     )
     treasury = account("The account that NFTs are minted to; null while not known", "treasury")
-    royalties = fields.List(
-        fields.Nested(RoyaltySchema),
-        required=True,
-        allow_none=True,
-        metadata={"description": "What creators are paid at each sale; null while not known"},
+    royalties = each(
+        RoyaltySchema, "What creators are paid at each sale; null while not known", allow_none=True
     )
-    fixed_fees = fields.List(
-        fields.Nested(FixedFeeSchema),
-        data_key="fixedFees",
-        required=True,
+    fixed_fees = each(
+        FixedFeeSchema,
+        "What a seller pays at each sale; null while not known",
+        "fixedFees",
         allow_none=True,
-        metadata={"description": "What a seller pays at each sale; null while not known"},
     )
     listed = total("NFTs for sale here", 10)
     floor_price = hbar_or_null(
@@ -218,12 +208,8 @@ class CollectionRecordSchema(Schema):
     volume = total("HBAR that their buyers paid", 730)
     sales_24h = total("Those of the last 24 hours", 2, "sales24h")
     volume_24h = total("HBAR that their buyers paid", 115, "volume24h")
-    last_sale = fields.Nested(
-        LastSaleSchema,
-        data_key="lastSale",
-        required=True,
-        allow_none=True,
-        metadata={"description": "The newest of them; null where there is none"},
+    last_sale = nested(
+        LastSaleSchema, "The newest of them; null where there is none", "lastSale", allow_none=True
     )
 
     @pre_dump
@@ -240,7 +226,7 @@ class CollectionRecordSchema(Schema):
 class FoundCollectionSchema(Schema):
     """A collection in a list."""
 
-    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    token = token_field()
     name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
     symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
     image = show(
@@ -267,22 +253,10 @@ class FoundAccountSchema(Schema):
 class FoundSchema(Schema):
     """The results of a search: at most 10 of each."""
 
-    collections = fields.List(
-        fields.Nested(FoundCollectionSchema),
-        required=True,
-        metadata={"description": "The collections, as in /v1/collections"},
-    )
-    nfts = fields.List(
-        fields.Nested(NftSchema),
-        required=True,
-        metadata={"description": "The NFTs, where the query ends with a serial number"},
-    )
-    accounts = fields.List(
-        fields.Nested(FoundAccountSchema),
-        required=True,
-        metadata={
-            "description": "The account, where the query is the id of one that has stored NFTs"
-        },
+    collections = each(FoundCollectionSchema, "The collections, as in /v1/collections")
+    nfts = each(NftSchema, "The NFTs, where the query ends with a serial number")
+    accounts = each(
+        FoundAccountSchema, "The account, where the query is the id of one that has stored NFTs"
     )
 
 
@@ -299,11 +273,7 @@ class TraitSchema(Schema):
     """A trait of a collection's NFTs."""
 
     trait_type = show(fields.String, "Its name", "Palette")
-    values = fields.List(
-        fields.Nested(TraitValueSchema),
-        required=True,
-        metadata={"description": "Its values, the commonest first"},
-    )
+    values = each(TraitValueSchema, "Its values, the commonest first")
 
 
 class NftTraitSchema(Schema):
@@ -316,7 +286,7 @@ class NftTraitSchema(Schema):
 class NftTraitsSchema(Schema):
     """The traits of an NFT, and how rare it is."""
 
-    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    token = token_field()
     serial_no = serial_no_field()
     rank = show(
         fields.Integer,
@@ -326,11 +296,7 @@ class NftTraitsSchema(Schema):
         minimum=1,
     )
     ranked = total("How many NFTs of the collection are ranked", 30)
-    traits = fields.List(
-        fields.Nested(NftTraitSchema),
-        required=True,
-        metadata={"description": "Its traits; empty where it is not ranked"},
-    )
+    traits = each(NftTraitSchema, "Its traits; empty where it is not ranked")
 
 
 class EventSchema(Schema):
@@ -346,7 +312,7 @@ class EventSchema(Schema):
         "SOLD",
         enum=[*EventKind],
     )
-    token = show(fields.String, "Token id of the collection", "0.0.5001")
+    token = token_field()
     serial_no = serial_no_field()
     from_account = account("The owner before; of a listing the seller", "from_account", "from")
     to_account = account("The owner after", "to_account", "to")
@@ -368,11 +334,9 @@ class EventSchema(Schema):
         key="consensusTimestamp",
         nullable=True,
     )
-    date = show(
-        Milliseconds,
+    date = moment(
         "When it happened (UTC); where the ledger does not say, when it was seen here",
         "2026-11-20T12:00:00.123Z",
-        format="date-time",
     )
 
 
@@ -383,7 +347,7 @@ class WebhookMessageSchema(Schema):
     timestamp = show(
         fields.String, "The event's date", "2026-11-20T12:00:00.123Z", format="date-time"
     )
-    data = fields.Nested(EventSchema, required=True, metadata={"description": "The event"})
+    data = nested(EventSchema, "The event")
 
 
 class ResultSchema(Schema):
@@ -402,9 +366,10 @@ class SigningMetadataSchema(Schema):
         data_key="returnTransaction",
         required=True,
         dump_default=False,
-        metadata=described(
-            "Whether the wallet shall return the transaction; false: it submits it itself", False
-        ),
+        metadata={
+            "description": "Whether the wallet shall return the transaction; false: it submits it itself",
+            "example": False,
+        },
     )
 
 
@@ -427,9 +392,9 @@ class PreparedTransactionSchema(Schema):
 class ExchangeRateSchema(Schema):
     """So many HBAR are worth so many US cents."""
 
-    hbar = show(fields.Integer, "HBAR", 30_000, format="int64", minimum=1)
-    cents = show(fields.Integer, "US cents", 300_000, format="int64", minimum=1)
-    date = show(Milliseconds, "When it was read", "2026-11-20T12:34:56.789Z", format="date-time")
+    hbar = integer("HBAR", 30_000, minimum=1)
+    cents = integer("US cents", 300_000, minimum=1)
+    date = moment("When it was read")
 
 
 class NetworkSchema(Schema):
@@ -437,12 +402,11 @@ class NetworkSchema(Schema):
 
     network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])
     account_id = show(fields.String, "The marketplace's account", "0.0.9001", key="accountId")
-    exchange_rate = fields.Nested(
+    exchange_rate = nested(
         ExchangeRateSchema,
-        data_key="exchangeRate",
-        required=True,
+        "The ledger's own exchange rate; null while it was not read",
+        "exchangeRate",
         allow_none=True,
-        metadata={"description": "The ledger's own exchange rate; null while it was not read"},
     )
 
 
@@ -463,13 +427,10 @@ class ServiceStatusSchema(Schema):
         40,
         key="mirrorNodeRate",
     )
-    last_sync = show(
-        Milliseconds,
+    last_sync = moment(
         "Until when the ledger was followed, or when all of it was last compared; null when never",
-        "2026-11-20T12:34:56.789Z",
         key="lastSync",
         nullable=True,
-        format="date-time",
     )
     watcher = show(
         fields.String,
