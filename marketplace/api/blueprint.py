@@ -232,11 +232,9 @@ class Blueprint(flask_smorest.Blueprint):
 
         return decorator
 
-    def refuses(self, status: int, description: str) -> Decorator:
-        """Document an error of a view."""
+    def refuses(self, error: errors.MarketplaceError) -> Decorator:
+        """Document an error of a view, by an example of it."""
+        example, status, _ = error_handlers.answer_marketplace_error(error)
         return self.alt_response(
-            status,
-            schema=ApiErrorSchema,
-            description=description,
-            example=error_handlers.body(status, description, error_handlers.EXAMPLES[status]),
+            status, schema=ApiErrorSchema, description=error.message, example=example
         )

@@ -19,22 +19,6 @@ from marketplace.store.database_errors import DatabaseError, explain
 
 LOCATIONS = {"json": "body"}
 FIELD_INVALID = "FIELD_INVALID"
-# In examples of the document, by status.
-EXAMPLES = {
-    400: "REQUEST_NOT_JSON",
-    401: "NOT_AUTHENTICATED",
-    403: "SCOPE_MISSING",
-    404: "NFT_NOT_STORED",
-    409: "NOT_LISTED",
-    410: "CURSOR_GONE",
-    413: "REQUEST_ENTITY_TOO_LARGE",
-    415: "CONTENT_TYPE_NOT_JSON",
-    422: FIELD_INVALID,
-    429: "LIMIT_EXCEEDED",
-    501: "BUYING_OFF",
-    502: "LEDGER_ANSWER_INVALID",
-    503: "LEDGER_UNREACHABLE",
-}
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
 

@@ -11,17 +11,14 @@ from marketplace.api.request_schemas import (
     NftPathSchema,
 )
 from marketplace.api.response_schemas import EventSchema
-from marketplace.errors import NftNotStored
+from marketplace.errors import CursorGone, NftNotStored
 from marketplace.ids import Cursor
 from marketplace.market import feed
 from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import Selection
 
-GONE = (
-    "3f2a9c1e-42 is too old: events that follow it were deleted. Read the lists again, and go on from their"
-    " X-Events-Cursor; the oldest event that is kept follows 3f2a9c1e-900"
-)
+GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
 # The parameters that a link repeats.
 QUERY = EventsQuerySchema(exclude=["after"])
@@ -34,7 +31,7 @@ blp = Blueprint("Events", __name__, description="What happened, in the order in 
 @require_scope("read")
 @blp.query(EventsQuerySchema)
 @blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
-@blp.refuses(410, GONE)
+@blp.refuses(GONE)
 def list_events(
     after: Cursor | None,
     limit: int,
@@ -59,8 +56,8 @@ def list_events(
 @blp.path(NftPathSchema)
 @blp.query(NftEventsQuerySchema)
 @blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
-@blp.refuses(410, GONE)
+@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(GONE)
 def list_nft_events(
     token: str, serial_no: int, after: Cursor | None, limit: int, order: str
 ) -> tuple[str, Headers]:

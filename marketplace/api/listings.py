@@ -15,7 +15,16 @@ from marketplace.api.request_schemas import (
     WalletPathSchema,
 )
 from marketplace.api.response_schemas import PreparedTransactionSchema, ResultSchema
-from marketplace.errors import WalletUnknown
+from marketplace.errors import (
+    BuyingOff,
+    NftNotStored,
+    NotListed,
+    NotPrepared,
+    NotTheOwner,
+    PriceChanged,
+    TransactionRefused,
+    WalletUnknown,
+)  # fmt: skip
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
@@ -33,8 +42,8 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.path(WalletPathSchema)
 @blp.body(PrepareListingSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
-@blp.refuses(409, "0.0.5001 #7 belongs to 0.0.1002, not to 0.0.1001")
+@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"))
 def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
@@ -54,8 +63,8 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
 @blp.path(WalletPathSchema)
 @blp.body(PrepareWithdrawalSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
-@blp.refuses(409, "0.0.5001 #7 is not for sale here: GET /v1/orderbook shows what is")
+@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(NotListed("0.0.5001", 7))
 def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
@@ -76,11 +85,9 @@ def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answe
 @blp.path(WalletPathSchema)
 @blp.body(PreparePurchaseSchema)
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
-@blp.refuses(
-    409, "0.0.5001 #7 costs 300 HBAR now, not 250: send expectedPrice 300 to buy it for that"
-)
-@blp.refuses(501, "Nothing can be bought from this service: it has no signer")
+@blp.refuses(NftNotStored("0.0.5001", 999))
+@blp.refuses(PriceChanged("0.0.5001", 7, 250, 300))
+@blp.refuses(BuyingOff(has_signer=False))
 def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     """Prepare a purchase
 
@@ -109,10 +116,8 @@ def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     description="The ledger does not show it yet: report again",
     success=True,
 )
-@blp.refuses(404, "Nothing was prepared here for 0.0.1001 and 0.0.5001 #7")
-@blp.refuses(
-    409, "0.0.1001@1763640000.123456789 did not list the NFT: the ledger says INVALID_TOKEN_ID"
-)
+@blp.refuses(NotPrepared("0.0.1001", "0.0.5001", 7, None))
+@blp.refuses(TransactionRefused("0.0.1001@1763640000.123456789", "listing", "INVALID_TOKEN_ID"))
 def report_transaction(
     account_id: str, **report: Any
 ) -> Answer | tuple[Answer, int, dict[str, str]]:

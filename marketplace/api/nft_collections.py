@@ -21,7 +21,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @blp.path(CollectionPathSchema)
 @blp.response(200, CollectionRecordSchema, description="The collection")
 @Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
-@blp.refuses(404, "No NFT of 0.0.5999 is stored: POST /v1/add one first")
+@blp.refuses(CollectionNotStored("0.0.5999"))
 def get_collection(token: str) -> Any:
     """Get a collection
 

@@ -13,7 +13,7 @@ from marketplace.api.request_schemas import (
 )
 from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
-from marketplace.errors import NftNotStored
+from marketplace.errors import NftNotOnLedger, NftNotStored
 from marketplace.ids import NftId
 from marketplace.market.add_nft import add
 from marketplace.store import nfts, orderbook
@@ -33,7 +33,7 @@ blp = Blueprint("NFT", __name__, description="NFT records")
 @require_scope("read")
 @blp.path(NftPathSchema)
 @blp.rows(NftSchema(), description="The NFT record")
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+@blp.refuses(NftNotStored("0.0.5001", 999))
 def get_nft(token: str, serial_no: int) -> NftRow:
     """Get one NFT
 
@@ -88,7 +88,7 @@ def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[Nf
 @require_scope("write")
 @blp.body(AddNftSchema)
 @blp.response(200, ResultSchema, description="The NFT is stored")
-@blp.refuses(404, "0.0.5001 #999 is not an NFT on the ledger")
+@blp.refuses(NftNotOnLedger("0.0.5001", 999))
 def add_nft(account_id: str, token: str, serial_no: int) -> dict[str, str]:
     """Add an NFT
 

@@ -16,6 +16,7 @@ from marketplace.api.document_formats import make_collection, make_llms_txt
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import WEBHOOKS
+from marketplace.errors import upper_words
 
 # 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
 OPENAPI_VERSION = "3.1.0"
@@ -44,6 +45,8 @@ SHARED_RESPONSES = {
     "LedgerAnswerInvalid": (502, "The ledger's answer made no sense"),
     "Unavailable": (503, "The ledger or the database did not answer: try again"),
 }
+# In their examples, where that is not the response's name.
+OTHER_REASONS = {413: "REQUEST_ENTITY_TOO_LARGE", 503: "LEDGER_UNREACHABLE"}
 NOT_MODIFIED = {
     "description": "If-None-Match holds the ETag of this answer: nothing has changed",
 }
@@ -170,12 +173,9 @@ class Document:
             components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", NOT_MODIFIED, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():
-            content = {
-                "schema": ApiErrorSchema,
-                "example": error_handlers.body(
-                    status, description, error_handlers.EXAMPLES[status]
-                ),
-            }
+            reason = OTHER_REASONS.get(status) or upper_words(name)
+            example = error_handlers.body(status, description, reason)
+            content = {"schema": ApiErrorSchema, "example": example}
             response = {
                 "description": description,
                 "headers": HEADERS.get(status, {}),

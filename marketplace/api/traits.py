@@ -22,7 +22,7 @@ CACHED = {304: "NotModified", 503: "Unavailable"}
 @blp.path(CollectionPathSchema)
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
 @Blueprint.doc(responses=CACHED)
-@blp.refuses(404, "No NFT of 0.0.5999 is stored: POST /v1/add one first")
+@blp.refuses(CollectionNotStored("0.0.5999"))
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
 
@@ -41,7 +41,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @blp.path(NftPathSchema)
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
 @Blueprint.doc(responses=CACHED)
-@blp.refuses(404, "0.0.5001 #999 is not stored: POST /v1/add it first")
+@blp.refuses(NftNotStored("0.0.5001", 999))
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank
 
