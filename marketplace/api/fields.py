@@ -8,7 +8,7 @@ from flask import Config, Flask, current_app
 from marshmallow import fields, missing
 
 from marketplace import times
-from marketplace.api.paging import CollectionPosition, Position
+from marketplace.api.paging import CollectionPosition, Position, read_position
 from marketplace.errors import MarketplaceError, shown
 from marketplace.ids import (
     CURSOR,
@@ -205,7 +205,7 @@ class PagePosition(Strict, fields.String):
         super().__init__(description, **kwargs)
 
     def read(self, value: Any) -> Position | None:
-        position = Position.parse(value)
+        position = read_position(Position, value)
         return position if position and position.order in self.orders else None
 
 
@@ -215,7 +215,7 @@ class CollectionPagePosition(Strict, fields.String):
     expected = PagePosition.expected
 
     def read(self, value: Any) -> CollectionPosition | None:
-        return CollectionPosition.parse(value)
+        return read_position(CollectionPosition, value)
 
 
 class Words(Strict, fields.String):

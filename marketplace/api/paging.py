@@ -9,7 +9,7 @@ import json
 import re
 from collections.abc import Callable, Collection
 from functools import wraps
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
 from flask import request
@@ -80,25 +80,9 @@ class Position(NamedTuple):
             return BY_ID
         return CHEAPEST if self.key > 0 else DEAREST
 
-    @classmethod
-    def parse(cls, page: str) -> "Position | None":
-        """Read what write() wrote; None for anything else."""
-        try:
-            key, token, serial_no = _read_page(page)
-            is_position = (
-                _is_key(key)
-                and is_entity_id(token)
-                and type(serial_no) is int
-                and 1 <= serial_no <= MAX_INT64
-            )
-        except (ValueError, TypeError, RecursionError):
-            return None
-        position = cls(key, token, serial_no)
-        return position if is_position and position.write() == page else None
-
-    def write(self) -> str:
-        """The opaque text that stands in a link."""
-        return _write_page(self)
+    def is_possible(self) -> bool:
+        is_serial_no = type(self.serial_no) is int and 1 <= self.serial_no <= MAX_INT64
+        return _is_key(self.key) and is_entity_id(self.token) and is_serial_no
 
 
 class CollectionPosition(NamedTuple):
@@ -108,35 +92,33 @@ class CollectionPosition(NamedTuple):
     key: str | int
     token: str
 
-    @classmethod
-    def parse(cls, page: str) -> "CollectionPosition | None":
-        """Read what write() wrote; None for anything else."""
-        try:
-            sort, key, token = _read_page(page)
-            kind = str if sort == BY_NAME else int
-            is_position = type(key) is kind and is_entity_id(token)
-            if is_position and kind is str:
-                key.encode()  # half of a surrogate pair is a ValueError
-                is_position = "\0" not in key
-        except (ValueError, TypeError, RecursionError):
-            return None
-        is_bounded = is_position and (kind is str or -MAX_INT64 <= key <= 0)
-        position = cls(sort, key, token)
-        return position if is_bounded and position.write() == page else None
-
-    def write(self) -> str:
-        return _write_page(self)
+    def is_possible(self) -> bool:
+        """Raises ValueError for half of a surrogate pair."""
+        if self.sort == BY_NAME:
+            is_key = isinstance(self.key, str) and b"\0" not in self.key.encode()
+        else:
+            is_key = type(self.key) is int and -MAX_INT64 <= self.key <= 0
+        return is_key and is_entity_id(self.token)
 
 
-def _write_page(position: tuple[object, ...]) -> str:
+AnyPosition = TypeVar("AnyPosition", Position, CollectionPosition)
+
+
+def write_position(position: Position | CollectionPosition) -> str:
+    """The opaque text that stands in a link."""
     return base64.urlsafe_b64encode(_write_json(position).encode()).decode()
 
 
-def _read_page(page: str) -> Any:
-    """What was written of a position. Raises ValueError, TypeError or RecursionError for anything else."""
+def read_position(kind: type[AnyPosition], page: str) -> AnyPosition | None:
+    """Read what write_position() wrote; None for anything else."""
     if len(page) > MAX_TOKEN_LENGTH:
-        raise ValueError(page)
-    return json.loads(base64.urlsafe_b64decode(page))
+        return None
+    try:
+        position = kind(*json.loads(base64.urlsafe_b64decode(page)))
+        is_written = position.is_possible() and write_position(position) == page
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return position if is_written else None
 
 
 def _is_key(key: object) -> bool:
@@ -155,7 +137,7 @@ def page(
     if len(rows) <= limit:
         return rows
     rows = rows[:limit]
-    following = Position.of(rows[-1], order).write()
+    following = write_position(Position.of(rows[-1], order))
     return rows, link_to_next(**(query or {}), limit=limit, page=following)
 
 

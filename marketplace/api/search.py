@@ -7,7 +7,7 @@ from marketplace import times
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import CollectionPosition, Headers
+from marketplace.api.paging import CollectionPosition, Headers, write_position
 from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
 from marketplace.api.response_cache import cached_until
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
@@ -44,7 +44,7 @@ def list_collections(
     if len(rows) <= limit:
         return rows, {}
     last = rows[limit - 1]
-    following = CollectionPosition(sort, last["key"], last["token"]).write()
+    following = write_position(CollectionPosition(sort, last["key"], last["token"]))
     asked = {"sort": sort, "q": q, "limit": limit}
     return rows[:limit], paging.link_to_next(**asked, page=following)
 
