@@ -18,6 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable
+from dataclasses import dataclass
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -88,40 +89,33 @@ def cached_until(moment: int) -> None:
     request.environ[CACHED_UNTIL] = moment
 
 
+@dataclass(slots=True)
 class _Entry:
     """A response or a token's permissions, the data version that it is true of, and the queries behind it."""
 
-    __slots__ = ("_data_version", "_queries", "_until", "size", "value")
+    value: WholeResponse | CachedToken
+    data_version: object
+    queries: list[CachedQuery]
+    size: int = 0  # bytes
+    until: int | None = None
 
-    def __init__(
-        self,
-        value: WholeResponse | CachedToken,
-        data_version: object,
-        queries: list[CachedQuery],
-        size: int = 0,
-        until: int | None = None,
-    ) -> None:
-        self.value = value
-        self._until = until
-        self._data_version = data_version
-        self._queries = queries
-        # Bytes, generously: with the key, and all that holds them together.
-        self.size = size + sum(query.size for query in queries) + 2 * MAX_KEY_LENGTH
+    def __post_init__(self) -> None:
+        # Generously: with the key, and all that holds them together.
+        self.size += sum(query.size for query in self.queries) + 2 * MAX_KEY_LENGTH
 
     def is_true(self, data_version: object, database: Engine) -> bool:
         """Tell whether it is true of the database as it is now, whose data version was read just before."""
-        if self._until is not None and self._until <= times.now():
+        if self.until is not None and self.until <= times.now():
             return False
-        if self._data_version == data_version:
+        if self.data_version == data_version:
             return True
-        if not self._queries:
+        if not self.queries:
             return False
         db = database.connection
-        if not all(query.is_unchanged(db) for query in self._queries):
+        if not all(query.is_unchanged(db) for query in self.queries):
             return False
-        self._data_version = (
-            data_version  # each thread writes the version that it read: all are right
-        )
+        # Each thread writes the version that it read: all are right.
+        self.data_version = data_version
         return True
 
 
