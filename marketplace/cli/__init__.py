@@ -7,7 +7,12 @@ from marketplace.cli import access_tokens, backup, log, move, status, upgrade
 
 def init_app(app: Flask) -> None:
     log.init_app(app)
-    upgrade.init_app(app)
-    for module in (backup, move, status):
-        module.init_app(app)
-    app.cli.add_command(access_tokens.cli)
+    for command in (
+        upgrade.upgrade_command,
+        backup.backup_command,
+        backup.restore_command,
+        move.move_command,
+        status.status_command,
+        access_tokens.cli,
+    ):
+        app.cli.add_command(command)

@@ -18,32 +18,22 @@ UNITS = {"s": 1, "m": 60, "h": 3600, "d": 86_400, "w": 604_800}
 cli = Group("token", help="Make, list and revoke access tokens.")
 
 
-class Duration(click.ParamType[Any]):
-    """A length of time such as 12h or 90d, in seconds; or never."""
-
-    name = "duration"
-
-    def convert(
-        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
-    ) -> int | None:
-        if value == "never":
-            return None
-        match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
-        if match is None:
-            self.fail(f"{value!r} is not like 12h, 90d or never")
-        return int(match[1]) * UNITS[match[2]]
+def duration(value: str) -> int | None:
+    """Read a length of time such as 12h or 90d, in seconds; or never."""
+    if value == "never":
+        return None
+    match = re.fullmatch(r"([1-9][0-9]{0,4})([smhdw])", value)
+    if match is None:
+        raise click.BadParameter(f"{value!r} is not like 12h, 90d or never")
+    return int(match[1]) * UNITS[match[2]]
 
 
-class Rate(click.ParamType[Any]):
-    """How often: 600/m or off, as the settings write it."""
-
-    name = "rate"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        try:
-            return parse_rate(value)
-        except ValueError as error:
-            self.fail(f"{value!r} {error}")
+def rate(value: str) -> str:
+    """Read how often: 600/m or off, as the settings write it."""
+    try:
+        return parse_rate(value)
+    except ValueError as error:
+        raise click.BadParameter(f"{value!r} {error}") from error
 
 
 @cli.command("create")
@@ -60,14 +50,14 @@ class Rate(click.ParamType[Any]):
 @click.option(
     "--expires-in",
     "seconds",
-    type=Duration(),
+    type=duration,
     default="90d",
     show_default=True,
     help="How long the token works: 30m, 12h, 90d, 52w or never.",
 )
 @click.option(
     "--rate",
-    type=Rate(),
+    type=rate,
     help="How often the token may write, instead of MARKETPLACE_WRITE_LIMIT: 10/s, 600/m, 5000/h or off.",
 )
 @click.option(

@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import click
-from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
@@ -92,8 +91,3 @@ def restore_command(file: Path) -> None:
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
     echo(f"Restored {database.path} from {file}; what it held before is in {aside}")
-
-
-def init_app(app: Flask) -> None:
-    app.cli.add_command(backup_command)
-    app.cli.add_command(restore_command)

@@ -4,7 +4,6 @@ import time
 from typing import TYPE_CHECKING, cast
 
 import click
-from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
@@ -56,7 +55,3 @@ def move_command(addresses: tuple[str, ...]) -> None:
         f" MARKETPLACE_DATABASE_URL to it, and never start the service on {source.name} again: what is"
         " written there from now on is not here"
     )
-
-
-def init_app(app: Flask) -> None:
-    app.cli.add_command(move_command)

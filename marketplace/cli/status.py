@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import click
-from flask import Flask, current_app
+from flask import current_app
 from flask.cli import with_appcontext
 
 from marketplace import __version__
@@ -58,7 +58,3 @@ def _describe_ledger() -> Iterator[str]:
     else:
         yield f"Account        {account_id}, {to_hbar(account.balance):,f} HBAR"
     yield f"Mirror node    {url}, at {to_iso(present)[:19]}Z"
-
-
-def init_app(app: Flask) -> None:
-    app.cli.add_command(status_command)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 import click
-from flask import Flask
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
@@ -90,7 +89,3 @@ def upgrade_at_once(database: Engine) -> None:
             raise StartRefused(
                 f"{database.name} can not be upgraded: {error}. Try again"
             ) from error
-
-
-def init_app(app: Flask) -> None:
-    app.cli.add_command(upgrade_command)
