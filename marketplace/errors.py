@@ -357,10 +357,7 @@ class SignerFailed(Unavailable):
     """The log has the reason; the client is not told."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(
-            "The marketplace's signer did not sign. Nothing was done; try again",
-            10,
-        )
+        super().__init__("The marketplace's signer did not sign. Nothing was done; try again", 10)
         self.reason = reason
 
 
@@ -455,10 +452,7 @@ class LedgerBehind(Unavailable):
 
 class TooBusy(Unavailable):
     def __init__(self) -> None:
-        super().__init__(
-            "Too many requests are in progress. Nothing was done; try again",
-            2,
-        )
+        super().__init__("Too many requests are in progress. Nothing was done; try again", 2)
 
 
 class MediaFull(MarketplaceError):
@@ -496,8 +490,7 @@ class DatabaseUnreachable(Unavailable):
 
     def __init__(self, reason: str) -> None:
         super().__init__(
-            "The database can not be reached just now. Try again: nothing is done twice",
-            2,
+            "The database can not be reached just now. Try again: nothing is done twice", 2
         )
         self.reason = reason
 
