@@ -79,10 +79,11 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
     def tell(served: int, others: list[int]) -> None:
         is_another = port not in (0, served)
         echo_log(_describe_node(served) + (f", as {port} is taken" if is_another else ""))
-        if also:
-            echo_log(describe_further("gRPC", others, also))
+        if further:
+            echo_log(describe_further("gRPC", others, further))
 
-    asyncio.run(server.serve(_sandbox(), port, also, tell))
+    further = [each for each in also if each != port]
+    asyncio.run(server.serve(_sandbox(), port, further, tell))
 
 
 @cli.command("key")

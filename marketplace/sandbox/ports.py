@@ -11,7 +11,8 @@ def listen(server: Any) -> str | None:
     """Have gunicorn listen on those of SANDBOX_REST_PORTS that are free, before it forks; tell which ones."""
     from gunicorn.sock import TCPSocket  # other processes do without
 
-    wanted, served = [*map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())], []
+    ports = map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())
+    wanted, served = [port for port in ports if (HOST, port) not in server.cfg.address], []
     for port in wanted:
         try:
             server.LISTENERS.append(TCPSocket((HOST, port), server.cfg, server.log))

@@ -179,9 +179,13 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
 
 
 def test_further_ports_are_served_where_they_are_free(tmp_path):
-    with socket.create_server(("127.0.0.1", 0)) as other, reserved_port() as free:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as other,
+        reserved_port() as own,
+        reserved_port() as free,
+    ):
         taken = other.getsockname()[1]
-        with serving.node(tmp_path, also=(taken, free)) as node:
+        with serving.node(tmp_path, port=own, also=(own, taken, free)) as node:
             ping(node.port)
             ping(free)
             addresses = (tmp_path / "instance/sandbox.env").read_text().split()
