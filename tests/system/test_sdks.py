@@ -1,5 +1,7 @@
 """The programs of examples/sdk, each with its Hedera SDK as it is, beside the service as it is served.
 
+Clients of a local network, too, which know its ports by themselves.
+
 The browser's is in tests/system/browser/test_sdk.py. Needs node, the packages of examples/sdk/javascript, and
 a JDK with the SDK's jar: make sdks installs them.
 """
@@ -24,7 +26,8 @@ from hiero_sdk_python import (
 from marketplace.sandbox import wallet
 from tests.conftest import ALICE
 from tests.sandbox.test_sandbox_ledger import account
-from tests.serving import ROOT, sandbox_market
+from tests.serving import ROOT, Service, environment, sandbox_market
+from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 
 FOLDER = ROOT / "examples/sdk"
 JAVASCRIPT, JAVA = FOLDER / "javascript", FOLDER / "java"
@@ -161,3 +164,125 @@ def test_what_the_sdk_reads(client):
     info = AccountInfoQuery(account("0.0.1000")).execute(client)
     expected = wallet.private_key("0.0.1000").public_key().to_bytes_raw()
     assert info.key.to_bytes_raw() == expected
+
+
+class LocalNetwork(Service):
+    """``make run`` in a network namespace of its own, where nobody else has the ports that SDKs know."""
+
+    def _has_started(self):
+        assert self.process.poll() is None, self.printed()
+        return "REST also on" in self.printed() and "gRPC also on" in self.printed()
+
+    def beside(self, *command):
+        inside = ["nsenter", f"--target={self.process.pid}", "--user", "--net"]
+        return [*inside, "--preserve-credentials", *command]
+
+
+@pytest.fixture(scope="module")
+def local_network(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("local")
+    (folder / "gunicorn.conf.py").symlink_to(ROOT / "gunicorn.conf.py")
+    command = [*UNSHARE, "sh", "-c", f"ip link set lo up && exec {sys.executable} {ROOT}/run.py"]
+    with LocalNetwork(folder, None, environment()).running(command, start_new_session=True) as it:
+        yield it
+    assert "REST also on   127.0.0.1:5551, 127.0.0.1:8084, 127.0.0.1:38081\n" in it.output
+    assert "gRPC also on   127.0.0.1:5600, 127.0.0.1:35211\n" in it.output
+    assert "Traceback" not in it.output
+
+
+# Nothing says where the node or the mirror node is: each client knows the ports of a local network by itself.
+# It creates an account, asks the mirror node for its 5 HBAR and for nodes, and for the fee of another one.
+LOCAL_JAVASCRIPT = """
+const sdk = await import(process.argv[2]);
+const key = sdk.PrivateKey.generateED25519();
+const client = sdk.Client.forLocalNode().setOperator(process.argv[3], key);
+const creation = () => new sdk.AccountCreateTransaction().setKeyWithoutAlias(key).setInitialBalance(5);
+const { status, accountId } = await (await creation().execute(client)).getReceipt(client);
+const balances = await fetch(`${client.mirrorRestApiBaseUrl}/balances?account.id=${accountId}`);
+const { nodeAddresses } = await new sdk.AddressBookQuery().setFileId("0.0.102").execute(client);
+console.log(`${status}`);
+console.log((await balances.json()).balances[0].balance);
+console.log(`${nodeAddresses[0].accountId}`);
+if (sdk.FeeEstimateQuery) {
+  const query = new sdk.FeeEstimateQuery().setTransaction(creation().freezeWith(client));
+  console.log(`${(await query.execute(client)).total}`);
+}
+client.close();
+"""
+LOCAL_PYTHON = """
+import sys
+
+from hiero_sdk_python import *
+from hiero_sdk_python.query.fee_estimate_query import FeeEstimateQuery
+from hiero_sdk_python.query.mirror_node_account_balance_query import MirrorNodeAccountBalanceQuery
+
+key = PrivateKey.generate_ed25519()
+client = Client(Network("solo"))
+client.set_operator(AccountId.from_string(sys.argv[1]), key)
+creation = lambda: AccountCreateTransaction(initial_balance=Hbar(5)).set_key_without_alias(key)
+receipt = creation().execute(client)
+print(ResponseCode(receipt.status).name)
+print(MirrorNodeAccountBalanceQuery(receipt.account_id).execute(client).hbars.to_tinybars())
+print(FeeEstimateQuery().set_transaction(creation()).execute(client).total)
+client.close()
+"""
+LOCAL_JAVA = """
+import com.hedera.hashgraph.sdk.*;
+import java.util.List;
+
+class Local {
+  public static void main(String[] arguments) throws Exception {
+    var key = PrivateKey.generateED25519();
+    var client = Client.forMirrorNetwork(List.of("127.0.0.1:5600"));
+    client.setOperator(AccountId.fromString(arguments[0]), key);
+    var creation = new AccountCreateTransaction().setKeyWithoutAlias(key);
+    var receipt = creation.execute(client).getReceipt(client);
+    System.out.println(receipt.status);
+    System.out.println(receipt.accountId.populateAccountEvmAddress(client).evmAddress != null);
+    client.close();
+  }
+}
+"""
+NODE_JS = ("node", "--input-type=module", "-")
+HBAR_5 = "500000000"  # what an account is given, and costs
+
+
+@needs_namespaces
+@pytest.mark.parametrize(
+    ("program", "command", "printed"),
+    [
+        pytest.param(
+            LOCAL_JAVASCRIPT,
+            (*NODE_JS, "@hashgraph/sdk", "0.0.3101"),
+            ["SUCCESS", HBAR_5, "0.0.3"],
+            marks=needs_javascript,
+        ),
+        pytest.param(
+            LOCAL_JAVASCRIPT,
+            (*NODE_JS, "@hiero-ledger/sdk", "0.0.3102"),
+            ["SUCCESS", HBAR_5, "0.0.3", HBAR_5],
+            marks=needs_javascript,
+        ),
+        (LOCAL_PYTHON, (sys.executable, "-", "0.0.3103"), ["SUCCESS", HBAR_5, HBAR_5]),
+        pytest.param(
+            LOCAL_JAVA,
+            ("java", "--source=17", "-cp", str(JAR), "/dev/stdin", "0.0.3104"),
+            ["SUCCESS", "true"],
+            marks=needs_java,
+        ),
+    ],
+    ids=["hashgraph", "hiero", "python", "java"],
+)
+def test_a_client_of_a_local_network(local_network, tmp_path, program, command, printed):
+    file = tmp_path / "program"
+    file.write_text(program)
+    with file.open() as stdin:  # java does not read a pipe
+        ended = subprocess.run(
+            local_network.beside(*command),
+            cwd=JAVASCRIPT,
+            stdin=stdin,
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+        )
+    assert ended.stdout.splitlines() == printed, ended.stdout + ended.stderr

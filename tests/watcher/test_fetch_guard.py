@@ -24,6 +24,12 @@ pytestmark = pytest.mark.once("no statement is asked")
 
 CID = "QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG"
 UNSHARE = ["unshare", "--user", "--map-root-user", "--net"]
+needs_namespaces = pytest.mark.skipif(
+    not shutil.which("ip")
+    or not shutil.which("unshare")
+    or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
+    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
+)
 
 SPELLINGS = [
     "http://127.0.0.1/",
@@ -144,12 +150,7 @@ def test_no_proxy_of_the_environment_sees_a_strangers_address(fetcher, monkeypat
     assert not reached.is_set()
 
 
-@pytest.mark.skipif(
-    not shutil.which("ip")
-    or not shutil.which("unshare")
-    or subprocess.run([*UNSHARE, "true"], capture_output=True, check=False).returncode != 0,
-    reason="needs network namespaces, where the kernel allows them (apt-get install iproute2 util-linux)",
-)
+@needs_namespaces
 def test_public_addresses_in_a_namespace_of_their_own():
     """The steps are in tests/public_internet.py; it prints what became of each."""
     setup = (
