@@ -48,15 +48,23 @@ def read(shape: type[T], document: Any) -> T:
     return shape(*[field.find(document) for field in _list_fields(shape)])
 
 
+def read_field(document: dict[str, Any], key: str, hint: Any) -> Any:
+    """Read the value of one key of an object, by its type. Raises ValueError."""
+    return _make_field(key, hint, MISSING, is_lenient=False).find(document)
+
+
 @cache
 def _list_fields(shape: Any) -> list[Field]:
     fields, defaults = [], shape._field_defaults
     for name, hint in get_type_hints(shape, include_extras=True).items():
         key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)]
         default = defaults.get(name, MISSING)
-        path, is_lenient = tuple(key.split(".")), LENIENT in marks
-        fields.append(Field(key, path, _reader(hint), default, is_lenient))
+        fields.append(_make_field(key, hint, default, LENIENT in marks))
     return fields
+
+
+def _make_field(key: str, hint: Any, default: Any, is_lenient: bool) -> Field:
+    return Field(key, tuple(key.split(".")), _reader(hint), default, is_lenient)
 
 
 def _reader(hint: Any) -> Read:

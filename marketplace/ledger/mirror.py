@@ -27,11 +27,13 @@ from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetch
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.ledger.mirror_schemas import (
     Account,
+    Block,
+    EntityId,
     History,
     Message,
     Nft,
     NftEvent,
-    Page,
+    Node,
     Relationship,
     Token,
     Transaction,
@@ -91,10 +93,8 @@ class MirrorNode:
     ) -> Nft | None:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        answer = self._get(path, mirror_schemas.Nfts, deadline)
-        if not answer or not answer.items:
-            return None
-        return _require_same(_load(Nft, answer.items[0], path), token, serial_no)
+        found = self._get_field(path, "nfts", tuple[Any, ...], deadline)
+        return _require_same(_load(Nft, found[0], path), token, serial_no) if found else None
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
@@ -110,7 +110,7 @@ class MirrorNode:
         )
 
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
-        for item in self._pages(path, mirror_schemas.Nfts):
+        for item in self._pages(path, "nfts", Any):
             try:
                 yield _load(Nft, item, path)
             except LedgerAnswerInvalid as error:
@@ -119,7 +119,7 @@ class MirrorNode:
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        entries = _in_order(path, self._pages(path, mirror_schemas.NftEvents, deadline))
+        entries = _in_order(path, self._pages(path, "transactions", NftEvent, deadline))
         newest = tuple(islice(entries, PAGE))
         for event in islice(chain(newest, entries), MAX_HISTORY):
             if event.name not in HARMLESS:
@@ -136,26 +136,24 @@ class MirrorNode:
 
     def find_account_id(self, evm_address: str, deadline: Deadline) -> str | None:
         path = f"/accounts/{evm_address}?transactions=false"
-        found = self._get(path, mirror_schemas.AccountId, deadline)
-        return found and found.account_id
+        found: str | None = self._get_field(path, "account", EntityId, deadline)
+        return found
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Read an account's relationship with a token; None where it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        answer = self._get(path, mirror_schemas.Relationships, deadline)
-        if not answer or not answer.items:
-            return None
-        relationship = answer.items[0]
-        if relationship.token != token:
+        found = self._get_field(path, "tokens", tuple[Relationship, ...], deadline)
+        relationship: Relationship | None = found[0] if found else None
+        if relationship and relationship.token != token:
             raise _nonsense(path, f"it tells of {relationship.token}, and was asked about {token}")
         return relationship
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
         path = f"/accounts/{account_id}/tokens?limit={PAGE}&order=asc"
-        return self._pages(path, mirror_schemas.Relationships, deadline)
+        return self._pages(path, "tokens", Relationship, deadline)
 
     def list_transactions(
         self, transaction_id: TransactionId, deadline: Deadline
@@ -165,14 +163,13 @@ class MirrorNode:
         Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        answer = self._get(path, mirror_schemas.Transactions, deadline)
-        return [*answer.items] if answer else []
+        rows = self._get_field(path, "transactions", tuple[Transaction, ...], deadline)
+        return [*(rows or ())]
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        answer = self._get(path, mirror_schemas.Transactions, deadline)
-        rows = answer.items if answer else ()
+        rows = self._get_field(path, "transactions", tuple[Transaction, ...], deadline) or ()
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def list_transactions_after(
@@ -180,27 +177,28 @@ class MirrorNode:
         moment: int,
         payer: str,
         deadline: Deadline,
-        types: Iterable[str] = transaction_feed.TYPES,
+        types: Iterable[str],
     ) -> transaction_feed.Page:
         """The next page of what happened after a moment of consensus, oldest first: feed.Page says more."""
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
-        answer = self._get(path, mirror_schemas.TransactionList, deadline)
-        if not answer:
+        rows = self._get_field(path, "transactions", tuple[Any, ...], deadline)
+        if rows is None:
             raise _nonsense(path, "it has no such list")
         try:
-            return transaction_feed.read_page(answer.items, moment, payer, PAGE)
+            return transaction_feed.read_page(rows, moment, payer, PAGE)
         except LedgerAnswerInvalid:
             count("mirror_node_nonsense")
             raise
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
-        answer = self._get("/blocks?limit=1&order=desc", mirror_schemas.Blocks, deadline)
-        if not answer or not answer.items:
+        path = "/blocks?limit=1&order=desc"
+        blocks: tuple[Block, ...] = self._get_field(path, "blocks", tuple[Block, ...], deadline)
+        if not blocks:
             raise _nonsense("/blocks", "it has no blocks")
-        return answer.items[0].end
+        return blocks[0].end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
@@ -217,12 +215,12 @@ class MirrorNode:
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
         """List the accounts of the network's consensus nodes."""
-        nodes = self._pages("/network/nodes?limit=25&order=asc", mirror_schemas.Nodes, deadline)
+        nodes = self._pages("/network/nodes?limit=25&order=asc", "nodes", Node, deadline)
         return (node.account_id for node in nodes)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        found = self._get(f"/topics/{topic}", mirror_schemas.Topic, deadline)
-        return found and found.memo
+        memo: str | None = self._get_field(f"/topics/{topic}", "memo", str, deadline)
+        return memo
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         path = f"/topics/messages/{consensus_timestamp}"
@@ -231,10 +229,10 @@ class MirrorNode:
     def list_messages(self, topic: str, deadline: Deadline) -> Iterator[Message]:
         """All messages of a topic, the first one first."""
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
-        return self._pages(path, mirror_schemas.Messages, deadline)
+        return self._pages(path, "messages", Message, deadline)
 
     def _pages(
-        self, path: str, shape: type[Page], deadline: Deadline | None = None
+        self, path: str, key: str, item: Any, deadline: Deadline | None = None
     ) -> Iterator[Any]:
         """Follow links.next to the end: of it only the query is taken, and never twice the same."""
         path, _, query = path.partition("?")
@@ -242,17 +240,26 @@ class MirrorNode:
         while query not in seen:
             seen.add(query)
             page_deadline = deadline or Deadline(UNHURRIED_SECONDS)
-            answer = self._get(f"{path}?{query}", shape, page_deadline)
-            if not answer:
+            document = self._get_object(f"{path}?{query}", page_deadline)
+            if document is None:
                 return
-            yield from answer.items
-            following = answer.next
+            yield from _load_field(document, key, tuple[item, ...], path)
+            following = _load_field(document, "links.next", str | None, path)
             if following is None:
                 return
             query = following.partition("?")[2]
         raise _nonsense(path, "its pages lead in a circle")
 
     def _get(self, path: str, shape: type[T], deadline: Deadline) -> T | None:
+        document = self._get_object(path, deadline)
+        return None if document is None else _load(shape, document, path)
+
+    def _get_field(self, path: str, key: str, hint: Any, deadline: Deadline) -> Any:
+        """The value of one key of an answer; None where there is no such answer."""
+        document = self._get_object(path, deadline)
+        return None if document is None else _load_field(document, key, hint, path)
+
+    def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:
             answer = self._get_patiently(self._base_url + path, deadline)
         except TimeIsUp:
@@ -269,7 +276,9 @@ class MirrorNode:
             document = json.loads(answer.content)
         except (ValueError, RecursionError) as error:
             raise _nonsense(path, "it is not JSON") from error
-        return _load(shape, document, path)
+        if not isinstance(document, dict):
+            raise _nonsense(path, "it is not an object")
+        return document
 
     def _get_patiently(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times while there is time, with growing pauses or those that Retry-After asks for."""
@@ -310,6 +319,13 @@ def _load(shape: type[T], document: Any, path: str) -> T:
         return json_reader.read(shape, document)
     except ValueError as error:
         raise _nonsense(path, f"{_name(document)}{error}"[:200]) from error
+
+
+def _load_field(document: dict[str, Any], key: str, hint: Any, path: str) -> Any:
+    try:
+        return json_reader.read_field(document, key, hint)
+    except ValueError as error:
+        raise _nonsense(path, str(error)[:200]) from error
 
 
 def _name(document: Any) -> str:

@@ -105,12 +105,6 @@ class Account(NamedTuple):
     must_sign_to_receive: Annotated[bool, "receiver_sig_required"] = False
 
 
-class AccountId(NamedTuple):
-    """An account's id."""
-
-    account_id: Annotated[EntityId, "account"]
-
-
 class Relationship(NamedTuple):
     """An account's relationship with a token that it is associated with."""
 
@@ -269,60 +263,9 @@ class Message(NamedTuple):
     content: Annotated[bytes, "message"]
 
 
-class Topic(NamedTuple):
-    memo: Annotated[str, "memo"]
-
-
 class Node(NamedTuple):
     account_id: Annotated[EntityId, "node_account_id"]
 
 
 class Block(NamedTuple):
     end: Annotated[Consensus, "timestamp.to"]
-
-
-class Blocks(NamedTuple):
-    items: Annotated[tuple[Block, ...], "blocks"]
-
-
-class Transactions(NamedTuple):
-    items: Annotated[tuple[Transaction, ...], "transactions"]
-
-
-class TransactionList(NamedTuple):
-    """A page of the feed: transaction_feed reads each row by itself."""
-
-    items: Annotated[tuple[Any, ...], "transactions"]
-
-
-NextPage = Annotated[str | None, "links.next"]
-
-
-class Nfts(NamedTuple):
-    """A page of NFTs: the mirror client reads each by itself."""
-
-    items: Annotated[tuple[Any, ...], "nfts"]
-    next: NextPage
-
-
-class Relationships(NamedTuple):
-    items: Annotated[tuple[Relationship, ...], "tokens"]
-    next: NextPage
-
-
-class NftEvents(NamedTuple):
-    items: Annotated[tuple[NftEvent, ...], "transactions"]
-    next: NextPage
-
-
-class Nodes(NamedTuple):
-    items: Annotated[tuple[Node, ...], "nodes"]
-    next: NextPage
-
-
-class Messages(NamedTuple):
-    items: Annotated[tuple[Message, ...], "messages"]
-    next: NextPage
-
-
-Page = Nfts | Nodes | Relationships | NftEvents | Messages
