@@ -1,6 +1,7 @@
 """Listing an NFT, and withdrawing it: the transactions that its owner signs and pays for."""
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from flask import current_app
@@ -69,9 +70,7 @@ def prepare_listing(
         "wallet": wallet,
     }
 
-    def build(**envelope: Any) -> bytes:
-        return build_listing(token=token, serial_no=serial_no, spender=spender, **envelope)
-
+    build = partial(build_listing, token=token, serial_no=serial_no, spender=spender)
     return _prepare(account_id, build, columns, caller, now or times.now())
 
 
@@ -106,9 +105,7 @@ def prepare_withdrawal(
         "wallet": wallet,
     }
 
-    def build(**envelope: Any) -> bytes:
-        return build_withdrawal(token=token, serial_no=serial_no, **envelope)
-
+    build = partial(build_withdrawal, token=token, serial_no=serial_no)
     return _prepare(account_id, build, columns, caller, times.now())
 
 

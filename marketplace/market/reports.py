@@ -85,7 +85,7 @@ def _find_named(keys: Keys, transaction_id: str) -> Any:
 
 def _find_newest(keys: Keys, caller: Caller) -> Any:
     """Find the caller's newest prepared transaction; anybody's, where the caller prepared none."""
-    own = prepared_transactions.get_newest_prepared_by(read(), *keys, caller.token, caller.end_user)
+    own = prepared_transactions.get_newest_prepared(read(), *keys, by=caller)
     return own or prepared_transactions.get_newest_prepared(read(), *keys)
 
 

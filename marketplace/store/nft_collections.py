@@ -28,11 +28,6 @@ def list_collections(db: Connection) -> list[TokenRow]:
     return db.execute("SELECT token FROM collection").fetchall()
 
 
-def get_collection_after(db: Connection, token: str) -> TokenRow | None:
-    sql = "SELECT token FROM collection WHERE token > :token ORDER BY token LIMIT 1"
-    return db.execute(sql, {"token": token}).fetchone()
-
-
 def list_collections_due(db: Connection, now: str, limit: int) -> list[TokenRow]:
     sql = """
         SELECT token FROM collection WHERE retry_at <= :now

@@ -38,36 +38,19 @@ def get_prepared_transaction(db: Connection, transaction_id: str) -> PreparedTra
 
 
 def get_newest_prepared(
-    db: Connection, token: str, serial_no: int, account_id: str
+    db: Connection, token: str, serial_no: int, account_id: str, by: tuple[str, str] | None = None
 ) -> PreparedTransactionRow | None:
-    sql = """
+    # Of all callers, or by one: an access token and its end user.
+    sql = f"""
         SELECT * FROM prepared_transaction
         WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
+          {"AND caller = :caller AND end_user = :end_user" if by else ""}
         ORDER BY prepared_at DESC
         LIMIT 1
     """
     parameters = {"token": token, "serial_no": serial_no, "account_id": account_id}
-    return db.execute(sql, parameters).fetchone()
-
-
-def get_newest_prepared_by(
-    db: Connection, token: str, serial_no: int, account_id: str, caller: str, end_user: str
-) -> PreparedTransactionRow | None:
-    sql = """
-        SELECT * FROM prepared_transaction
-        WHERE token = :token AND serial_no = :serial_no AND account_id = :account_id
-          AND caller = :caller AND end_user = :end_user
-        ORDER BY prepared_at DESC
-        LIMIT 1
-    """
-    parameters = {
-        "token": token,
-        "serial_no": serial_no,
-        "account_id": account_id,
-        "caller": caller,
-        "end_user": end_user,
-    }
-    return db.execute(sql, parameters).fetchone()
+    caller, end_user = by or ("", "")
+    return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
 def list_preparers(db: Connection) -> list[AccountRow]:

@@ -58,7 +58,7 @@ class Database(Engine):
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         super().__init__(str(path), schema, owners)
-        self._path = Path(path)
+        self.path = Path(path)
         self._local = threading.local()
         self._observer: sqlite3.Cursor | None = None
         self._observers = 0  # opened until now: each counts commits anew
@@ -83,10 +83,6 @@ class Database(Engine):
                 f" -shm files away, and restore a backup: {command('restore FILE')}"
             ) from error
         close_at_fork(self)
-
-    @property
-    def path(self) -> Path:
-        return self._path
 
     def _is_missing(self) -> bool:
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""

@@ -137,6 +137,9 @@ for by, words in itertools.product(
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
     )
+STATEMENTS["get_newest_prepared by one"] = partial(
+    prepared_transactions.get_newest_prepared, by=("x", "x")
+)
 del STATEMENTS["is_any_expired"], STATEMENTS["delete_expired"]
 for which in (prepared_transactions.PREPARATIONS, prepared_transactions.SETTLED_PURCHASES):
     for statement in (prepared_transactions.is_any_expired, prepared_transactions.delete_expired):

@@ -127,9 +127,10 @@ def test_the_newest_is_found_of_a_caller_and_of_all(db, nft):
     prepared(db, nft, 4, caller="another shop")
     keys = *nft, ALICE
     assert prepared_transactions.get_newest_prepared(db, *keys)["transaction_id"] == "4"
-    own = prepared_transactions.get_newest_prepared_by(db, *keys, "shop", "eve")
+    own = prepared_transactions.get_newest_prepared(db, *keys, by=("shop", "eve"))
     assert own["transaction_id"] == "2"
-    assert prepared_transactions.get_newest_prepared_by(db, *keys, "another shop", "alice") is None
+    by = "another shop", "alice"
+    assert prepared_transactions.get_newest_prepared(db, *keys, by) is None
 
 
 def test_expired_ones_go_a_number_at_a_time(db, nft):
