@@ -16,7 +16,7 @@ from hiero_sdk_python.hapi.services.response_pb2 import Response
 from marketplace.sandbox.hapi import entities, network, receipts
 from marketplace.sandbox.hapi.codes import code, of_faults
 from marketplace.sandbox.ledger import consensus
-from marketplace.sandbox.ledger.envelopes import Refused, Unreadable, open_transaction
+from marketplace.sandbox.ledger.envelopes import Refused, Unreadable, open_transaction, refuse_if
 from marketplace.sandbox.ledger.network_fees import TINYBARS_PER_DOLLAR
 
 # $0.0001, and what a version costs: https://docs.hedera.com/networks/fees
@@ -78,8 +78,7 @@ def answer(content: bytes, now: int) -> list[bytes]:
 def _answer(name: str, asked: Message, told: Message, now: int) -> str:
     header = asked.header
     try:
-        if name not in HANDLERS:
-            raise Refused("NOT_SUPPORTED")
+        refuse_if(name not in HANDLERS, "NOT_SUPPORTED")
         if header.responseType not in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER):
             raise Refused("NOT_SUPPORTED")
         handler = HANDLERS[name]
@@ -100,17 +99,13 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
         body = open_transaction(header.payment).body
     except Unreadable:
         raise Refused("INVALID_TRANSACTION_BODY") from None
-    if body.WhichOneof("data") != "cryptoTransfer":
-        raise Refused("INSUFFICIENT_TX_FEE")
+    refuse_if(body.WhichOneof("data") != "cryptoTransfer", "INSUFFICIENT_TX_FEE")
     received = [
         amount.amount
         for amount in body.cryptoTransfer.transfers.accountAmounts
         if amount.accountID == body.nodeAccountID and amount.amount >= 0
     ]
-    if not received:
-        raise Refused("INVALID_RECEIVING_NODE_ACCOUNT")
-    if min(received) < fee:
-        raise Refused("INSUFFICIENT_TX_FEE")
+    refuse_if(not received, "INVALID_RECEIVING_NODE_ACCOUNT")
+    refuse_if(min(received) < fee, "INSUFFICIENT_TX_FEE")
     receipt = consensus.submit(header.payment.SerializeToString(), now)
-    if receipt.result != "SUCCESS":
-        raise Refused(receipt.result)
+    refuse_if(receipt.result != "SUCCESS", receipt.result)

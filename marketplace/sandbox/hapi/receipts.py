@@ -14,7 +14,7 @@ from marketplace.sandbox.hapi.codes import code
 from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.hapi.network import exchange_rate
 from marketplace.sandbox.ledger import queries
-from marketplace.sandbox.ledger.envelopes import Refused, read_transaction_id
+from marketplace.sandbox.ledger.envelopes import read_transaction_id, refuse_if
 from marketplace.store.database import read
 
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records
@@ -54,8 +54,7 @@ def _find(
 
     Refuses if there are none.
     """
-    if not transaction_id.HasField("accountID"):
-        raise Refused("INVALID_TRANSACTION_ID")
+    refuse_if(not transaction_id.HasField("accountID"), "INVALID_TRANSACTION_ID")
     rows = queries.list_transactions(read(), read_transaction_id(transaction_id).dashed)
     handled = [
         Handled(row["consensus_at"], json.loads(row["document"]), row["total_supply"] or 0)
@@ -68,8 +67,7 @@ def _find(
         and each.document["scheduled"] == transaction_id.scheduled
     ]
     found = [each for each in recent if each.document["nonce"] == transaction_id.nonce]
-    if not found:
-        raise Refused(missing)
+    refuse_if(not found, missing)
     return found, [each for each in recent if each.document["nonce"] > transaction_id.nonce]
 
 

@@ -4,7 +4,7 @@ from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import accounts, keys, network_fees, queries
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, entity
 
 MAX_ASSOCIATIONS = 5000
@@ -14,21 +14,15 @@ RENEWAL_SECONDS = range(2_592_000, 8_000_002)
 
 def check_create(content: Message) -> None:
     """Check what a node checks before consensus."""
-    if not content.HasField("key"):
-        raise Refused("KEY_REQUIRED")
-    if not keys.is_valid(content.key):
-        raise Refused("BAD_ENCODING")
-    if content.initialBalance > MAX_INT64:
-        raise Refused("INVALID_INITIAL_BALANCE")
+    refuse_if(not content.HasField("key"), "KEY_REQUIRED")
+    refuse_if(not keys.is_valid(content.key), "BAD_ENCODING")
+    refuse_if(content.initialBalance > MAX_INT64, "INVALID_INITIAL_BALANCE")
     if content.max_automatic_token_associations < accounts.UNLIMITED:
         raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
-    if not content.HasField("autoRenewPeriod"):
-        raise Refused("INVALID_RENEWAL_PERIOD")
-    if content.alias and len(content.alias) != keys.EVM_ADDRESS_BYTES:
-        raise Refused("INVALID_ALIAS_KEY")
+    refuse_if(not content.HasField("autoRenewPeriod"), "INVALID_RENEWAL_PERIOD")
+    refuse_if(content.alias and len(content.alias) != keys.EVM_ADDRESS_BYTES, "INVALID_ALIAS_KEY")
     require_memo(content.memo)
-    if content.hook_creation_details:
-        raise Refused("NOT_SUPPORTED")
+    refuse_if(content.hook_creation_details, "NOT_SUPPORTED")
 
 
 def create(execution: Execution, content: Message) -> None:
@@ -56,8 +50,7 @@ def create(execution: Execution, content: Message) -> None:
 def require_renewal(content: Message, code: str) -> None:
     """Refuse, with the code, a period after which nothing can be renewed."""
     period = content.autoRenewPeriod.seconds
-    if content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS:
-        raise Refused(code)
+    refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
 
 
 def _require_possible_limit(limit: int) -> None:
@@ -76,10 +69,8 @@ def _require_key_of(execution: Execution, address: bytes) -> None:
 def check_update(content: Message) -> None:
     """Check what a node checks before consensus."""
     entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
-    if content.HasField("key") and not keys.is_valid(content.key):
-        raise Refused("BAD_ENCODING")
-    if content.hook_creation_details or content.hook_ids_to_delete:
-        raise Refused("NOT_SUPPORTED")
+    refuse_if(content.HasField("key") and not keys.is_valid(content.key), "BAD_ENCODING")
+    refuse_if(content.hook_creation_details or content.hook_ids_to_delete, "NOT_SUPPORTED")
 
 
 def update(execution: Execution, content: Message) -> None:
@@ -104,16 +95,13 @@ def update(execution: Execution, content: Message) -> None:
 
 
 def require_memo(memo: str) -> None:
-    if len(memo.encode()) > MEMO_BYTES:
-        raise Refused("MEMO_TOO_LONG")
-    if "\0" in memo:
-        raise Refused("INVALID_ZERO_BYTE_IN_STRING")
+    refuse_if(len(memo.encode()) > MEMO_BYTES, "MEMO_TOO_LONG")
+    refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 
 def _require_limit(execution: Execution, account_id: str, limit: int) -> None:
     _require_possible_limit(limit)
-    if limit < accounts.UNLIMITED:
-        raise Refused("INVALID_MAX_AUTO_ASSOCIATIONS")
+    refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
     used = queries.count_automatic_associations(execution.db, account_id)
     if limit != accounts.UNLIMITED and used > limit:
         raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
@@ -134,8 +122,7 @@ def resolve(execution: Execution, account: Message, *, may_create: bool) -> None
         return
     account_id = accounts.find_by_alias(execution.db, account.alias)
     if account_id is None:
-        if not may_create:
-            raise Refused("INVALID_ACCOUNT_ID")
+        refuse_if(not may_create, "INVALID_ACCOUNT_ID")
         account_id = _create_for(execution, account.alias)
     account.accountNum = int(account_id.rpartition(".")[2])
 

@@ -10,7 +10,7 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -58,17 +58,14 @@ def add(
 ) -> None:
     """Add to a balance, or take from it. Refuses, with the code, to take more than there is."""
     after = balance(db, account_id) + amount
-    if after < 0:
-        raise Refused(code)
-    if after > MAX_INT64:
-        raise Refused("INVALID_ACCOUNT_AMOUNTS")
+    refuse_if(after < 0, code)
+    refuse_if(after > MAX_INT64, "INVALID_ACCOUNT_AMOUNTS")
     change(db, account_id, now, balance=after)
 
 
 def require_usable(db: Connection, account_id: str) -> None:
     """Refuse an account that was deleted."""
-    if get(db, account_id).deleted_at:
-        raise Refused("ACCOUNT_DELETED")
+    refuse_if(get(db, account_id).deleted_at, "ACCOUNT_DELETED")
 
 
 def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
@@ -78,8 +75,7 @@ def add_units(db: Connection, account_id: str, token: str, amount: int, code: st
     """
     holding = queries.get_holding(db, account_id, token)
     after = (holding["balance"] if holding else 0) + amount
-    if not 0 <= after <= MAX_INT64:
-        raise Refused(code)
+    refuse_if(not 0 <= after <= MAX_INT64, code)
     queries.put(db, "holding", account_id=account_id, token=token, balance=after)
 
 
@@ -129,8 +125,7 @@ def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: A
         db, "account", **Account(account_id, balance=0, created_at=now, **columns)._asdict()
     )
     for alias in aliases:
-        if find_by_alias(db, alias):
-            raise Refused("ALIAS_ALREADY_ASSIGNED")
+        refuse_if(find_by_alias(db, alias), "ALIAS_ALREADY_ASSIGNED")
         queries.put(db, "alias", alias=alias, account_id=account_id)
     return account_id
 
@@ -172,8 +167,7 @@ def associate_receiver(db: Connection, account_id: str, token: str, now: int) ->
     if is_associated(db, account_id, token):
         return False
     limit = get(db, account_id).automatic_associations
-    if limit == 0:
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    refuse_if(limit == 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     if limit != UNLIMITED and queries.count_automatic_associations(db, account_id) >= limit:
         raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
     associate(db, account_id, token, now, is_automatic=True)

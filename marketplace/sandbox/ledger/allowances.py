@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
@@ -14,8 +14,7 @@ HBAR = ""  # in place of a token
 
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
-    if not any((*_others(content), content.nftAllowances)):
-        raise Refused("EMPTY_ALLOWANCES")
+    refuse_if(not any((*_others(content), content.nftAllowances)), "EMPTY_ALLOWANCES")
 
 
 def approve(execution: Execution, content: Message) -> None:
@@ -28,8 +27,7 @@ def approve(execution: Execution, content: Message) -> None:
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
         token = entity(approval.tokenId, "INVALID_TOKEN_ID")
-        if approval.HasField("delegating_spender"):
-            raise Refused("NOT_SUPPORTED")
+        refuse_if(approval.HasField("delegating_spender"), "NOT_SUPPORTED")
         spender = _spender_of(approval, owner)
         if approval.HasField("approved_for_all"):
             # False revokes, when it is there. SDKs that always send it revoke by accident.
@@ -45,8 +43,7 @@ def approve(execution: Execution, content: Message) -> None:
 
 def _spender_of(approval: Message, owner: str) -> str:
     spender = entity(approval.spender, "INVALID_ALLOWANCE_SPENDER_ID")
-    if spender == owner:
-        raise Refused("SPENDER_ACCOUNT_SAME_AS_OWNER")
+    refuse_if(spender == owner, "SPENDER_ACCOUNT_SAME_AS_OWNER")
     return spender
 
 
@@ -54,15 +51,12 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
     """Let an account spend an amount of HBAR, or of a token's units; 0 ends it."""
     db, owner, unit = execution.db, _owner_of(execution, approval), HBAR
     spender = _spender_of(approval, owner)
-    if approval.amount < 0:
-        raise Refused("NEGATIVE_ALLOWANCE_AMOUNT")
+    refuse_if(approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
     if approval.DESCRIPTOR.name == "TokenAllowance":
         token = tokens.get_usable(db, entity(approval.tokenId, "INVALID_TOKEN_ID"))
         unit = token.token
-        if not token.is_fungible:
-            raise Refused("NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
-        if not accounts.is_associated(db, owner, unit):
-            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        refuse_if(not token.is_fungible, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
+        refuse_if(not accounts.is_associated(db, owner, unit), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
         if 0 < token.definition.maxSupply < approval.amount:
             raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
     columns = {"owner": owner, "spender": spender, "token": unit}
@@ -77,8 +71,7 @@ def spend(db: Connection, owner: str, spender: str, token: str | None, amount: i
     row = queries.get_allowance(db, owner, spender, token or HBAR)
     if row is None or not row["amount"]:
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
-    if row["amount"] < amount:
-        raise Refused("AMOUNT_EXCEEDS_ALLOWANCE")
+    refuse_if(row["amount"] < amount, "AMOUNT_EXCEEDS_ALLOWANCE")
     queries.put(db, "allowance", **dict(row) | {"amount": row["amount"] - amount})
 
 
@@ -88,8 +81,7 @@ def delete(execution: Execution, content: Message) -> None:
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
         token = entity(approval.token_id, "INVALID_TOKEN_ID")
-        if not approval.serial_numbers:
-            raise Refused("EMPTY_ALLOWANCES")
+        refuse_if(not approval.serial_numbers, "EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
             _set_spender(execution, token, serial_no, owner, None)
 
@@ -107,8 +99,7 @@ def _others(content: Message) -> tuple[object, object]:
 
 def _require_few(approvals: list[Message], others: int = 0) -> None:
     count = sum(max(1, len(approval.serial_numbers)) for approval in approvals)
-    if count + others > MAX_APPROVALS:
-        raise Refused("MAX_ALLOWANCES_EXCEEDED")
+    refuse_if(count + others > MAX_APPROVALS, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def _owner_of(execution: Execution, approval: Message) -> str:
@@ -125,8 +116,7 @@ def _set_spender(
     execution: Execution, token: str, serial_no: int, owner: str, spender: str | None
 ) -> None:
     db, now = execution.db, execution.now
-    if serial_no < 1:
-        raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+    refuse_if(serial_no < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
     tokens.get_usable(db, token)
     nft = nfts.find(db, token, serial_no)
     if nft is None or nft.owner != owner:

@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.token_transactions import issued
 from marketplace.store.rows import Connection
@@ -13,8 +13,7 @@ def check(content: Message) -> None:
     """Check what a node checks before consensus."""
     entity(content.account, "INVALID_ACCOUNT_ID")
     tokens = [entity(token, "INVALID_TOKEN_ID") for token in content.tokens]
-    if len(set(tokens)) < len(tokens):
-        raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+    refuse_if(len(set(tokens)) < len(tokens), "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
 
 
 def associate(execution: Execution, content: Message) -> None:
@@ -32,8 +31,7 @@ def dissociate(execution: Execution, content: Message) -> None:
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     execution.require_signature(account_id)
     for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
-        if account_id == tokens.find(db, token).treasury:
-            raise Refused("ACCOUNT_IS_TREASURY")
+        refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
         if not accounts.is_associated(db, account_id, token):
             raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
         if not queries.is_deleted(db, token):
@@ -45,10 +43,8 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
     tokens.get_usable(db, token)
     tokens.require_unrestricted(db, token, account_id)
     holding = queries.get_holding(db, account_id, token)
-    if holding and holding["balance"]:
-        raise Refused("TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
-    if queries.count_nfts_of(db, account_id, token):
-        raise Refused("ACCOUNT_STILL_OWNS_NFTS")
+    refuse_if(holding and holding["balance"], "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    refuse_if(queries.count_nfts_of(db, account_id, token), "ACCOUNT_STILL_OWNS_NFTS")
 
 
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:

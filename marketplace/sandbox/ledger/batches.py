@@ -15,6 +15,7 @@ from marketplace.sandbox.ledger.envelopes import (
     Signed,
     Unreadable,
     open_transaction,
+    refuse_if,
     write_id,
 )
 from marketplace.sandbox.ledger.execution import Effects, Execution, require_id
@@ -27,18 +28,13 @@ NANOSECONDS = 32  # between two of them, which may have created 30 accounts, or 
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
     inner = _open(content)
-    if not inner:
-        raise Refused("BATCH_LIST_EMPTY")
-    if len({signed.id for signed in inner}) < len(inner):
-        raise Refused("BATCH_LIST_CONTAINS_DUPLICATES")
+    refuse_if(not inner, "BATCH_LIST_EMPTY")
+    refuse_if(len({signed.id for signed in inner}) < len(inner), "BATCH_LIST_CONTAINS_DUPLICATES")
     for signed in inner:
         require_id(signed.body)
-        if signed.body.WhichOneof("data") is None:
-            raise Refused("INVALID_TRANSACTION_BODY")
-        if not signed.body.HasField("batch_key"):
-            raise Refused("MISSING_BATCH_KEY")
-        if write_id(signed.body.nodeAccountID) != NODE:
-            raise Refused("INVALID_NODE_ACCOUNT_ID")
+        refuse_if(signed.body.WhichOneof("data") is None, "INVALID_TRANSACTION_BODY")
+        refuse_if(not signed.body.HasField("batch_key"), "MISSING_BATCH_KEY")
+        refuse_if(write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
 
 
 def _open(content: Message) -> list[Signed]:
@@ -55,16 +51,14 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
     """Execute a batch. ``run`` checks, charges and executes one transaction, and returns its code."""
     inner = _open(content)
     for signed in inner:
-        if signed.body.WhichOneof("data") in NOT_ALLOWED:
-            raise Refused("BATCH_TRANSACTION_IN_BLACKLIST")
+        refuse_if(signed.body.WhichOneof("data") in NOT_ALLOWED, "BATCH_TRANSACTION_IN_BLACKLIST")
         execution.require_key(signed.body.batch_key)
     for number, signed in enumerate(inner, start=1):
         now = execution.now + number * NANOSECONDS
         child = Execution(execution.db, signed, now, network_fees.price(signed))
         result = run(child)
         execution.inner.append((child, result))
-        if result != "SUCCESS":
-            raise Refused("INNER_TRANSACTION_FAILED")
+        refuse_if(result != "SUCCESS", "INNER_TRANSACTION_FAILED")
 
 
 def revert(execution: Execution) -> None:

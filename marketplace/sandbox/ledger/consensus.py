@@ -40,6 +40,7 @@ from marketplace.sandbox.ledger.envelopes import (
     Signed,
     open_transaction,
     read_list,
+    refuse_if,
     write_id,
 )
 from marketplace.sandbox.ledger.execution import (
@@ -112,8 +113,7 @@ def submit(content: bytes, now: int) -> Receipt:
     signed = open_transaction(read_list(content)[0])
     try:
         entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
-        if signed.body.HasField("batch_key"):
-            raise Refused("BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
+        refuse_if(signed.body.HasField("batch_key"), "BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
         _precheck(signed, now)
         with write() as db:
             # Another transaction may have been recorded while this one waited for the lock.
@@ -132,8 +132,7 @@ def submit(content: bytes, now: int) -> Receipt:
 def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
     require_id(body)
-    if signed.size > MAX_TRANSACTION_BYTES:
-        raise Refused("TRANSACTION_OVERSIZE")
+    refuse_if(signed.size > MAX_TRANSACTION_BYTES, "TRANSACTION_OVERSIZE")
     signatures.require_distinct(signed)
     kind = body.WhichOneof("data")
     if kind not in HANDLERS:
@@ -147,16 +146,14 @@ def _precheck(signed: Signed, now: int) -> None:
         raise Refused("INVALID_TRANSACTION_DURATION")
     _require_valid(signed, now)
     HANDLERS[kind].check(getattr(body, kind))
-    if body.transactionFee < network_fees.price(signed):
-        raise Refused("INSUFFICIENT_TX_FEE")
+    refuse_if(body.transactionFee < network_fees.price(signed), "INSUFFICIENT_TX_FEE")
 
 
 def _require_valid(signed: Signed, now: int) -> None:
     """Refuse a transaction before its valid start, and after it has expired."""
     start = signed.body.transactionID.transactionValidStart
     starts_at = start.seconds * times.SECOND + start.nanos
-    if starts_at > now:
-        raise Refused("INVALID_TRANSACTION_START")
+    refuse_if(starts_at > now, "INVALID_TRANSACTION_START")
     if starts_at + signed.body.transactionValidDuration.seconds * times.SECOND < now:
         raise Refused("TRANSACTION_EXPIRED")
 
@@ -170,8 +167,7 @@ def _require_another_node(first: queries.Row, signed: Signed) -> None:
 def _require_solvency(db: Connection, signed: Signed) -> None:
     """Refuse a payer who lacks the fee, and what the transaction takes from him besides."""
     payer = signed.id.account_id
-    if accounts.get(db, payer).deleted_at:
-        raise Refused("PAYER_ACCOUNT_DELETED")
+    refuse_if(accounts.get(db, payer).deleted_at, "PAYER_ACCOUNT_DELETED")
     spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
     if accounts.balance(db, payer) < network_fees.price(signed) + spent:
@@ -222,8 +218,7 @@ def _run_inner(execution: Execution) -> str:
     try:
         _precheck(signed, execution.now)
         signatures.require(db, signed, execution.payer, execution.now)
-        if queries.list_transactions(db, signed.id.dashed):
-            raise Refused("DUPLICATE_TRANSACTION")
+        refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
         _require_solvency(db, signed)
     except Refused as refusal:
         return str(refusal)

@@ -17,7 +17,7 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import Royalty
 from marketplace.sandbox.ledger import accounts, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from marketplace.sandbox.ledger.tokens import Token
 from marketplace.store.rows import Connection
@@ -70,10 +70,8 @@ def read(fees: Iterable[CustomFee], now: int) -> Schedule:
             part, fallback = royalty.exchange_value_fraction, None
             if royalty.HasField("fallback_fee"):
                 fallback = royalty.fallback_fee.amount
-                if fallback <= 0:
-                    raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
-                if royalty.fallback_fee.HasField("denominating_token_id"):
-                    raise Refused("NOT_SUPPORTED")
+                refuse_if(fallback <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+                refuse_if(royalty.fallback_fee.HasField("denominating_token_id"), "NOT_SUPPORTED")
             numbers = part.numerator, part.denominator
             royalties.append(Royalty(collector, *numbers, fallback, exempt))
         elif fee.HasField("fixed_fee"):
@@ -90,19 +88,13 @@ def read(fees: Iterable[CustomFee], now: int) -> Schedule:
 
 def change(db: Connection, token: Token, schedule: Schedule) -> None:
     """Give a token other custom fees. Refuses those that the network refuses."""
-    if len(schedule.royalties) + len(schedule.fixed) > MAX_FEES:
-        raise Refused("CUSTOM_FEES_LIST_TOO_LONG")
+    refuse_if(len(schedule.royalties) + len(schedule.fixed) > MAX_FEES, "CUSTOM_FEES_LIST_TOO_LONG")
     for royalty in schedule.royalties:
-        if token.is_fungible:
-            raise Refused("CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
-        if min(royalty.numerator, royalty.denominator) < 0:
-            raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
-        if royalty.denominator == 0:
-            raise Refused("FRACTION_DIVIDES_BY_ZERO")
-        if royalty.numerator > royalty.denominator:
-            raise Refused("ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
-    if any(fee.amount <= 0 for fee in schedule.fixed):
-        raise Refused("CUSTOM_FEE_MUST_BE_POSITIVE")
+        refuse_if(token.is_fungible, "CUSTOM_ROYALTY_FEE_ONLY_ALLOWED_FOR_NON_FUNGIBLE_UNIQUE")
+        refuse_if(min(royalty.numerator, royalty.denominator) < 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
+        refuse_if(royalty.denominator == 0, "FRACTION_DIVIDES_BY_ZERO")
+        refuse_if(royalty.numerator > royalty.denominator, "ROYALTY_FRACTION_CANNOT_EXCEED_ONE")
+    refuse_if(any(fee.amount <= 0 for fee in schedule.fixed), "CUSTOM_FEE_MUST_BE_POSITIVE")
     document = json.dumps({"royalties": schedule.royalties, "fixed": schedule.fixed})
     queries.put(db, "fee_schedule", token=token.token, document=document, since=schedule.since)
 

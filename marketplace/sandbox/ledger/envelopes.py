@@ -22,6 +22,12 @@ class Refused(Exception):
     """A result code other than SUCCESS, of HAPI's ResponseCodeEnum."""
 
 
+def refuse_if(condition: object, code: str) -> None:
+    """Refuse with a result code, as a consensus node's validateFalse() does."""
+    if condition:
+        raise Refused(code)
+
+
 class Unreadable(ValueError):
     """The bytes are not those of a transaction."""
 

@@ -11,7 +11,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId
 from marketplace.sandbox.ledger import accounts, keys, network_fees, signatures, tokens
-from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, write_id
+from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
 from marketplace.store.rows import Connection
 
 # By account and token. HBAR have no token, and are in tinybars.
@@ -90,8 +90,7 @@ class Execution:
 
     def require_key(self, key: Key) -> None:
         """Refuse with INVALID_SIGNATURE what this key has not signed."""
-        if not keys.has_signed(key, self.signed):
-            raise Refused("INVALID_SIGNATURE")
+        refuse_if(not keys.has_signed(key, self.signed), "INVALID_SIGNATURE")
 
     def charge(self) -> None:
         """Take the transaction's own fee from its payer."""

@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens, transfers
 from marketplace.sandbox.ledger.account_transactions import resolve
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 
 MAX_REJECTIONS = 10
@@ -15,16 +15,13 @@ MAX_REJECTIONS = 10
 
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
-    if not content.rejections:
-        raise Refused("EMPTY_TOKEN_REFERENCE_LIST")
+    refuse_if(not content.rejections, "EMPTY_TOKEN_REFERENCE_LIST")
     references = {rejection.SerializeToString() for rejection in content.rejections}
-    if len(references) < len(content.rejections):
-        raise Refused("TOKEN_REFERENCE_REPEATED")
+    refuse_if(len(references) < len(content.rejections), "TOKEN_REFERENCE_REPEATED")
     for rejection in content.rejections:
         if rejection.HasField("nft"):
             entity(rejection.nft.token_ID, "INVALID_NFT_ID")
-            if rejection.nft.serial_number < 1:
-                raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+            refuse_if(rejection.nft.serial_number < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
         else:
             entity(rejection.fungible_token, "INVALID_TOKEN_ID")
 
@@ -35,8 +32,7 @@ def reject(execution: Execution, content: Message) -> None:
     resolve(execution, content.owner, may_create=False)
     owner = entity(content.owner, "INVALID_OWNER_ID")
     execution.require_signature(owner)
-    if len(content.rejections) > MAX_REJECTIONS:
-        raise Refused("TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     accounts.require_usable(execution.db, owner)
     for rejection in content.rejections:
         if rejection.HasField("nft"):
@@ -51,8 +47,7 @@ def _reject_nft(execution: Execution, asked: Message, owner: str) -> None:
     if nft is None or nft.owner == nfts.NOBODY:
         raise Refused("INVALID_NFT_ID")
     treasury = _treasury_of(execution, token_id, owner)
-    if nft.owner != owner:
-        raise Refused("INVALID_OWNER_ID")
+    refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
     tokens.require_unrestricted(db, token_id, owner, treasury)
     rejected = NftTransfer(token_id, nft.serial_no, owner, treasury)
     transfers.change_owner(execution, nft, rejected, "TOKENREJECT")
@@ -64,14 +59,12 @@ def _reject_units(execution: Execution, asked: Message, owner: str) -> None:
     if not accounts.is_associated(execution.db, owner, token_id):
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     holding = queries.get_holding(execution.db, owner, token_id)
-    if not holding or not holding["balance"]:
-        raise Refused("INSUFFICIENT_TOKEN_BALANCE")
-    amount = holding["balance"]
+    amount = holding["balance"] if holding else 0
+    refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
     execution.move({(owner, token_id): -amount, (treasury, token_id): amount})
 
 
 def _treasury_of(execution: Execution, token_id: str, owner: str) -> str:
     treasury = tokens.get_usable(execution.db, token_id).treasury
-    if treasury == owner:
-        raise Refused("ACCOUNT_IS_TREASURY")
+    refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
     return treasury

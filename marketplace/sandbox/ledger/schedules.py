@@ -6,7 +6,7 @@ Only approvals can be scheduled. The network would keep a schedule open, and wai
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import allowances, network_fees
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution
 
 
@@ -14,8 +14,7 @@ def create(execution: Execution, schedule: Message) -> None:
     scheduled = schedule.scheduledTransactionBody
     if scheduled.WhichOneof("data") != "cryptoApproveAllowance":
         raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
-    if schedule.HasField("payerAccountID") or schedule.wait_for_expiry:
-        raise Refused("NOT_SUPPORTED")
+    refuse_if(schedule.HasField("payerAccountID") or schedule.wait_for_expiry, "NOT_SUPPORTED")
     price = network_fees.price_scheduled(scheduled)
     child = Execution(execution.db, execution.signed, execution.now + 1, price)
     child.charge()

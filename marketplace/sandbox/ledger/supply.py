@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens, transfers
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.sandbox.ledger.token_transactions import issued, require_issuer
@@ -22,8 +22,7 @@ def check(content: Message) -> None:
     """Check what a node checks before consensus."""
     entity(content.token, "INVALID_TOKEN_ID")
     is_of_nfts = "metadata" if "metadata" in content.DESCRIPTOR.fields_by_name else "serialNumbers"
-    if content.amount and getattr(content, is_of_nfts):
-        raise Refused("INVALID_TRANSACTION_BODY")
+    refuse_if(content.amount and getattr(content, is_of_nfts), "INVALID_TRANSACTION_BODY")
 
 
 def mint(execution: Execution, content: Message) -> None:
@@ -42,14 +41,12 @@ def mint(execution: Execution, content: Message) -> None:
 
 def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
     db, now = execution.db, execution.now
-    if not metadata:
-        raise Refused("INVALID_TOKEN_MINT_METADATA")
+    refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
     _require_few(metadata)
     _require_short(*metadata)
     tokens.require_room(db, token, len(metadata))
     highest = queries.get_highest_serial_no(db, token.token)
-    if highest + len(metadata) > MAX_INT64:
-        raise Refused("SERIAL_NUMBER_LIMIT_REACHED")
+    refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
     for serial_no, content in enumerate(metadata, start=highest + 1):
         encoded = base64.b64encode(content).decode()
         nfts.put(db, Nft(token.token, serial_no, token.treasury, None, now, now, encoded))
@@ -69,8 +66,7 @@ def wipe(execution: Execution, content: Message) -> None:
     """End what another account has."""
     token = issued(execution, content, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
-    if account_id == token.treasury:
-        raise Refused("CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
+    refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     if not accounts.is_associated(execution.db, account_id, token.token):
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
@@ -93,8 +89,7 @@ def _end(
         nft = nfts.find(db, token.token, serial_no)
         if nft is None or nft.owner == nfts.NOBODY:
             raise Refused("INVALID_NFT_ID")
-        if nft.owner != owner:
-            raise Refused(foreign)
+        refuse_if(nft.owner != owner, foreign)
         ended = NftTransfer(token.token, serial_no, owner, nfts.NOBODY)
         transfers.change_owner(execution, nft, ended, name)
     execution.effects.total_supply = tokens.supply(db, token)
@@ -104,8 +99,7 @@ def update_nfts(execution: Execution, content: Message) -> None:
     """Give NFTs other metadata. The supply key may, too, while the treasury has them: HIP-850."""
     db, now = execution.db, execution.now
     token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
-    if not content.serial_numbers:
-        raise Refused("MISSING_SERIAL_NUMBERS")
+    refuse_if(not content.serial_numbers, "MISSING_SERIAL_NUMBERS")
     _require_few(content.serial_numbers)
     _require_short(content.metadata.value)
     for serial_no in content.serial_numbers:
@@ -123,15 +117,12 @@ def update_nfts(execution: Execution, content: Message) -> None:
 
 
 def _require_units(token: Token, amount: int, of_nfts: Sequence[object], code: str) -> None:
-    if of_nfts or not 0 <= amount <= MAX_INT64:
-        raise Refused(code)
+    refuse_if(of_nfts or not 0 <= amount <= MAX_INT64, code)
 
 
 def _require_few(of_nfts: Sequence[object]) -> None:
-    if len(of_nfts) > MAX_NFTS:
-        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(of_nfts) > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
 
 
 def _require_short(*metadata: bytes) -> None:
-    if any(len(content) > METADATA_BYTES for content in metadata):
-        raise Refused("METADATA_TOO_LONG")
+    refuse_if(any(len(content) > METADATA_BYTES for content in metadata), "METADATA_TOO_LONG")

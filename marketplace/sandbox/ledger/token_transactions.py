@@ -5,7 +5,7 @@ from google.protobuf.message import Message
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import require_memo, require_renewal
-from marketplace.sandbox.ledger.envelopes import Refused, write_id
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.tokens import KEYS, Token
 
@@ -15,16 +15,13 @@ INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
 
 def check_create(content: Message) -> None:
     """Check what a node checks before consensus."""
-    if not content.HasField("treasury"):
-        raise Refused("INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
+    refuse_if(not content.HasField("treasury"), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     entity(content.treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     is_fungible = content.tokenType == 0
     if content.initialSupply > (MAX_INT64 if is_fungible else 0):
         raise Refused("INVALID_TOKEN_INITIAL_SUPPLY")
-    if content.decimals > (2**31 - 1 if is_fungible else 0):
-        raise Refused("INVALID_TOKEN_DECIMALS")
-    if not is_fungible and not content.HasField("supplyKey"):
-        raise Refused("TOKEN_HAS_NO_SUPPLY_KEY")
+    refuse_if(content.decimals > (2**31 - 1 if is_fungible else 0), "INVALID_TOKEN_DECIMALS")
+    refuse_if(not is_fungible and not content.HasField("supplyKey"), "TOKEN_HAS_NO_SUPPLY_KEY")
     is_finite = content.supplyType == 1
     if content.maxSupply < 0 or bool(content.maxSupply) != is_finite:
         raise Refused("INVALID_TOKEN_MAX_SUPPLY")
@@ -35,10 +32,8 @@ def check_create(content: Message) -> None:
 
 
 def create(execution: Execution, content: Message) -> None:
-    if not content.name:
-        raise Refused("MISSING_TOKEN_NAME")
-    if not content.symbol:
-        raise Refused("MISSING_TOKEN_SYMBOL")
+    refuse_if(not content.name, "MISSING_TOKEN_NAME")
+    refuse_if(not content.symbol, "MISSING_TOKEN_SYMBOL")
     _require_texts(content.name, content.symbol, content.memo, content.metadata)
     _require_valid_keys(content)
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
@@ -66,12 +61,9 @@ def create(execution: Execution, content: Message) -> None:
 
 
 def _require_texts(name: str, symbol: str, memo: str, metadata: bytes) -> None:
-    if len(name.encode()) > MAX_TEXT_BYTES:
-        raise Refused("TOKEN_NAME_TOO_LONG")
-    if len(symbol.encode()) > MAX_TEXT_BYTES:
-        raise Refused("TOKEN_SYMBOL_TOO_LONG")
-    if len(metadata) > MAX_TEXT_BYTES:
-        raise Refused("METADATA_TOO_LONG")
+    refuse_if(len(name.encode()) > MAX_TEXT_BYTES, "TOKEN_NAME_TOO_LONG")
+    refuse_if(len(symbol.encode()) > MAX_TEXT_BYTES, "TOKEN_SYMBOL_TOO_LONG")
+    refuse_if(len(metadata) > MAX_TEXT_BYTES, "METADATA_TOO_LONG")
     require_memo(memo)
 
 
@@ -93,10 +85,8 @@ def issued(execution: Execution, content: Message, *names: str) -> Token:
 def require_issuer(execution: Execution, token: Token, *names: str) -> None:
     """Refuse what none of a token's keys of these names has signed."""
     held = [key for name in names if (key := token.key(name))]
-    if not held:
-        raise Refused(KEYS[names[0]][1])
-    if not any(keys.has_signed(key, execution.signed) for key in held):
-        raise Refused("INVALID_SIGNATURE")
+    refuse_if(not held, KEYS[names[0]][1])
+    refuse_if(not any(keys.has_signed(key, execution.signed) for key in held), "INVALID_SIGNATURE")
 
 
 def update(execution: Execution, content: Message) -> None:
@@ -119,15 +109,13 @@ def update(execution: Execution, content: Message) -> None:
     for field, code in KEYS.values():
         if content.HasField(field):
             _change_key(definition, field, getattr(content, field), code)
-    if content.HasField("treasury"):
-        raise Refused("NOT_SUPPORTED")
+    refuse_if(content.HasField("treasury"), "NOT_SUPPORTED")
     tokens.put(execution.db, token, modified_at=execution.now)
 
 
 def _change_key(definition: Message, field: str, key: Message, code: str) -> None:
     """Replace a key, or remove it by an empty list of keys: HIP-540."""
-    if not definition.HasField(field):
-        raise Refused(code)
+    refuse_if(not definition.HasField(field), code)
     if keys.is_valid(key):
         getattr(definition, field).CopyFrom(key)
     else:
@@ -144,14 +132,12 @@ def change_fees(execution: Execution, content: Message) -> None:
     require_issuer(execution, token, "fee_schedule")
     schedule = custom_fees.read(content.custom_fees, execution.now)
     before = custom_fees.schedule_of(execution.db, token.token)
-    if not any((*schedule[:2], *before[:2])):
-        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+    refuse_if(not any((*schedule[:2], *before[:2])), "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
     custom_fees.change(execution.db, token, schedule)
 
 
 def set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:
     token = tokens.find(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
-    if queries.is_deleted(execution.db, token.token):
-        raise Refused("TOKEN_WAS_DELETED")
+    refuse_if(queries.is_deleted(execution.db, token.token), "TOKEN_WAS_DELETED")
     require_issuer(execution, token, "pause")
     tokens.put(execution.db, token, is_paused=is_paused)

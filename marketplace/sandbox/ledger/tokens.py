@@ -18,7 +18,7 @@ from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransacti
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries
-from marketplace.sandbox.ledger.envelopes import Refused, write_id
+from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
 from marketplace.store.rows import Connection
 
 RENEWAL_SECONDS = 7_776_000
@@ -73,10 +73,8 @@ def find(db: Connection, token: str) -> Token:
 def get_usable(db: Connection, token: str) -> Token:
     """A token that was neither deleted nor paused."""
     found = find(db, token)
-    if queries.is_deleted(db, token):
-        raise Refused("TOKEN_WAS_DELETED")
-    if found.is_paused:
-        raise Refused("TOKEN_IS_PAUSED")
+    refuse_if(queries.is_deleted(db, token), "TOKEN_WAS_DELETED")
+    refuse_if(found.is_paused, "TOKEN_IS_PAUSED")
     return found
 
 
@@ -118,17 +116,13 @@ def supply(db: Connection, token: Token) -> int:
 def require_room(db: Connection, token: Token, amount: int) -> None:
     """Refuse to make more than the token's maximum."""
     after = supply(db, token) + amount
-    if 0 < token.definition.maxSupply < after:
-        raise Refused("TOKEN_MAX_SUPPLY_REACHED")
-    if token.is_fungible and after > MAX_INT64:
-        raise Refused("INVALID_TOKEN_MINT_AMOUNT")
+    refuse_if(0 < token.definition.maxSupply < after, "TOKEN_MAX_SUPPLY_REACHED")
+    refuse_if(token.is_fungible and after > MAX_INT64, "INVALID_TOKEN_MINT_AMOUNT")
 
 
 def require_unrestricted(db: Connection, token: str, *account_ids: str) -> None:
     """Refuse accounts that are frozen for a token, or whose KYC is missing."""
     for account_id in account_ids:
         row = queries.get_association(db, account_id, token)
-        if row and row["is_frozen"]:
-            raise Refused("ACCOUNT_FROZEN_FOR_TOKEN")
-        if row and not row["is_kyc_granted"]:
-            raise Refused("ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
+        refuse_if(row and row["is_frozen"], "ACCOUNT_FROZEN_FOR_TOKEN")
+        refuse_if(row and not row["is_kyc_granted"], "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")

@@ -20,7 +20,7 @@ from marketplace.sandbox.ledger import (
     tokens,
 )
 from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
 from marketplace.sandbox.ledger.nfts import Nft
 
@@ -39,31 +39,25 @@ def check(content: Message) -> None:
             raise Refused("EMPTY_TOKEN_TRANSFER_ACCOUNT_AMOUNTS")
         _check_amounts(transfers.transfers, "TRANSFERS_NOT_ZERO_SUM_FOR_TOKEN")
         _check_nfts(transfers.nftTransfers)
-        if token in tokens:
-            raise Refused("TOKEN_ID_REPEATED_IN_TOKEN_LIST")
+        refuse_if(token in tokens, "TOKEN_ID_REPEATED_IN_TOKEN_LIST")
         tokens.add(token)
 
 
 def _check_amounts(amounts: list[Message], code: str) -> None:
     """Check that some give what others get, and refuse with the code if not."""
-    if sum(amount.amount for amount in amounts):
-        raise Refused(code)
+    refuse_if(sum(amount.amount for amount in amounts), code)
     account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in amounts]
-    if len(set(account_ids)) < len(account_ids):
-        raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+    refuse_if(len(set(account_ids)) < len(account_ids), "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
 
 
 def _check_nfts(transfers: list[Message]) -> None:
     serial_nos = set()
     for transfer in transfers:
-        if transfer.serialNumber < 1:
-            raise Refused("INVALID_TOKEN_NFT_SERIAL_NUMBER")
+        refuse_if(transfer.serialNumber < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
         sender = party(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
         receiver = party(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID")
-        if transfer.serialNumber in serial_nos:
-            raise Refused("INVALID_ACCOUNT_AMOUNTS")
-        if sender == receiver:
-            raise Refused("ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
+        refuse_if(transfer.serialNumber in serial_nos, "INVALID_ACCOUNT_AMOUNTS")
+        refuse_if(sender == receiver, "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
         serial_nos.add(transfer.serialNumber)
 
 
@@ -155,8 +149,7 @@ def _require_possible(
         raise Refused("TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
     if sum(len(transfers.transfers) for transfers in content.tokenTransfers) > MAX_TRANSFERS:
         raise Refused("TOKEN_TRANSFER_LIST_SIZE_LIMIT_EXCEEDED")
-    if len(moved) > MAX_NFT_TRANSFERS:
-        raise Refused("BATCH_SIZE_LIMIT_EXCEEDED")
+    refuse_if(len(moved) > MAX_NFT_TRANSFERS, "BATCH_SIZE_LIMIT_EXCEEDED")
     if accounts.FEE_COLLECTOR in receivers(given, moved):
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
     for transfers in content.tokenTransfers:
@@ -203,8 +196,7 @@ def _move(execution: Execution, transfer: NftTransfer) -> None:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     if transfer.is_approval:
         allowances.require_spender(execution.db, nft, transfer.sender, execution.payer)
-    if nft.owner != transfer.sender:
-        raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
+    refuse_if(nft.owner != transfer.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
     change_owner(execution, nft, transfer, "CRYPTOTRANSFER")
 
 
