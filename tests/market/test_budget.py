@@ -328,7 +328,7 @@ def stuffs_it_with_junk(market, r, buyer):
 
 def ends_its_association_first(market, r, buyer):
     with market.ledger.sandbox.app_context(), write() as db:
-        ledger_queries.delete_association(db, buyer, TOKEN)
+        ledger_queries.delete(db, "association", account_id=buyer, token=TOKEN)
     market.submit(r, buyer)
 
 

@@ -34,7 +34,7 @@ class Account(NamedTuple):
 
 
 def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
-    row = queries.get_account(db, account_id)
+    row = queries.get(db, "account", account_id=account_id)
     return Account(**row) if row else Account(account_id, created_at=created_at)
 
 
@@ -73,8 +73,7 @@ def add_units(db: Connection, account_id: str, token: str, amount: int, code: st
 
     Nobody has as many units as would exceed 64 bits, so their sender has too few.
     """
-    holding = queries.get_holding(db, account_id, token)
-    after = (holding["balance"] if holding else 0) + amount
+    after = queries.count_units_of(db, account_id, token) + amount
     refuse_if(not 0 <= after <= MAX_INT64, code)
     queries.put(db, "holding", account_id=account_id, token=token, balance=after)
 
@@ -102,7 +101,7 @@ def find_by_alias(db: Connection, alias: bytes) -> str | None:
     if len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12]):
         number = int.from_bytes(alias)
         return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
-    row = queries.get_alias(db, alias)
+    row = queries.get(db, "alias", alias=alias)
     return row["account_id"] if row else None
 
 
@@ -133,10 +132,14 @@ def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: A
 # Tokens
 
 
+def get_association(db: Connection, account_id: str, token: str) -> queries.Row | None:
+    return queries.get(db, "association", account_id=account_id, token=token)
+
+
 def is_associated(db: Connection, account_id: str, token: str) -> bool:
     """Whether an account may hold a token. Its treasury always may."""
     return (
-        queries.get_association(db, account_id, token) is not None
+        get_association(db, account_id, token) is not None
         or tokens.find(db, token).treasury == account_id
     )
 
@@ -145,7 +148,7 @@ def associate(
     db: Connection, account_id: str, token: str, now: int, *, is_automatic: bool = False
 ) -> None:
     """Associate an account with a token, where it is not yet."""
-    if queries.get_association(db, account_id, token) is None:
+    if get_association(db, account_id, token) is None:
         definition = tokens.find(db, token).definition
         queries.put(
             db,

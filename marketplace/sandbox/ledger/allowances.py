@@ -30,10 +30,10 @@ def approve(execution: Execution, content: Message) -> None:
         refuse_if(approval.HasField("delegating_spender"), "NOT_SUPPORTED")
         spender = _spender_of(approval, owner)
         if approval.HasField("approved_for_all"):
+            approved = {"owner": owner, "spender": spender, "token": token}
             # False revokes, when it is there. SDKs that always send it revoke by accident.
-            queries.delete_approval_for_all(db, owner, spender, token)
+            queries.delete(db, "approval_for_all", **approved)
             if approval.approved_for_all.value:
-                approved = {"owner": owner, "spender": spender, "token": token}
                 queries.put(db, "approval_for_all", **approved, approved_at=now)
         elif not approval.serial_numbers:
             raise Refused("EMPTY_ALLOWANCES")
@@ -68,7 +68,7 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
 
 def spend(db: Connection, owner: str, spender: str, token: str | None, amount: int) -> None:
     """Take from an allowance of HBAR, or of a token's units."""
-    row = queries.get_allowance(db, owner, spender, token or HBAR)
+    row = queries.get(db, "allowance", owner=owner, spender=spender, token=token or HBAR)
     if row is None or not row["amount"]:
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
     refuse_if(row["amount"] < amount, "AMOUNT_EXCEEDS_ALLOWANCE")
@@ -88,7 +88,8 @@ def delete(execution: Execution, content: Message) -> None:
 
 def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
     """Refuse what the sender has not let this account spend, even if it has another owner by now."""
-    if nft.spender != spender and not queries.is_approved_for_all(db, owner, spender, nft.token):
+    approved = {"owner": owner, "spender": spender, "token": nft.token}
+    if nft.spender != spender and not queries.get(db, "approval_for_all", **approved):
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 

@@ -36,14 +36,14 @@ def dissociate(execution: Execution, content: Message) -> None:
             raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
         if not queries.is_deleted(db, token):
             _require_nothing_left(db, account_id, token)
-        queries.delete_association(db, account_id, token)
+        queries.delete(db, "association", account_id=account_id, token=token)
 
 
 def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
     tokens.get_usable(db, token)
     tokens.require_unrestricted(db, token, account_id)
-    holding = queries.get_holding(db, account_id, token)
-    refuse_if(holding and holding["balance"], "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
+    units = queries.count_units_of(db, account_id, token)
+    refuse_if(units, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
     refuse_if(queries.count_nfts_of(db, account_id, token), "ACCOUNT_STILL_OWNS_NFTS")
 
 
@@ -51,7 +51,7 @@ def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -
     """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     token = issued(execution, content, key)
-    association = queries.get_association(db, account_id, token.token)
+    association = accounts.get_association(db, account_id, token.token)
     if association is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     queries.put(db, "association", **dict(association) | flag)

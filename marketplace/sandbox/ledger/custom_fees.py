@@ -51,7 +51,7 @@ class Schedule(NamedTuple):
 
 
 def schedule_of(db: Connection, token: str) -> Schedule:
-    row = queries.get_fee_schedule(db, token)
+    row = queries.get(db, "fee_schedule", token=token)
     if row is None:
         return Schedule(catalogue.collection_of(token).royalties)
     document = json.loads(row["document"])

@@ -119,7 +119,7 @@ def _of_transfer(transfer: Message) -> Decimal:
 
 
 def _has_custom_fees(token: str) -> bool:
-    changed = queries.get_fee_schedule(read(), token)
+    changed = queries.get(read(), "fee_schedule", token=token)
     if changed is None:
         return bool(catalogue.collection_of(token).royalties)
     return any(json.loads(changed["document"]).values())

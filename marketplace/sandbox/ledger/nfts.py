@@ -27,7 +27,7 @@ class Nft(NamedTuple):
 
 
 def find(db: Connection, token: str, serial_no: int) -> Nft | None:
-    row = queries.get_nft(db, token, serial_no)
+    row = queries.get(db, "nft", token=token, serial_no=serial_no)
     return Nft(**row) if row else None
 
 

@@ -1,6 +1,6 @@
 """The SQL of the sandbox's ledger: one function, one statement."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from marketplace.ids import MAX_INT64
@@ -16,6 +16,19 @@ def put(db: Connection, table: str, **columns: object) -> None:
     """Write a row of a table, in place of the one that has its key."""
     names, values = ", ".join(columns), ", ".join(f":{name}" for name in columns)
     db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({values})", columns)
+
+
+def get(db: Connection, table: str, **columns: object) -> Row | None:
+    """The row of a table that has these values, or one of them."""
+    return _row(db, f"SELECT * FROM {table} WHERE {_equal(columns)}", **columns)
+
+
+def delete(db: Connection, table: str, **columns: object) -> None:
+    db.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", columns)
+
+
+def _equal(columns: Iterable[str]) -> str:
+    return " AND ".join(f"{name} = :{name}" for name in columns)
 
 
 def _row(db: Connection, sql: str, **parameters: object) -> Row | None:
@@ -35,17 +48,8 @@ def _number(db: Connection, sql: str, **parameters: object) -> int:
 # Accounts
 
 
-def get_account(db: Connection, account_id: str) -> Row | None:
-    sql = "SELECT * FROM account WHERE account_id = :account_id"
-    return _row(db, sql, account_id=account_id)
-
-
 def list_accounts(db: Connection) -> list[Row]:
     return _rows(db, "SELECT * FROM account ORDER BY account_id")
-
-
-def get_alias(db: Connection, alias: bytes) -> Row | None:
-    return _row(db, "SELECT * FROM alias WHERE alias = :alias", alias=alias)
 
 
 def list_aliases(db: Connection, account_id: str) -> list[bytes]:
@@ -77,14 +81,9 @@ def _is_used(db: Connection, entity_id: str) -> bool:
 # Fungible tokens
 
 
-def get_holding(db: Connection, account_id: str, token: str) -> Row | None:
-    sql = "SELECT * FROM holding WHERE account_id = :account_id AND token = :token"
-    return _row(db, sql, account_id=account_id, token=token)
-
-
-def has_holdings(db: Connection, token: str) -> bool:
-    sql = "SELECT 1 FROM holding WHERE token = :token LIMIT 1"
-    return _row(db, sql, token=token) is not None
+def count_units_of(db: Connection, account_id: str, token: str) -> int:
+    sql = "SELECT balance FROM holding WHERE account_id = :account_id AND token = :token"
+    return _number(db, sql, account_id=account_id, token=token)
 
 
 def count_units(db: Connection, token: str) -> int:
@@ -117,31 +116,11 @@ def list_tokens(db: Connection) -> list[str]:
     return [row["token"] for row in _rows(db, sql)]
 
 
-def get_token(db: Connection, token: str) -> Row | None:
-    return _row(db, "SELECT * FROM token WHERE token = :token", token=token)
-
-
-def get_fee_schedule(db: Connection, token: str) -> Row | None:
-    sql = "SELECT * FROM fee_schedule WHERE token = :token"
-    return _row(db, sql, token=token)
-
-
 def is_deleted(db: Connection, token: str) -> bool:
-    sql = "SELECT 1 FROM deleted_token WHERE token = :token"
-    return _row(db, sql, token=token) is not None
+    return get(db, "deleted_token", token=token) is not None
 
 
 # Associations of accounts with tokens
-
-
-def get_association(db: Connection, account_id: str, token: str) -> Row | None:
-    sql = "SELECT * FROM association WHERE account_id = :account_id AND token = :token"
-    return _row(db, sql, account_id=account_id, token=token)
-
-
-def delete_association(db: Connection, account_id: str, token: str) -> None:
-    sql = "DELETE FROM association WHERE account_id = :account_id AND token = :token"
-    db.execute(sql, {"account_id": account_id, "token": token})
 
 
 def count_automatic_associations(db: Connection, account_id: str) -> int:
@@ -165,11 +144,6 @@ def list_associations(db: Connection, account_id: str) -> list[Row]:
 
 
 # NFTs
-
-
-def get_nft(db: Connection, token: str, serial_no: int) -> Row | None:
-    sql = "SELECT * FROM nft WHERE token = :token AND serial_no = :serial_no"
-    return _row(db, sql, token=token, serial_no=serial_no)
 
 
 def list_nfts_of(
@@ -211,22 +185,6 @@ def get_highest_serial_no(db: Connection, token: str) -> int:
 # Approvals for all NFTs of a token
 
 
-def delete_approval_for_all(db: Connection, owner: str, spender: str, token: str) -> None:
-    sql = """
-        DELETE FROM approval_for_all
-        WHERE owner = :owner AND spender = :spender AND token = :token
-    """
-    db.execute(sql, {"owner": owner, "spender": spender, "token": token})
-
-
-def is_approved_for_all(db: Connection, owner: str, spender: str, token: str) -> bool:
-    sql = """
-        SELECT 1 FROM approval_for_all
-        WHERE owner = :owner AND spender = :spender AND token = :token
-    """
-    return _row(db, sql, owner=owner, spender=spender, token=token) is not None
-
-
 def list_approvals_for_all(db: Connection, account_id: str) -> list[Row]:
     # Those that an account has given, and those that it has got.
     sql = "SELECT * FROM approval_for_all WHERE :account_id IN (owner, spender)"
@@ -234,13 +192,6 @@ def list_approvals_for_all(db: Connection, account_id: str) -> list[Row]:
 
 
 # Allowances of HBAR and of fungible tokens
-
-
-def get_allowance(db: Connection, owner: str, spender: str, token: str) -> Row | None:
-    sql = """
-        SELECT * FROM allowance WHERE owner = :owner AND spender = :spender AND token = :token
-    """
-    return _row(db, sql, owner=owner, spender=spender, token=token)
 
 
 def list_allowances(db: Connection, owner: str) -> list[Row]:

@@ -58,8 +58,7 @@ def _reject_units(execution: Execution, asked: Message, owner: str) -> None:
     treasury = _treasury_of(execution, token_id, owner)
     if not accounts.is_associated(execution.db, owner, token_id):
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    holding = queries.get_holding(execution.db, owner, token_id)
-    amount = holding["balance"] if holding else 0
+    amount = queries.count_units_of(execution.db, owner, token_id)
     refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
     execution.move({(owner, token_id): -amount, (treasury, token_id): amount})
 

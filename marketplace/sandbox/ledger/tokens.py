@@ -59,10 +59,10 @@ class Token(NamedTuple):
 
 
 def find(db: Connection, token: str) -> Token:
-    row = queries.get_token(db, token)
+    row = queries.get(db, "token", token=token)
     if row is None:
         definition = TokenCreateTransactionBody.FromString(_catalogued(token))
-        if not queries.has_holdings(db, token):
+        if queries.get(db, "holding", token=token) is None:
             definition.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
         return Token(token, definition)
     definition = TokenCreateTransactionBody.FromString(row["definition"])
@@ -123,6 +123,6 @@ def require_room(db: Connection, token: Token, amount: int) -> None:
 def require_unrestricted(db: Connection, token: str, *account_ids: str) -> None:
     """Refuse accounts that are frozen for a token, or whose KYC is missing."""
     for account_id in account_ids:
-        row = queries.get_association(db, account_id, token)
+        row = queries.get(db, "association", account_id=account_id, token=token)
         refuse_if(row and row["is_frozen"], "ACCOUNT_FROZEN_FOR_TOKEN")
         refuse_if(row and not row["is_kyc_granted"], "ACCOUNT_KYC_NOT_GRANTED_FOR_TOKEN")
