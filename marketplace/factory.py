@@ -1,0 +1,138 @@
+"""The service's table of contents: create_app() puts its parts together."""
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from flask import Flask, Request
+from werkzeug.middleware.proxy_fix import ProxyFix
+
+from marketplace import cli, counts, ledger, settings
+from marketplace.api import (
+    authentication,
+    concurrency_limit,
+    cors,
+    events,
+    listings,
+    media,
+    metrics,
+    network,
+    nft_collections,
+    nfts,
+    orderbook,
+    reference,
+    request_metrics,
+    response_cache,
+    row_json,
+    search,
+    status,
+    traits,
+    users,
+)
+from marketplace.api.application import Application
+from marketplace.api.concurrency_limit import ConcurrencyLimit
+from marketplace.api.openapi import Document
+from marketplace.api.rate_limit import RateLimits
+from marketplace.market import signer
+from marketplace.services import KEY, Services
+from marketplace.store import database as db
+from marketplace.store import media as media_store
+from marketplace.store.token_usage import TokenUsage
+from marketplace.watcher import collection_import
+from marketplace.watcher import commands as watcher
+
+MAX_BODY_BYTES = 64 * 1024
+DESCRIPTION = """\
+Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
+`POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given;
+`POST /v1/comingsoon` reports it. `POST /v1/delist/extwallet` and `POST /v1/buy/extwallet` likewise.
+
+Every call under `/v1` asks for an access token: `read` for GET, `write` for POST.
+"""
+
+
+def create_app(
+    *,
+    authenticate: Callable[[Request, str], bool | str] = authentication.authenticate,
+    sign: Callable[[bytes], tuple[bytes, bytes]] | None = None,
+    **overrides: Any,
+) -> Flask:
+    """Make the service as a WSGI application that shares nothing with another one.
+
+    Settings are named as in docs/settings.md without their prefix, and beat the environment:
+    ``create_app(DATABASE_URL="sqlite:///market.db")``. ``authenticate(request, scope)`` decides who may
+    call, in place of access tokens: it returns True or the end user's name, or raises an error of
+    marketplace.errors or werkzeug. ``sign(body)`` signs purchases for ACCOUNT_ID, in place of
+    ACCOUNT_KEY_FILE: it is given the bytes of a TransactionBody, and returns the raw public key and the
+    signature. Raises marketplace.errors.StartRefused for a setting that makes no sense, and for a
+    database that is another's, or of a newer version. One of an older version is opened, to be upgraded:
+    until then every request is answered 503.
+    """
+    loaded = settings.load(overrides, os.environ)
+    app = Application("marketplace", **loaded, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
+    request_metrics.name_routes(app)
+    cli.init_app(app)  # the sandbox's log goes to this one's, if that is there first
+    config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
+
+    database = db.from_config(config)
+    own = None
+    if is_sandbox:
+        from marketplace import demo  # of which a production service loads nothing
+        from marketplace.sandbox import application as sandbox
+
+        own = sandbox.init_app(app, database, sign)
+    app.extensions[KEY] = Services(
+        database=database,
+        media=media_store.from_config(config),
+        mirror_node=ledger.from_config(config, own.adapters if own else {}),
+        signer=signer.from_config(config, sign, own.sign if own else None),
+        authenticate=authenticate,
+        rate_limits=RateLimits(config),
+        writes=ConcurrencyLimit(
+            concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
+            if is_sandbox
+            else concurrency_limit.WRITES_AT_ONCE,
+            refused="writes_refused",
+        ),
+        image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
+        counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
+        token_usage=TokenUsage(database),
+        sandbox=own,
+    )
+    watcher.init_app(app)
+    collection_import.init_app(app)
+    row_json.init_app(app)
+
+    prefix = config["API_PREFIX"]
+    document = Document(
+        app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
+    )
+    for module in (
+        nfts,
+        nft_collections,
+        traits,
+        search,
+        network,
+        users,
+        orderbook,
+        events,
+        listings,
+    ):
+        document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
+    for module in (status, metrics):
+        document.register_blueprint(module.blp)
+    app.register_blueprint(media.blp)
+    if is_sandbox:
+        demo.init_app(app)
+        reference.init_app(app, is_home=False, pages=demo.PAGES, token=sandbox.kept_token)
+    else:
+        reference.init_app(app)
+    cors.init_app(app)
+    response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
+    if proxies := config["TRUSTED_PROXIES"]:
+        app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
+            app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies
+        )
+    request_metrics.init_app(app)
+    return app
