@@ -16,8 +16,9 @@ from marketplace import times
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import entity
+from marketplace.sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.store.database import read
 
 # Fields that a token's info shares with its creation.
@@ -25,7 +26,6 @@ SAME_FIELDS = (
     "decimals", "maxSupply", "memo", "metadata", "name", "supplyType", "symbol", "tokenType"
 )  # fmt: skip
 KEY_FIELDS = [field for field, _ in tokens.KEYS.values()]
-LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 
 
 def find_balance(asked: Message, told: Message, now: int) -> None:
@@ -111,9 +111,8 @@ def _fixed_fee(fixed: custom_fees.FixedFee) -> CustomFee:
 
 def find_nft(asked: Message, told: Message, now: int) -> None:
     token_id = entity(asked.nftID.token_ID, "INVALID_TOKEN_ID")
-    nft = nfts.find(read(), token_id, asked.nftID.serial_number)
-    if nft is None or nft.owner == nfts.NOBODY or queries.is_deleted(read(), token_id):
-        raise Refused("INVALID_NFT_ID")
+    nft = nfts.require(nfts.find(read(), token_id, asked.nftID.serial_number))
+    refuse_if(queries.is_deleted(read(), token_id), "INVALID_NFT_ID")
     told.nft.nftID.CopyFrom(asked.nftID)
     told.nft.accountID.CopyFrom(account(nft.owner))
     told.nft.creationTime.CopyFrom(timestamp(nft.created_at))

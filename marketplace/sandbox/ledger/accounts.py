@@ -144,6 +144,10 @@ def is_associated(db: Connection, account_id: str, token: str) -> bool:
     )
 
 
+def require_associated(db: Connection, account_id: str, token: str) -> None:
+    refuse_if(not is_associated(db, account_id, token), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+
+
 def associate(
     db: Connection, account_id: str, token: str, now: int, *, is_automatic: bool = False
 ) -> None:

@@ -56,7 +56,7 @@ def _approve_amount(execution: Execution, approval: Message) -> None:
         token = tokens.get_usable(db, entity(approval.tokenId, "INVALID_TOKEN_ID"))
         unit = token.token
         refuse_if(not token.is_fungible, "NFT_IN_FUNGIBLE_TOKEN_ALLOWANCES")
-        refuse_if(not accounts.is_associated(db, owner, unit), "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        accounts.require_associated(db, owner, unit)
         if 0 < token.definition.maxSupply < approval.amount:
             raise Refused("AMOUNT_EXCEEDS_TOKEN_MAX_SUPPLY")
     columns = {"owner": owner, "spender": spender, "token": unit}

@@ -32,8 +32,7 @@ def dissociate(execution: Execution, content: Message) -> None:
     execution.require_signature(account_id)
     for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
         refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
-        if not accounts.is_associated(db, account_id, token):
-            raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+        accounts.require_associated(db, account_id, token)
         if not queries.is_deleted(db, token):
             _require_nothing_left(db, account_id, token)
         queries.delete(db, "association", account_id=account_id, token=token)

@@ -252,8 +252,7 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         id = TransactionId(owner or queries.TREASURY, *divmod(now, times.SECOND))
         try:
             tokens.get_usable(db, token)
-            if nft is None or nft.owner == nfts.NOBODY:
-                raise Refused("INVALID_NFT_ID")
+            nft = nfts.require(nft)
             accounts.associate_receiver(db, receiver, token, now)
         except Refused as refusal:
             return Receipt(str(id), str(refusal), reached_consensus=False)

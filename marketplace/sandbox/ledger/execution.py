@@ -119,8 +119,8 @@ class Execution:
                 self.effects.hbar[account_id] += amount
                 continue
             tokens.get_usable(self.db, token)
-            if amount < 0 and not accounts.is_associated(self.db, account_id, token):
-                raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+            if amount < 0:
+                accounts.require_associated(self.db, account_id, token)
             if accounts.associate_receiver(self.db, account_id, token, self.now):
                 self.charge_further(network_fees.association())
             tokens.require_unrestricted(self.db, token, account_id)

@@ -5,6 +5,7 @@ from typing import Any, NamedTuple
 
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.ledger import queries, tokens
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.store.rows import Connection
 
 NOBODY = ""  # has what was burned or wiped
@@ -38,6 +39,13 @@ def get(db: Connection, token: str, serial_no: int) -> Nft | None:
     """
     found = find(db, token, serial_no)
     return found if found or tokens.find(db, token).is_created else Nft(token, serial_no)
+
+
+def require(nft: Nft | None) -> Nft:
+    """Refuse what was never minted, was burned or wiped."""
+    if nft is None or nft.owner == NOBODY:
+        raise Refused("INVALID_NFT_ID")
+    return nft
 
 
 def put(db: Connection, nft: Nft, **changes: Any) -> None:

@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens, transfers
 from marketplace.sandbox.ledger.account_transactions import resolve
-from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
+from marketplace.sandbox.ledger.envelopes import refuse_if
 from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
 
 MAX_REJECTIONS = 10
@@ -43,9 +43,7 @@ def reject(execution: Execution, content: Message) -> None:
 
 def _reject_nft(execution: Execution, asked: Message, owner: str) -> None:
     db, token_id = execution.db, entity(asked.token_ID, "INVALID_NFT_ID")
-    nft = nfts.find(db, token_id, asked.serial_number)
-    if nft is None or nft.owner == nfts.NOBODY:
-        raise Refused("INVALID_NFT_ID")
+    nft = nfts.require(nfts.find(db, token_id, asked.serial_number))
     treasury = _treasury_of(execution, token_id, owner)
     refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
     tokens.require_unrestricted(db, token_id, owner, treasury)
@@ -56,8 +54,7 @@ def _reject_nft(execution: Execution, asked: Message, owner: str) -> None:
 def _reject_units(execution: Execution, asked: Message, owner: str) -> None:
     token_id = entity(asked, "INVALID_TOKEN_ID")
     treasury = _treasury_of(execution, token_id, owner)
-    if not accounts.is_associated(execution.db, owner, token_id):
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    accounts.require_associated(execution.db, owner, token_id)
     amount = queries.count_units_of(execution.db, owner, token_id)
     refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
     execution.move({(owner, token_id): -amount, (treasury, token_id): amount})

@@ -67,8 +67,7 @@ def wipe(execution: Execution, content: Message) -> None:
     token = issued(execution, content, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
     refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
-    if not accounts.is_associated(execution.db, account_id, token.token):
-        raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    accounts.require_associated(execution.db, account_id, token.token)
     codes = ("INVALID_WIPING_AMOUNT", "INVALID_NFT_ID")
     _end(execution, token, account_id, content, "ACCOUNT_DOES_NOT_OWN_WIPED_NFT", codes)
 
@@ -86,9 +85,7 @@ def _end(
     _require_few(content.serialNumbers)
     name = "TOKENWIPE" if "account" in content.DESCRIPTOR.fields_by_name else "TOKENBURN"
     for serial_no in sorted(set(content.serialNumbers)):
-        nft = nfts.find(db, token.token, serial_no)
-        if nft is None or nft.owner == nfts.NOBODY:
-            raise Refused("INVALID_NFT_ID")
+        nft = nfts.require(nfts.find(db, token.token, serial_no))
         refuse_if(nft.owner != owner, foreign)
         ended = NftTransfer(token.token, serial_no, owner, nfts.NOBODY)
         transfers.change_owner(execution, nft, ended, name)
@@ -103,9 +100,7 @@ def update_nfts(execution: Execution, content: Message) -> None:
     _require_few(content.serial_numbers)
     _require_short(content.metadata.value)
     for serial_no in content.serial_numbers:
-        nft = nfts.get(db, token.token, serial_no) if serial_no > 0 else None
-        if nft is None or nft.owner == nfts.NOBODY:
-            raise Refused("INVALID_NFT_ID")
+        nft = nfts.require(nfts.get(db, token.token, serial_no) if serial_no > 0 else None)
         is_treasurys = nft.owner == token.treasury
         require_issuer(execution, token, "metadata", *(("supply",) if is_treasurys else ()))
         encoded = nft.metadata

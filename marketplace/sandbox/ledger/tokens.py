@@ -21,7 +21,7 @@ from marketplace.sandbox.ledger import keys, queries
 from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
 from marketplace.store.rows import Connection
 
-RENEWAL_SECONDS = 7_776_000
+LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
 # The field of each key, and the code that refuses what a token without it can't have done.
 KEYS = {
     "admin": ("adminKey", "TOKEN_IS_IMMUTABLE"),
@@ -91,7 +91,7 @@ def _catalogued(token: str) -> bytes:
         treasury=AccountID(accountNum=int(queries.TREASURY.rpartition(".")[2])),
         supplyType=TokenSupplyType.INFINITE,
     )
-    definition.autoRenewPeriod.seconds = RENEWAL_SECONDS
+    definition.autoRenewPeriod.seconds = LIFE_SECONDS
     for name in KEYS_OF_CATALOGUE:
         getattr(definition, KEYS[name][0]).CopyFrom(_treasurys_key())
     content: bytes = definition.SerializeToString()

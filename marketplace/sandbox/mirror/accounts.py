@@ -8,8 +8,8 @@ from flask import Blueprint
 from werkzeug.exceptions import NotFound
 
 from marketplace import times
-from marketplace.sandbox.hapi.entities import LIFE_SECONDS
 from marketplace.sandbox.ledger import accounts, keys, queries, tokens
+from marketplace.sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.sandbox.mirror import parameters, transactions
 from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read

@@ -4,12 +4,13 @@ import hashlib
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app, request
+from google.protobuf.message import Message
 
 from marketplace import hbar, times
 from marketplace.ids import MAX_HBAR
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.hapi.address import HOST, find_port
-from marketplace.sandbox.hapi.network import NODE
+from marketplace.sandbox.hapi.network import NODE, exchange_rate
 from marketplace.sandbox.ledger import network_fees, queries
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 from marketplace.sandbox.mirror import parameters
@@ -17,7 +18,6 @@ from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
 
 BLOCK = 2 * times.SECOND  # how long one lasts
-RATE_SECONDS = 3600
 DAY = 86_400 * times.SECOND
 # The network writes its rate as so many HBAR for so many cents.
 HBAR_EQUIVALENT = 30_000
@@ -71,19 +71,19 @@ def show_exchange_rate() -> Document:
     """Show the exchange rate, which never changes."""
     parameters.require_known("timestamp")
     now = times.now()
-    hour = now // times.SECOND // RATE_SECONDS
-    current, following = (
-        {
-            "cent_equivalent": HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR,
-            "expiration_time": (hour + hours) * RATE_SECONDS,
-            "hbar_equivalent": HBAR_EQUIVALENT,
-        }
-        for hours in (1, 2)
-    )
+    rates = exchange_rate(now)
     return {
-        "current_rate": current,
-        "next_rate": following,
+        "current_rate": _rate(rates.currentRate),
+        "next_rate": _rate(rates.nextRate),
         "timestamp": times.to_consensus(now),
+    }
+
+
+def _rate(rate: Message) -> Document:
+    return {
+        "cent_equivalent": HBAR_EQUIVALENT * rate.centEquiv,
+        "expiration_time": rate.expirationTime.seconds,
+        "hbar_equivalent": HBAR_EQUIVALENT * rate.hbarEquiv,
     }
 
 
