@@ -1,6 +1,5 @@
 """Transactions of a few words, for tests of what the ledger makes of them."""
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import NftID
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 
@@ -25,14 +24,24 @@ def sign(body: TransactionBody, *signers) -> bytes:
     return Transaction(signedTransactionBytes=signed.SerializeToString()).SerializeToString()
 
 
+def make(payer: str, kind: str, **fields) -> TransactionBody:
+    """A transaction of a kind; fields that are messages may be dicts."""
+    body = lives.new_body(payer, "")
+    content = getattr(body, kind)
+    content.SetInParent()
+    content.MergeFrom(type(content)(**fields))
+    return body
+
+
+def amounts(*changes):
+    """The amounts of a transfer, each of an account."""
+    return [{"accountID": account(account_id), "amount": amount} for account_id, amount in changes]
+
+
 def transfer(payer: str, hbar=(), nfts=()) -> TransactionBody:
     """HBAR by account, in tinybars; NFTs as (nft, sender, receiver), or with a True by approval."""
-    body = lives.new_body(payer, "")
-    body.cryptoTransfer.SetInParent()
-    for account_id, amount in dict(hbar).items():
-        body.cryptoTransfer.transfers.accountAmounts.add(
-            accountID=account(account_id), amount=amount
-        )
+    changes = amounts(*dict(hbar).items())
+    body = make(payer, "cryptoTransfer", transfers={"accountAmounts": changes})
     for nft, *parties in nfts:
         move(body, nft, *parties)
     return body
@@ -64,31 +73,20 @@ def approval(
 
 
 def association(account_id: str, *tokens: str, kind="tokenAssociate") -> TransactionBody:
-    body = lives.new_body(account_id, "")
-    content = getattr(body, kind)
-    content.account.CopyFrom(account(account_id))
-    content.tokens.extend(token_id((token, 0)) for token in tokens)
-    return body
+    asked = [token_id((token, 0)) for token in tokens]
+    return make(account_id, kind, account=account(account_id), tokens=asked)
 
 
 def minting(payer: str, token: str, *metadata: bytes) -> TransactionBody:
-    body = lives.new_body(payer, "")
-    body.tokenMint.token.CopyFrom(token_id((token, 0)))
-    body.tokenMint.metadata.extend(metadata)
-    return body
+    return make(payer, "tokenMint", token=token_id((token, 0)), metadata=metadata)
 
 
 def rejection(payer, *rejected, owner=None):
     """NFTs, or tokens of which all units are rejected."""
-    body = lives.new_body(payer, "")
-    content = body.tokenReject
-    content.SetInParent()
-    for each in rejected:
-        if isinstance(each, str):
-            content.rejections.add(fungible_token=token_id((each, 0)))
-        else:
-            nft = NftID(token_ID=token_id(each), serial_number=each[1])
-            content.rejections.add(nft=nft)
-    if owner:
-        content.owner.CopyFrom(account(owner))
-    return body
+    rejections = [
+        {"fungible_token": token_id((each, 0))}
+        if isinstance(each, str)
+        else {"nft": {"token_ID": token_id(each), "serial_number": each[1]}}
+        for each in rejected
+    ]
+    return make(payer, "tokenReject", rejections=rejections, owner=owner and account(owner))

@@ -61,11 +61,7 @@ def query(name: str, header=PAID, payment: bytes | None = None, **asked) -> byte
     kind.header.responseType = header
     if payment:
         kind.header.payment.CopyFrom(Transaction.FromString(transaction(payment)))
-    for field, value in asked.items():
-        if isinstance(value, bool):
-            setattr(kind, field, value)
-        else:
-            getattr(kind, field).CopyFrom(value)
+    kind.MergeFrom(type(kind)(**asked))
     return made.SerializeToString()
 
 

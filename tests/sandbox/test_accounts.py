@@ -14,11 +14,12 @@ from stress import lives
 from stress.lives import account
 from tests.conftest import ALICE, BOB
 from tests.sandbox import hapi
-from tests.sandbox.bodies import HBAR, NFT, sign, transfer
+from tests.sandbox.bodies import HBAR, NFT, make, sign, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 DAYS_90 = 7_776_000
+LIMIT = "max_automatic_token_associations"
 
 
 def public(key):
@@ -30,30 +31,12 @@ def address(key):
 
 
 def creation(payer=ALICE, **fields):
-    body = lives.new_body(payer, "")
-    content = body.cryptoCreateAccount
-    content.autoRenewPeriod.seconds = DAYS_90
-    for name, value in fields.items():
-        if name == "key":
-            content.key.CopyFrom(value)
-        else:
-            setattr(content, name, value)
-    return body
+    return make(payer, "cryptoCreateAccount", autoRenewPeriod={"seconds": DAYS_90}, **fields)
 
 
-def update(account_id, payer=ALICE, key=None, memo=None, associations=None, is_receiver_asked=None):
-    body = lives.new_body(payer, "")
-    content = body.cryptoUpdateAccount
-    content.accountIDToUpdate.CopyFrom(account(account_id))
-    if key:
-        content.key.CopyFrom(key)
-    if memo is not None:
-        content.memo.value = memo
-    if associations is not None:
-        content.max_automatic_token_associations.value = associations
-    if is_receiver_asked is not None:
-        content.receiverSigRequiredWrapper.value = is_receiver_asked
-    return body
+def update(account_id, **fields):
+    """By Alice."""
+    return make(ALICE, "cryptoUpdateAccount", accountIDToUpdate=account(account_id), **fields)
 
 
 def to_alias(alias, amount=5 * HBAR, payer=ALICE):
@@ -127,9 +110,9 @@ ED25519 = keys.of_bytes(bytes(32))
         ({"key": Key(ed25519=b"x")}, "BAD_ENCODING"),
         ({"key": ED25519, "initialBalance": 2**63}, "INVALID_INITIAL_BALANCE"),
         ({"key": ED25519, "initialBalance": 20_000 * HBAR}, "INSUFFICIENT_PAYER_BALANCE"),
-        ({"key": ED25519, "max_automatic_token_associations": -2}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
+        ({"key": ED25519, LIMIT: -2}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
         (
-            {"key": ED25519, "max_automatic_token_associations": 5001},
+            {"key": ED25519, LIMIT: 5001},
             "REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT",
         ),
         ({"key": ED25519, "alias": b"x"}, "INVALID_ALIAS_KEY"),
@@ -199,7 +182,8 @@ def test_a_key_has_one_signature_at_most(ledger, created, prefixes, result):
 
 def test_it_is_updated(submit, get, balance):
     new = PrivateKey.generate_ecdsa()
-    body = update(BOB, key=public(new), memo="new", associations=0, is_receiver_asked=True)
+    fields = {"memo": {"value": "new"}, LIMIT: {"value": 0}}
+    body = update(BOB, key=public(new), receiverSigRequiredWrapper={"value": True}, **fields)
     assert submit(body, ALICE, BOB).result == "INVALID_SIGNATURE"  # the new key has to sign, too
     lives.give_new_id(body, ALICE)
     assert submit(body, ALICE, BOB, new).result == "SUCCESS"
@@ -214,9 +198,9 @@ def test_it_is_updated(submit, get, balance):
 @pytest.mark.parametrize(
     ("fields", "result"),
     [
-        ({"memo": "x" * 101}, "MEMO_TOO_LONG"),
-        ({"associations": -2}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
-        ({"associations": 0}, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT"),
+        ({"memo": {"value": "x" * 101}}, "MEMO_TOO_LONG"),
+        ({LIMIT: {"value": -2}}, "INVALID_MAX_AUTO_ASSOCIATIONS"),
+        ({LIMIT: {"value": 0}}, "EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT"),
         ({"key": Key(ed25519=b"x")}, "BAD_ENCODING"),
     ],
 )

@@ -8,7 +8,17 @@ from marketplace.sandbox.ledger import accounts
 from marketplace.store.database import write
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
-from tests.sandbox.bodies import HBAR, NFT, approval, association, minting, move, transfer
+from tests.sandbox.bodies import (
+    HBAR,
+    NFT,
+    amounts,
+    approval,
+    association,
+    make,
+    minting,
+    move,
+    transfer,
+)
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -46,10 +56,8 @@ def schedule(payer):
 
 
 def withdrawal(payer):
-    body = lives.new_body(payer, "")
-    content = body.cryptoDeleteAllowance.nftAllowances.add(token_id=lives.token_id(NFT))
-    content.serial_numbers.append(NFT[1])
-    return body
+    deleted = {"token_id": lives.token_id(NFT), "serial_numbers": NFT[1:]}
+    return make(payer, "cryptoDeleteAllowance", nftAllowances=[deleted])
 
 
 # In micro-dollars, by https://docs.hedera.com/networks/fees: at ten cents an HBAR, 1,000 tinybars each.
@@ -135,11 +143,8 @@ FAILURES = [
 
 
 def fungible(payer):
-    body = transfer(payer)
-    transfers = body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(NFT)).transfers
-    transfers.add(accountID=lives.account(ALICE), amount=-1)
-    transfers.add(accountID=lives.account(BOB), amount=1)
-    return body
+    moved = {"token": lives.token_id(NFT), "transfers": amounts((ALICE, -1), (BOB, 1))}
+    return make(payer, "cryptoTransfer", tokenTransfers=[moved])
 
 
 @pytest.mark.parametrize(("result", "body"), FAILURES)
@@ -163,13 +168,8 @@ def test_what_fails_at_consensus_costs_the_fee_and_nothing_else(
 EDGE = 2**63 - 1
 
 
-def repeated(*amounts):
-    body = transfer(ALICE)
-    for account_id, amount in amounts:
-        body.cryptoTransfer.transfers.accountAmounts.add(
-            accountID=lives.account(account_id), amount=amount
-        )
-    return body
+def repeated(*changes):
+    return make(ALICE, "cryptoTransfer", transfers={"accountAmounts": amounts(*changes)})
 
 
 def moved_twice():
@@ -179,9 +179,7 @@ def moved_twice():
 
 
 def empty_list():
-    body = transfer(ALICE)
-    body.cryptoTransfer.tokenTransfers.add(token=lives.token_id(NFT))
-    return body
+    return make(ALICE, "cryptoTransfer", tokenTransfers=[{"token": lives.token_id(NFT)}])
 
 
 def lasting(seconds):
@@ -190,19 +188,13 @@ def lasting(seconds):
     return body
 
 
-def approving_nothing(kind):
-    body = lives.new_body(ALICE, "")
-    getattr(body, kind).SetInParent()
-    return body
-
-
 REFUSALS = [
     ("MEMO_TOO_LONG", lambda: approval(ALICE, memo="é" * 51)),
     ("INVALID_ZERO_BYTE_IN_STRING", lambda: approval(ALICE, memo="a\0b")),
     ("INVALID_TRANSACTION_DURATION", lambda: lasting(181)),
     ("INVALID_TRANSACTION_DURATION", lambda: lasting(5)),
-    ("EMPTY_ALLOWANCES", lambda: approving_nothing("cryptoApproveAllowance")),
-    ("EMPTY_ALLOWANCES", lambda: approving_nothing("cryptoDeleteAllowance")),
+    ("EMPTY_ALLOWANCES", lambda: make(ALICE, "cryptoApproveAllowance")),
+    ("EMPTY_ALLOWANCES", lambda: make(ALICE, "cryptoDeleteAllowance")),
     ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: -5, BOB: 4})),
     ("INVALID_ACCOUNT_AMOUNTS", lambda: transfer(ALICE, {ALICE: EDGE, BOB: EDGE})),
     # In 64 bits, these would add up to nothing.

@@ -12,7 +12,7 @@ from marketplace.sandbox.ledger import keys
 from stress import lives
 from stress.lives import account
 from tests.conftest import ALICE, BOB, CHARLIE
-from tests.sandbox.bodies import HBAR, approval, association, minting, transfer
+from tests.sandbox.bodies import HBAR, approval, association, make, minting, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -24,57 +24,33 @@ NAMES = (
 )  # fmt: skip
 
 
-def fill(content, **fields):
-    for name, value in fields.items():
-        if name == "treasury":
-            content.treasury.CopyFrom(account(value))
-        elif isinstance(value, Key):
-            getattr(content, name).CopyFrom(value)
-        elif isinstance(value, list):
-            getattr(content, name).extend(value)
-        elif (
-            name in ("memo", "metadata") and content.DESCRIPTOR.name == "TokenUpdateTransactionBody"
-        ):
-            getattr(content, name).value = value
-        else:
-            setattr(content, name, value)
-
-
 def creation(payer=TREASURY, names=NAMES, **fields):
-    body = lives.new_body(payer, "")
+    given = {"name": "Cats", "symbol": "CAT", "tokenType": 1, "treasury": account(TREASURY)}
+    given |= {"autoRenewPeriod": {"seconds": 7_776_000}} | dict.fromkeys(names, KEY)
+    body = make(payer, "tokenCreation", **given | fields)
     body.transactionFee = 30 * HBAR
-    content = body.tokenCreation
-    content.autoRenewPeriod.seconds = 7_776_000
-    given = {"name": "Cats", "symbol": "CAT", "tokenType": 1, "treasury": TREASURY}
-    fill(content, **given | dict.fromkeys(names, KEY) | fields)
     return body
 
 
 def about(kind, token, payer=TREASURY, account_id=None, **fields):
     """A transaction about a token, and perhaps about an account."""
-    body = lives.new_body(payer, "")
-    content = getattr(body, kind)
-    token_field = content.token_id if kind == "token_fee_schedule_update" else content.token
-    token_field.CopyFrom(lives.token_id((token, 0)))
+    token_field = "token_id" if kind == "token_fee_schedule_update" else "token"
+    fields[token_field] = lives.token_id((token, 0))
     if account_id:
-        content.account.CopyFrom(account(account_id))
-    fill(content, **fields)
-    return body
+        fields["account"] = account(account_id)
+    return make(payer, kind, **fields)
 
 
 def royalty(collector=COLLECTOR, numerator=1, denominator=10, fallback=None):
-    fee = CustomFee(fee_collector_account_id=account(collector))
-    fee.royalty_fee.exchange_value_fraction.numerator = numerator
-    fee.royalty_fee.exchange_value_fraction.denominator = denominator
+    fraction = {"numerator": numerator, "denominator": denominator}
+    fee = {"exchange_value_fraction": fraction}
     if fallback is not None:
-        fee.royalty_fee.fallback_fee.amount = fallback
-    return fee
+        fee["fallback_fee"] = {"amount": fallback}
+    return CustomFee(fee_collector_account_id=account(collector), royalty_fee=fee)
 
 
 def fixed(amount, collector=COLLECTOR):
-    fee = CustomFee(fee_collector_account_id=account(collector))
-    fee.fixed_fee.amount = amount
-    return fee
+    return CustomFee(fee_collector_account_id=account(collector), fixed_fee={"amount": amount})
 
 
 @pytest.fixture
@@ -164,7 +140,7 @@ def test_its_nfts_are_those_that_were_minted(client, cats, get):
         ({"supplyType": 1}, "INVALID_TOKEN_MAX_SUPPLY"),
         ({"names": ["supplyKey"], "freezeDefault": True}, "TOKEN_HAS_NO_FREEZE_KEY"),
         ({"wipeKey": Key(ed25519=b"x")}, "INVALID_WIPE_KEY"),
-        ({"treasury": BOB}, "INVALID_SIGNATURE"),
+        ({"treasury": account(BOB)}, "INVALID_SIGNATURE"),
         ({"custom_fees": [royalty()] * 11}, "CUSTOM_FEES_LIST_TOO_LONG"),
         ({"custom_fees": [royalty(numerator=11)]}, "ROYALTY_FRACTION_CANNOT_EXCEED_ONE"),
         ({"custom_fees": [royalty(denominator=0)]}, "FRACTION_DIVIDES_BY_ZERO"),
@@ -274,7 +250,12 @@ def test_the_supply_key_updates_what_the_treasury_has(submit, create, mint):
 
 def test_it_is_updated(do, get, cats):
     assert do("tokenUpdate", CHARLIE, name="Dogs") == "INVALID_SIGNATURE"
-    fields = {"name": "Dogs", "symbol": "DOG", "memo": "new", "metadata": b"doc"}
+    fields = {
+        "name": "Dogs",
+        "symbol": "DOG",
+        "memo": {"value": "new"},
+        "metadata": {"value": b"doc"},
+    }
     assert do("tokenUpdate", **fields, wipeKey=Key(keyList=KeyList())) == "SUCCESS"
     shown = get(f"/tokens/{cats}")
     assert (shown["name"], shown["symbol"], shown["memo"]) == ("Dogs", "DOG", "new")
