@@ -23,7 +23,7 @@ import psycopg
 from benchmarks import service
 from marketplace import times
 from marketplace.ids import EventKind
-from marketplace.market import events
+from marketplace.market import events, nft_collections
 from marketplace.market.events import Event
 from marketplace.market.feed import find_feed
 from marketplace.services import services
@@ -50,6 +50,11 @@ NAIVE = "CREATE TABLE naive (id BIGSERIAL PRIMARY KEY, created_at TIMESTAMPTZ DE
 
 def fill(app) -> None:
     with app.app_context(), write() as db:
+        for number in range(50):
+            sql = (
+                "INSERT INTO collection (token, name, retry_at) VALUES (:token, 'A token', '9999')"
+            )
+            db.execute(sql, {"token": f"0.0.{7000 + number}"})
         for serial_no in range(1, NFTS + 1):
             keys = {"token": f"0.0.{7000 + serial_no % 50}", "serial_no": serial_no}
             nfts.insert_nft(db, RECORD | keys | {"owner": f"0.0.{1000 + serial_no % 500}"})
@@ -57,20 +62,25 @@ def fill(app) -> None:
 
 
 def list_one(dice: random.Random, *, with_event: bool) -> float:
-    """List an NFT as the reconciler does; returns the seconds of its transaction."""
+    """List an NFT, or withdraw a listed one, as the reconciler does; returns its transaction's seconds."""
     serial_no = dice.randint(1, NFTS)
     key, now = (f"0.0.{7000 + serial_no % 50}", serial_no), times.to_iso(times.now())
     stored = nfts.get_nft(read(), *key)
-    price = dice.randint(1, 9_999)
-    state = {"is_for_sale": 1, "listing_price": price, "last_listed_at": now, "ledger_at": now}
+    is_listed, price = not stored["is_for_sale"], dice.randint(1, 9_999)
+    state = {
+        "is_for_sale": int(is_listed),
+        "listing_price": price * is_listed,
+        "last_listed_at": now,
+    }
     state |= {"token": key[0], "serial_no": serial_no, "owner": stored["owner"], "seen_at": now}
+    kind = EventKind.LISTED if is_listed else EventKind.WITHDRAWN
+    event = Event(kind, stored["owner"], None, price, None, "0.0.1001@1.1", now)
     began = time.perf_counter()
     with write() as db:
-        if nfts.mark_reconciled(db, state, stored) and with_event:
-            listed = Event(
-                EventKind.LISTED, stored["owner"], None, price, None, "0.0.1001@1.1", now
-            )
-            events.store(db, {key: [listed]})
+        if nfts.mark_reconciled(db, state | {"ledger_at": now}, stored):
+            nft_collections.note_listed(db, key[0], 1 if is_listed else -1)
+            if with_event:
+                events.store(db, {key: [event]})
     return time.perf_counter() - began
 
 
