@@ -8,12 +8,12 @@ from click.testing import CliRunner
 from marketplace import create_app
 from marketplace.sandbox import access
 from marketplace.sandbox.commands import seed_command
+from tests.api.documented import call, operations
 from tests.conftest import settings
 
 pytestmark = pytest.mark.once("the documents are the same")
 
 DOCUMENTS = "/openapi.json", "/sandbox/openapi.json"
-METHODS = {"get", "post", "put", "delete", "patch"}
 
 
 @pytest.fixture(scope="module")
@@ -26,31 +26,6 @@ def client(tmp_path_factory):
     client = app.test_client()
     client.environ_base["HTTP_AUTHORIZATION"] = f"Bearer {token}"
     return client
-
-
-def operations(client, path):
-    """Every operation of a document: method, address, and what it says."""
-    document = client.get(path).json
-    [server] = document["servers"]
-    root = re.sub(r"^https?://[^/]*", "", server["url"])
-    for address, item in document["paths"].items():
-        for method in item.keys() & METHODS:
-            yield method, root + address, item[method]
-
-
-def call(client, method, address, operation):
-    """Call an operation as the API reference fills it in: whatever has an example."""
-    given = {"path": {}, "query": {}}
-    for parameter in operation.get("parameters", []):
-        if "example" in parameter["schema"]:
-            given[parameter["in"]][parameter["name"]] = parameter["schema"]["example"]
-        else:
-            assert not parameter.get("required"), (address, parameter["name"])
-    for name, value in given["path"].items():
-        address = address.replace(f"{{{name}}}", str(value))
-    body = operation.get("requestBody")
-    example = body and body["content"]["application/json"]["example"]
-    return client.open(address, method=method, query_string=given["query"], json=example)
 
 
 def test_every_example_is_answered(client):
