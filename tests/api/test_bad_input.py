@@ -22,6 +22,8 @@ GOOD = KEYS | {"listingPrice": 250}
 BODIES = {
     "/v1/add": ("accountId", "tokenId", "serialNo"),
     "/v1/list/extwallet": ("accountId", "tokenId", "serialNo", "listingPrice"),
+    "/v1/delist/extwallet": ("accountId", "tokenId", "serialNo"),
+    "/v1/buy/extwallet": ("accountId", "tokenId", "serialNo"),
     "/v1/comingsoon": ("accountId", "tokenId", "serialNo"),
     "/sandbox/transfers": ("accountId", "tokenId", "serialNo"),
 }
@@ -40,11 +42,12 @@ BAD_IDS = [
     f"0.0.{2**63}",
     "0.0." + "9" * 4000,
     "0.0.1-vfmkw",
-    "0x" + "0" * 39,
+    *("0x" + "0" * 39, "0" * 40, "0x" + "0" * 40 + "\n", "0X" + "0" * 40, "0x" + "g" * 40),
     5,
     True,
     ["0.0.1"],
 ]
+EVM = "0x" + "0" * 40  # an address stands for an account in a body alone
 BAD_NUMBERS = [0, -1, 2**63, 10**400, 1.5, 7.0, "7", "", True, False, [], {}, [7], "٧"]
 
 
@@ -60,7 +63,7 @@ def values(field):
     if field == "transactionId":
         return BAD_TRANSACTION_IDS
     if field == "tokenId":
-        return [*BAD_IDS, "0x" + "0" * 40]  # of an account it is an EVM address
+        return [*BAD_IDS, EVM]
     if field.endswith("Id"):
         return BAD_IDS
     return [*BAD_NUMBERS, MAX_HBAR + 1] if field.endswith("Price") else BAD_NUMBERS
@@ -85,13 +88,15 @@ def test_a_field_that_is_wrong(client, url, field):
 
 
 @pytest.mark.parametrize(
-    "segment", ["0.0", "x", "0.0.01", "0.0.1%0A", "0.0.1%00", "%FF", f"0.0.{2**63}", "0.0.%D9%A1"]
+    "segment",
+    [*("0.0", "x", "0.0.01", "0.0.1%0A", "0.0.1%00", "%FF", f"0.0.{2**63}", "0.0.%D9%A1"), EVM],
 )
 def test_an_id_in_a_path_that_is_wrong(client, segment):
     assert_error(client.get(f"/v1/nft/{segment}/7"), 422, "tokenId must be")
     assert_error(client.get(f"/v1/nftslisted/{segment}"), 422, "tokenId must be")
     assert_error(client.get(f"/v1/collection/{segment}"), 422, "tokenId must be")
     assert_error(client.get(f"/v1/user/{segment}/listed"), 422, "accountId must be")
+    assert client.get(f"/v1/events?accountId={segment}").status_code in (400, 422)
 
 
 @pytest.mark.parametrize(

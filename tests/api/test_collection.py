@@ -152,12 +152,6 @@ def test_listed_and_floor_follow_the_order_book(app, client, ledger, lister):
     assert (shown["listed"], shown["floorPrice"]) == (1, 60)
 
 
-def test_it_is_asked_for_once(client, mirror):
-    for serial_no in range(1, 6):
-        add(client, serial_no=serial_no)
-    assert mirror.count(TOKENS) == 1
-
-
 def test_it_has_an_etag_that_outlives_other_writes(client, nft):
     r = get(client)
     add(client, "0.0.7002", 1)

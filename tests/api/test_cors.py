@@ -58,10 +58,17 @@ def granted(response):
     }
 
 
+def preflight(client, path="/v1/add", origin=DAPP, method="POST", **more):
+    """What a browser is granted that asks before it sends a request."""
+    asked = {"Origin": origin, **PREFLIGHT, "Access-Control-Request-Method": method, **more}
+    r = client.options(path, headers=asked)
+    assert r.status_code == 204 or not granted(r), path
+    return r
+
+
 def test_a_preflight_asks_for_no_token(app):
     for path in ("/v1/add", "/v1/list/extwallet", "/v1/comingsoon"):
-        r = app.test_client().options(path, headers={"Origin": DAPP, **PREFLIGHT})
-        assert r.status_code == 204
+        r = preflight(app.test_client(), path)
         assert granted(r) == {
             "Allow-Origin": DAPP,
             "Allow-Headers": "authorization, content-type, if-none-match",
@@ -79,36 +86,31 @@ def test_a_page_may_read_answers(app, origin):
     assert granted(r) == {"Allow-Origin": origin, "Expose-Headers": EXPOSED}
 
 
-@pytest.mark.parametrize("path", ["/v1", "/v1/", "/v1/nowhere", "/v1/nft/0.0.1", "/v1//orderbook"])
-def test_a_page_reads_that_there_is_nothing_at_an_address(app, path):
+@pytest.mark.parametrize(
+    ("method", "path", "status"),
+    [
+        *(
+            ("GET", f"/v1{path}", 404)
+            for path in ("", "/", "/nowhere", "/nft/0.0.1", "//orderbook")
+        ),
+        *((method, "/v1/add", 405) for method in ("PUT", "PATCH", "DELETE")),
+    ],
+)
+def test_a_page_reads_that_there_is_nothing_or_no_such_method(app, method, path, status):
     client = app.test_client()
-    r = client.options(path, headers={"Origin": DAPP, **PREFLIGHT})
-    assert r.status_code == 204
+    allowed = granted(preflight(client, path, method=method))
+    assert (allowed["Allow-Origin"], allowed["Allow-Methods"]) == (DAPP, METHODS)
+    r = client.open(path, method=method, headers={"Origin": DAPP})
+    assert_error(r, status)
     assert granted(r)["Allow-Origin"] == DAPP
-    r = client.get(path, headers={"Origin": DAPP})
-    assert_error(r, 404, "There is nothing at")
-    assert granted(r)["Allow-Origin"] == DAPP
-
-
-def test_a_page_reads_that_a_method_is_not_allowed(app):
-    for method in ("PUT", "PATCH", "DELETE"):
-        asked = {"Access-Control-Request-Method": method}
-        r = app.test_client().options("/v1/add", headers={"Origin": DAPP, **asked})
-        assert granted(r)["Allow-Methods"] == METHODS
-        r = app.test_client().open("/v1/add", method=method, headers={"Origin": DAPP})
-        assert_error(r, 405, f"{method} is not allowed here")
-        assert granted(r)["Allow-Origin"] == DAPP
 
 
 def test_a_page_of_the_internet_may_call_a_service_of_the_users_own_network(app):
     """Chrome's private network access: the preflight asks for it by name."""
-    asked = PREFLIGHT | {"Access-Control-Request-Private-Network": "true"}
-    client = app.test_client()
+    asked, client = {"Access-Control-Request-Private-Network": "true"}, app.test_client()
     for path in ("/v1/add", "/sandbox/transactions"):
-        r = client.options(path, headers={"Origin": DAPP, **asked})
-        assert granted(r)["Allow-Private-Network"] == "true"
-    r = client.options("/v1/add", headers={"Origin": "https://evil.example", **asked})
-    assert not granted(r)
+        assert granted(preflight(client, path, **asked))["Allow-Private-Network"] == "true"
+    assert not granted(preflight(client, origin="https://evil.example", **asked))
 
 
 def test_an_options_that_is_no_preflight_is_a_request_like_others(app):
@@ -155,7 +157,7 @@ def test_only_the_api_its_document_and_the_status_are_opened(app):
     for path in ("/reference", "/", "/media/placeholder.webp", "/statusx", "/v1x", "/metrics"):
         with client.get(path, headers={"Origin": DAPP}) as r:
             assert not granted(r), path
-        assert not granted(client.options(path, headers={"Origin": DAPP, **PREFLIGHT})), path
+        assert not granted(preflight(client, path)), path
 
 
 @pytest.mark.parametrize(
@@ -170,19 +172,15 @@ def test_only_the_api_its_document_and_the_status_are_opened(app):
 def test_another_origin_is_let_in_nowhere(app, origin):
     client = app.test_client()
     assert not granted(client.get("/status", headers={"Origin": origin}))
-    assert not granted(client.options("/v1/add", headers={"Origin": origin, **PREFLIGHT}))
-
-
-def test_a_call_from_no_page_gets_no_such_header(app):
-    assert not granted(app.test_client().get("/status"))
+    assert not granted(preflight(client, origin=origin))
+    assert not granted(client.get("/status"))  # a call from no page
 
 
 def test_it_is_off_by_default(tmp_path):
-    client = create_app(
-        NETWORK="testnet", ACCOUNT_ID="0.0.9001", **settings(tmp_path)
-    ).test_client()
+    app = create_app(NETWORK="testnet", ACCOUNT_ID="0.0.9001", **settings(tmp_path))
+    client = app.test_client()
     assert not granted(client.get("/status", headers={"Origin": DAPP}))
-    assert not granted(client.options("/v1/add", headers={"Origin": DAPP, **PREFLIGHT}))
+    assert not granted(preflight(client))
 
 
 def test_in_the_sandbox_a_dapp_under_development_needs_no_setting(tmp_path):
@@ -190,9 +188,9 @@ def test_in_the_sandbox_a_dapp_under_development_needs_no_setting(tmp_path):
     origin = {"Origin": "http://localhost:5173"}
     shown = granted(client.get("/status", headers=origin))
     assert shown["Allow-Origin"] == "*" and "Allow-Credentials" not in shown
-    r = client.options("/v1/add", headers=origin | PREFLIGHT)
-    assert granted(r)["Allow-Origin"] == "*"
-    assert granted(r)["Allow-Headers"] == PREFLIGHT["Access-Control-Request-Headers"]
+    asked = granted(preflight(client, origin=origin["Origin"]))
+    assert asked["Allow-Origin"] == "*"
+    assert asked["Allow-Headers"] == PREFLIGHT["Access-Control-Request-Headers"]
     for path in ("/", "/demo/list"):  # they hold the sandbox's token
         assert not granted(client.get(path, headers=origin))
 
@@ -201,11 +199,8 @@ def test_in_the_sandbox_a_dapp_under_development_needs_no_setting(tmp_path):
 def test_the_sandbox_may_be_called_from_any_page(app, origin):
     client, headers = app.test_client(), {"Origin": origin}
     for method, path, options, status in SANDBOX:
-        asked = PREFLIGHT | {"Access-Control-Request-Method": method}
-        r = client.options(path, headers=headers | asked)
-        assert r.status_code == 204, path
-        assert granted(r)["Allow-Origin"] == "*", path
-        assert granted(r)["Allow-Methods"] == METHODS
+        allowed = granted(preflight(client, path, origin, method))
+        assert (allowed["Allow-Origin"], allowed["Allow-Methods"]) == ("*", METHODS), path
         r = client.open(path, method=method, headers=headers, **options)
         assert r.status_code == status, r.text
         assert granted(r) == {"Allow-Origin": "*", "Expose-Headers": EXPOSED}, path
@@ -220,5 +215,5 @@ def test_the_sandboxs_artwork_is_a_scripts_after_it_was_an_images(app):
 
 def test_it_follows_the_api_prefix(tmp_path):
     client = serve(tmp_path, DAPP, API_PREFIX="/api").test_client()
-    assert granted(client.options("/api/v1/add", headers={"Origin": DAPP, **PREFLIGHT}))
+    assert granted(preflight(client, "/api/v1/add"))
     assert granted(client.get("/api/openapi.json", headers={"Origin": DAPP}))

@@ -49,18 +49,6 @@ def test_it_handles_an_address_of_nobody(client, nft, path, more):
     assert r.json["reason"] == "ACCOUNT_NOT_ON_LEDGER"
 
 
-@pytest.mark.parametrize(("path", "more"), POSTS)
-def test_it_rejects_other_texts(client, path, more):
-    for wrong in (ADDRESS[:-1], ADDRESS[2:], f"{ADDRESS}\n", f"0X{ADDRESS[2:]}", "0x" + "g" * 40):
-        r = client.post(path, json=KEYS | {"accountId": wrong} | more)
-        assert_error(r, 422, "accountId must be three integers")
-
-
-def test_a_get_takes_none(client):
-    assert_error(client.get(f"/v1/user/{ADDRESS}/listed"), 422, "accountId must be")
-    assert_error(client.get(f"/v1/events?accountId={ADDRESS}"), 422, "accountId must be")
-
-
 def test_it_handles_a_ledger_that_is_down(client, nft, mirror):
     mirror.fail("/accounts/0x")
     assert_error(client.post("/v1/add", json=KEYS | {"accountId": ADDRESS}), 503)

@@ -245,14 +245,13 @@ def test_the_workers_of_a_machine_count_together(tmp_path):
         token = (tmp_path / "instance/sandbox-token").read_text().strip()
 
         def call(number, token):
-            # No proxy is trusted: nobody is believed to be somebody else.
-            forged = {
-                "X-Forwarded-For": f"203.0.113.{number}",
-                "Forwarded": f"for=203.0.113.{number}",
-            }
-            headers = forged | {
+            address = f"203.0.113.{number}"
+            headers = {
                 "Authorization": f"Bearer {token}",
-                "X-Real-IP": f"203.0.113.{number}",
+                # No proxy is trusted: nobody is believed to be somebody else.
+                "X-Forwarded-For": address,
+                "Forwarded": f"for={address}",
+                "X-Real-IP": address,
             }
             answer = requests.post(f"{service.url}/v1/add", json={}, headers=headers, timeout=60)
             return answer.status_code

@@ -133,34 +133,31 @@ def test_it_handles_a_price_at_the_edge_of_63_bits(app, nft, lister, buy):
     assert amounts(body)[BOB] == -50_000_000_000 * HBAR
 
 
-def test_it_rejects_what_is_not_stored(buy):
+def test_it_rejects_what_is_not_stored_or_not_for_sale(client, buy):
     assert_error(buy(), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
-
-
-def test_it_rejects_what_is_not_for_sale(nft, buy):
+    client.post("/v1/add", json=KEYS)
     assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
 
 
-def test_it_rejects_what_was_withdrawn_a_second_ago(nft, ledger, lister, buy):
+@pytest.mark.parametrize(
+    ("end", "owner"),
+    [
+        (lambda ledger, nft: ledger.withdraw(nft, ALICE), ALICE),
+        (lambda ledger, nft: ledger.hand_over(nft, CHARLIE), CHARLIE),
+    ],
+)
+def test_it_rejects_what_was_withdrawn_or_sold_a_second_ago(
+    client, nft, ledger, lister, buy, end, owner
+):
     lister(nft)
-    ledger.withdraw(nft, ALICE)
+    end(ledger, nft)
     assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": owner}
 
 
-def test_it_rejects_what_was_sold_elsewhere_a_second_ago(client, nft, ledger, lister, buy):
-    lister(nft)
-    ledger.hand_over(nft, CHARLIE)
-    assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": CHARLIE}
-
-
-def test_it_rejects_ones_own(nft, lister, buy):
+def test_it_rejects_ones_own_and_the_marketplace_itself(nft, lister, buy):
     lister(nft)
     assert_error(buy(account_id=ALICE), 409, f"belongs to {ALICE} already")
-
-
-def test_it_rejects_the_marketplace_itself(nft, lister, buy):
-    lister(nft)
     assert_error(buy(account_id=MARKET), 409, f"{MARKET} is the marketplace's own account")
 
 
@@ -274,11 +271,25 @@ def test_what_the_mirror_nodes_schema_lets_be_null_is_read(nft, lister, buy, alt
     assert buy().status_code == 200
 
 
-def test_it_rejects_a_mirror_node_that_is_behind(app, nft, lister, buy, mirror):
+@pytest.mark.parametrize(
+    ("spoil", "words"),
+    [
+        (lambda mirror: mirror.set_present(times.now() - 17 * times.SECOND), "is 17 s behind"),
+        (
+            lambda mirror: mirror.alter(
+                "/nfts/7/transactions", lambda it: it["transactions"].pop(0)
+            ),
+            "contradicts itself",
+        ),
+    ],
+)
+def test_it_rejects_replicas_that_are_behind_or_disagree(
+    app, nft, lister, buy, mirror, spoil, words
+):
     lister(nft)
-    mirror.set_present(times.now() - 17 * times.SECOND)
+    spoil(mirror)
     r = buy()
-    assert_error(r, 503, "is 17 s behind")
+    assert_error(r, 503, words)
     assert r.headers["Retry-After"]
     assert list_purchases(app) == []
 
@@ -290,15 +301,6 @@ def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, mir
     body = opened(buy()).body
     start = body.transactionID.transactionValidStart
     assert start.seconds * times.SECOND + start.nanos == then
-
-
-def test_it_decides_nothing_where_replicas_disagree(app, nft, lister, buy, alter):
-    lister(nft)
-    alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
-    r = buy()
-    assert_error(r, 503, "contradicts itself")
-    assert r.headers["Retry-After"]
-    assert list_purchases(app) == []
 
 
 def test_many_buyers_at_once_one_pays(app, client, nft, ledger, lister, buy):
@@ -327,16 +329,22 @@ def test_each_signature_is_logged(nft, lister, buy, caplog):
     assert re.search('with the access token "test [0-9a-f-]{36}"', line)  # the one to revoke
 
 
-def test_without_a_signer_nothing_is_bought(tmp_path):
-    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
-    client = authorized_client(create_app(**settings(tmp_path), **real), "write")
-    keys = KEYS | {"accountId": BOB}
-    r = client.post("/v1/buy/extwallet", json=keys)
-    assert_error(r, 501, "MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)")
-
-
-def test_a_budget_of_nothing_turns_buying_off(tmp_path):
-    app = create_app(SALE_FEE_BUDGET="0", **settings(tmp_path))
-    keys = KEYS | {"accountId": BOB}
-    r = authorized_client(app, "write").post("/v1/buy/extwallet", json=keys)
-    assert_error(r, 501, "MARKETPLACE_SALE_FEE_BUDGET is 0")
+@pytest.mark.parametrize(
+    ("own", "words"),
+    [
+        (
+            {
+                "NETWORK": "testnet",
+                "ACCOUNT_ID": "0.0.4321",
+                "MIRROR_NODE_URL": "http://127.0.0.1:9",
+            },
+            ("MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)"),
+        ),
+        ({"SALE_FEE_BUDGET": "0"}, ["MARKETPLACE_SALE_FEE_BUDGET is 0"]),
+    ],
+    ids=["no signer", "no budget"],
+)
+def test_without_a_signer_or_a_budget_nothing_is_bought(tmp_path, own, words):
+    client = authorized_client(create_app(**settings(tmp_path), **own), "write")
+    r = client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
+    assert_error(r, 501, *words)

@@ -128,27 +128,14 @@ def test_a_withdrawal_by_another_application_is_one(client, nft, ledger, lister)
     assert report(client).json == {"result": "OK"}
 
 
-def test_it_rejects_what_is_not_stored(client):
+def test_it_rejects_what_is_not_stored_not_listed_or_anothers(client, ledger, lister):
     assert_error(prepare(client), 404, f"{TOKEN} #7 is not stored", "POST /v1/add")
-
-
-def test_it_rejects_what_is_not_listed(client, nft):
+    client.post("/v1/add", json=KEYS)
     assert_error(prepare(client), 409, f"{TOKEN} #7 is not for sale here")
-
-
-def test_it_rejects_another_owners(client, nft, ledger, lister):
-    lister(nft)
+    lister((TOKEN, 7))
     assert_error(prepare(client, accountId=CHARLIE), 409, f"belongs to {ALICE}, not to {CHARLIE}")
-
-
-def test_it_asks_the_ledger_who_owns_it(client, nft, ledger, lister):
-    lister(nft)
-    ledger.hand_over(nft, BOB)
+    ledger.hand_over((TOKEN, 7), BOB)
     assert_error(prepare(client), 409, f"belongs to {BOB}, not to {ALICE}")
-
-
-def test_it_rejects_what_was_deleted(client, nft, ledger, lister):
-    lister(nft)
     ledger.delete_token(TOKEN)
     assert_error(prepare(client), 404, "was burned on the ledger, or its token was deleted")
 

@@ -118,22 +118,25 @@ def test_an_id_beyond_63_bits_of_nanoseconds_asks_nobody(client, nft, asked, sec
     assert asked == []
 
 
-def test_it_handles_a_listing_that_was_never_prepared(client, nft):
+def test_it_handles_what_was_never_prepared_or_is_not_stored(client, nft):
     assert_error(report(client), 404, "Nothing was prepared here", "POST /v1/list/<wallet>")
     assert_error(report(client, accountId=CHARLIE), 404, CHARLIE)
+    assert_error(report(client, serialNo=8), 404, "is not stored")
 
 
-def test_it_handles_an_nft_that_is_not_stored(client):
-    assert_error(report(client), 404, "is not stored")
-
-
-def test_it_handles_a_transfer_in_between(client, nft, ledger):
+@pytest.mark.parametrize(
+    ("end", "owner", "words"),
+    [
+        (lambda ledger, nft: ledger.hand_over(nft, BOB), BOB, f"belongs to {BOB} now"),
+        (lambda ledger, nft: ledger.withdraw(nft, ALICE), ALICE, "its owner withdrew the approval"),
+    ],
+)
+def test_it_handles_a_transfer_or_a_withdrawal_in_between(client, nft, ledger, end, owner, words):
     ledger.sign_and_submit(prepare(client))
-    ledger.hand_over(nft, BOB)
-
-    assert_error(report(client), 409, "no longer listed", f"belongs to {BOB} now")
+    end(ledger, nft)
+    assert_error(report(client), 409, "no longer listed", words)
     assert shown(client)["isForSale"] is False
-    assert shown(client)["owner"] == {"accountId": BOB}
+    assert shown(client)["owner"] == {"accountId": owner}
 
 
 def test_an_old_listing_does_not_come_back_with_its_old_owner(client, nft, ledger, lister):
@@ -177,12 +180,6 @@ def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
     ledger.sign_and_submit(byte_array)
     assert report(client, transaction_id).json == {"result": "OK"}
     assert shown(client)["listingPrice"] == 80
-
-
-def test_it_handles_a_withdrawn_approval(client, nft, ledger):
-    ledger.sign_and_submit(prepare(client))
-    ledger.withdraw(nft, ALICE)
-    assert_error(report(client), 409, "its owner withdrew the approval")
 
 
 def test_the_price_is_what_the_owner_signed(client, nft, ledger):

@@ -7,13 +7,7 @@ import pytest
 
 from marketplace import times
 from marketplace.store.database import write
-from tests.conftest import (
-    ALICE,
-    BOB,
-    TOKEN,
-    assert_error,
-    authorized_client,
-)
+from tests.conftest import ALICE, BOB, TOKEN, assert_error, authorized_client
 
 KEYS = {"tokenId": TOKEN, "serialNo": 7}
 
@@ -89,22 +83,12 @@ def test_a_gift_is_no_purchase(app, nft, ledger, lister, prepare, report):
     assert_error(report(BOB), 409, "TRANSACTION_EXPIRED")
 
 
-def test_what_is_listed_again_is_awaited(nft, ledger, lister, prepare, report):
-    lister(nft)
-    ledger.sign_and_submit(prepare("delist"))
-    assert report().status_code == 200
-    prepare("list", listingPrice=5)
-    assert report().status_code == 202
-
-
-def test_a_second_withdrawal_is_awaited(nft, ledger, lister, prepare, report):
-    lister(nft)
-    ledger.sign_and_submit(prepare("delist"))
-    lister(nft)
-    content = prepare("delist")
-    assert report().status_code == 202
-    ledger.sign_and_submit(content)
-    assert report().json == {"result": "OK"}
+def test_each_listing_and_each_withdrawal_is_awaited(nft, ledger, prepare, report):
+    for what, fields in [("list", {"listingPrice": 5}), ("delist", {})] * 2:
+        content = prepare(what, **fields)
+        assert report().status_code == 202
+        ledger.sign_and_submit(content)
+        assert report().json == {"result": "OK"}
 
 
 @pytest.fixture(params=["another access token", "another end user"])
@@ -130,25 +114,17 @@ def from_address(app, client, address):
     return other
 
 
-def test_a_strangers_withdrawal_does_not_end_a_listing(app, nft, ledger, prepare, report, stranger):
-    ledger.sign_and_submit(prepare("list", listingPrice=5))
-    for _ in range(2):
-        stranger("delist")
-        assert report().json == {"result": "OK"}
-        expire(app)
-        assert report().json == {"result": "OK"}
-
-
-def test_a_strangers_listing_does_not_undo_a_withdrawal(
-    app, nft, ledger, lister, prepare, report, stranger
+def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
+    app, nft, ledger, prepare, report, stranger
 ):
-    lister(nft)
-    ledger.sign_and_submit(prepare("delist"))
-    for _ in range(2):
-        stranger("list", listingPrice=9)
-        assert report().json == {"result": "OK"}
-        expire(app)
-        assert report().json == {"result": "OK"}
+    listing, withdrawal = ("list", {"listingPrice": 5}), ("delist", {})
+    for (mine, mine_more), (theirs, their_more) in ((listing, withdrawal), (withdrawal, listing)):
+        ledger.sign_and_submit(prepare(mine, **mine_more))
+        for _ in range(2):
+            stranger(theirs, **their_more)
+            assert report().json == {"result": "OK"}
+            expire(app)
+            assert report().json == {"result": "OK"}
 
 
 def test_an_owner_whose_address_changed_reports_the_newest_of_all(

@@ -45,20 +45,6 @@ def test_it_leaves_alone_what_is_here(app, client, minted, asked):
     assert asked == [f"/tokens/{TOKEN}", f"/tokens/{TOKEN}/nfts"]
 
 
-def test_the_watcher_completes_them(app, client, minted, complete):
-    run(app, TOKEN)
-    assert client.get(f"/v1/nft/{TOKEN}/5").json["imageUrl"].endswith("placeholder.webp")
-    complete()
-    nft = client.get(f"/v1/nft/{TOKEN}/5").json
-    assert not nft["imageUrl"].endswith("placeholder.webp")
-    assert nft["stringifiedAttributes"]
-
-
-def test_it_goes_through_batches(app, minted, monkeypatch):
-    monkeypatch.setattr(collection_import, "BATCH", 5)
-    assert "added 12" in run(app, TOKEN).output
-
-
 @pytest.mark.parametrize("token", ["0.0", "abc", "0.0.1\n"])
 def test_it_refuses_what_is_no_token_id(app, token):
     result = run(app, token)

@@ -38,8 +38,10 @@ def prepared(app):
         return [row["price"] for row in rows.fetchall()]
 
 
-def test_nothing_to_do(sync):
+def test_nothing_to_do(client, sync):
+    assert client.get("/status").json["lastSync"] is None
     assert sync() == "Nothing to do\n"
+    assert client.get("/status").json["lastSync"].startswith("20")
 
 
 def test_it_confirms_what_nobody_reported(client, nft, ledger, sync):
@@ -71,6 +73,8 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
         (lambda ledger, nft: ledger.hand_over(nft, BOB), BOB),
         (lambda ledger, nft: ledger.withdraw(nft, ALICE), ALICE),
         (lambda ledger, nft: ledger.approve(nft, ALICE, "0.0.6666"), ALICE),
+        # By another application: at no price that is known.
+        (lambda ledger, nft: ledger.approve(nft, ALICE, "0.0.9001"), ALICE),
     ],
 )
 def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sync, end, owner):
@@ -82,16 +86,6 @@ def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sy
     assert shown(client)["isForSale"] is False
     assert shown(client)["owner"] == {"accountId": owner}
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
-
-
-def test_it_ends_a_listing_that_something_else_replaced(client, nft, ledger, lister, sync):
-    lister(nft, add=False)
-    ledger.withdraw(nft, ALICE)
-    ledger.approve(nft, ALICE, "0.0.9001")  # by another application: at no price that is known
-
-    assert "NFTs taken off the order book: 1" in sync()
-    assert shown(client)["isForSale"] is False
-    assert sync() == "sellers checked: 1\n"
 
 
 def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
@@ -202,12 +196,6 @@ def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatc
 def test_the_status_says_how_often_the_mirror_node_is_asked(tmp_path):
     client = create_app(MIRROR_NODE_RATE="16", **settings(tmp_path)).test_client()
     assert client.get("/status").json["mirrorNodeRate"] == 16
-
-
-def test_the_status_shows_the_last_sync(client, sync):
-    assert client.get("/status").json["lastSync"] is None
-    sync()
-    assert client.get("/status").json["lastSync"].startswith("20")
 
 
 def test_racing_reports_and_syncs_agree(app, client, nft, ledger, sync):
