@@ -183,10 +183,7 @@ SETTINGS = {
         ),
         "",
     ),
-    "USER_LIMIT_MAX": Setting(_integer(10, 10_000), "1000"),
-    "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
-    "TRANSACTION_VALID_SECONDS": Setting(_integer(15, 180), "180"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
@@ -216,6 +213,12 @@ OLD_SETTINGS = {
         _sqlite_path,
         "sqlite:///{DATA_DIR}/sandbox.db",
         instead=f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
+    ),
+    "TRANSACTION_VALID_SECONDS": Setting(
+        _integer(15, 180), "180", instead="leave it out. A transaction is valid for 180 s"
+    ),
+    "USER_LIMIT_MAX": Setting(
+        _integer(10, 10_000), "1000", instead="leave it out. The highest limit is 1000"
     ),
 }
 
