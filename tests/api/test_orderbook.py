@@ -10,9 +10,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from marketplace import create_app
 from marketplace.ids import MAX_HBAR
 from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, assert_error
+from tests.conftest import ALICE, BOB, assert_error, authorized_client
+from tests.conftest import settings as folders
 
 TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
 SORTS = ("lastListedDate", "price", "-price")
@@ -103,7 +105,10 @@ def test_it_works(client, three):
     assert keys(get(client, sort="price")) == [("0.0.8001", 2), ("0.0.8002", 1), ("0.0.8001", 1)]
     assert keys(get(client, minPrice=20)) == [("0.0.8002", 1), ("0.0.8001", 1)]
     assert get(client, tokenId="0.0.9").json == []
-    assert get(client, sort="price").json[0] == client.get("/v1/nft/0.0.8001/2").json
+    shown = client.get("/v1/nft/0.0.8001/2").json
+    assert (
+        shown == get(client, sort="price").json[0] == client.get("/v1/nftslisted/0.0.8001").json[1]
+    )
     plain = get(client, colour="red", utm_source="price")
     assert keys(plain) == [("0.0.8002", 1), ("0.0.8001", 2), ("0.0.8001", 1)]
     assert "Link" not in plain.headers
@@ -174,10 +179,30 @@ def test_it_shows_twenty_by_default(client, stored):
 
 def test_a_users_listings_are_the_newest_first(client, stored):
     url, expected = f"/v1/user/{ALICE}/listed", select(stored, owner=ALICE)
+    first = client.get(url)
+    assert keys(first) == expected[:10]
+    assert next_url(first).startswith(f"{url}?limit=10&page=")
+    assert client.get("/v1/user/0.0.999999/listed").json == []
     assert follow(client, f"{url}?limit=7")[0] == expected
     for offset in (0, 1, 50, len(expected) - 1, len(expected), 2**63 - 1):
         r = client.get(url, query_string={"offset": offset, "limit": 5})
         assert keys(r) == expected[offset : offset + 5], offset
+
+
+def test_a_collections_listings_are_by_serial_number(client, stored):
+    for token in (*TOKENS, "0.0.9"):
+        r = client.get(f"/v1/nftslisted/{token}")
+        assert keys(r) == sorted(select(stored, tokenId=token))
+
+
+@pytest.mark.once("refused before a statement is asked")
+@pytest.mark.parametrize(("setting", "most"), [({}, 1000), ({"USER_LIMIT_MAX": 50}, 50)])
+def test_a_users_listings_have_a_highest_limit(tmp_path, setting, most):
+    client = authorized_client(create_app(**setting, **folders(tmp_path)), "read")
+    url = f"/v1/user/{ALICE}/listed?limit="
+    assert client.get(f"{url}{most}").status_code == 200
+    words = f"limit must be a whole number from 1 to {most}"
+    assert_error(client.get(f"{url}{most + 1}"), 422, words)
 
 
 @pytest.mark.parametrize("sort", SORTS)

@@ -28,38 +28,28 @@ def serve(folder, trusted):
     return app.test_client(), seen
 
 
-def test_it_works_behind_a_proxy_that_strips_a_prefix(tmp_path):
-    client, seen = serve(tmp_path, 1)
+@pytest.mark.parametrize(
+    ("trusted", "host", "mount", "address"),
+    [
+        (1, "https://shop.example", "/market", "203.0.113.7"),
+        (0, "http://localhost", "", "127.0.0.1"),
+    ],
+)
+def test_a_proxy_that_strips_a_prefix_is_believed_where_it_is_trusted(
+    tmp_path, trusted, host, mount, address
+):
+    client, seen = serve(tmp_path, trusted)
     for serial_no in (1, 2):
         list_nft(client, serialNo=serial_no)
     r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
-    assert r.headers["Link"].startswith("</market/v1/orderbook?limit=1&page=")
-    assert seen == {
-        "url": "https://shop.example/market/v1/orderbook?limit=1",
-        "client": "203.0.113.7",
-    }
-    assert 'href="/market/reference"' in client.get("/", headers=FORWARDED).text
-    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
-        {"url": "https://shop.example/market"}
-    ]
+    assert r.headers["Link"].startswith(f"<{mount}/v1/orderbook?limit=1&page=")
+    assert seen == {"url": f"{host}{mount}/v1/orderbook?limit=1", "client": address}
+    assert f'href="{mount}/reference"' in client.get("/", headers=FORWARDED).text
     page = client.get("/reference", headers=FORWARDED).text
-    assert 'data-document="/market/openapi.json"' in page
-    assert 'data-sandbox="/market/sandbox/openapi.json"' in page
-    document = client.get("/sandbox/openapi.json", headers=FORWARDED).json
-    assert document["servers"] == [{"url": "https://shop.example/market/sandbox"}]
-
-
-def test_nobody_is_believed_by_default(tmp_path):
-    client, seen = serve(tmp_path, 0)
-    for serial_no in (1, 2):
-        list_nft(client, serialNo=serial_no)
-    r = client.get("/v1/orderbook?limit=1", headers=FORWARDED)
-    assert r.headers["Link"].startswith("</v1/orderbook?limit=1&page=")
-    assert seen == {"url": "http://localhost/v1/orderbook?limit=1", "client": "127.0.0.1"}
-    assert 'href="/reference"' in client.get("/", headers=FORWARDED).text
-    assert client.get("/openapi.json", headers=FORWARDED).json["servers"] == [
-        {"url": "https://shop.example"}
-    ]
+    for name, path in (("document", ""), ("sandbox", "/sandbox")):
+        assert f'data-{name}="{mount}{path}/openapi.json"' in page
+        [server] = client.get(f"{path}/openapi.json", headers=FORWARDED).json["servers"]
+        assert server["url"] == f"https://shop.example{mount}{path}"
 
 
 @pytest.mark.parametrize(
