@@ -5,12 +5,11 @@ import base64
 from flask import current_app
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    Fraction,
     TokenFreezeStatus,
     TokenKycStatus,
     TokenPauseStatus,
 )
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee, FixedFee, RoyaltyFee
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from marketplace import times
 from marketplace.sandbox import catalogue
@@ -87,26 +86,26 @@ def find_token(asked: Message, told: Message, now: int) -> None:
 
 
 def fees_of(schedule: custom_fees.Schedule) -> list[CustomFee]:
-    fees = [*map(_royalty, schedule.royalties), *map(_fixed_fee, schedule.fixed)]
-    for fee, known in zip(fees, schedule.royalties + schedule.fixed, strict=True):
-        fee.fee_collector_account_id.CopyFrom(account(known.collector))
-        fee.all_collectors_are_exempt = known.spares_collectors
-    return fees
+    royalties = [_fee(each, royalty_fee=_royalty(each)) for each in schedule.royalties]
+    return royalties + [_fee(each, fixed_fee=_fixed_fee(each)) for each in schedule.fixed]
 
 
-def _royalty(royalty: catalogue.Royalty) -> CustomFee:
-    fraction = Fraction(numerator=royalty.numerator, denominator=royalty.denominator)
-    fee = RoyaltyFee(exchange_value_fraction=fraction)
-    if royalty.fallback is not None:
-        fee.fallback_fee.amount = royalty.fallback
-    return CustomFee(royalty_fee=fee)
+def _fee(fee: catalogue.Royalty | custom_fees.FixedFee, **kind: object) -> CustomFee:
+    return CustomFee(
+        fee_collector_account_id=account(fee.collector),
+        all_collectors_are_exempt=fee.spares_collectors,
+        **kind,
+    )
 
 
-def _fixed_fee(fixed: custom_fees.FixedFee) -> CustomFee:
-    fee = FixedFee(amount=fixed.amount)
-    if fixed.token:
-        fee.denominating_token_id.CopyFrom(token(fixed.token))
-    return CustomFee(fixed_fee=fee)
+def _royalty(royalty: catalogue.Royalty) -> dict[str, object]:
+    fraction = {"numerator": royalty.numerator, "denominator": royalty.denominator}
+    fallback = None if royalty.fallback is None else {"amount": royalty.fallback}
+    return {"exchange_value_fraction": fraction, "fallback_fee": fallback}
+
+
+def _fixed_fee(fee: custom_fees.FixedFee) -> dict[str, object]:
+    return {"amount": fee.amount, "denominating_token_id": fee.token and token(fee.token)}
 
 
 def find_nft(asked: Message, told: Message, now: int) -> None:

@@ -8,10 +8,8 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     NodeAddress,
     NodeAddressBook,
     SemanticVersion,
-    ServiceEndpoint,
 )
-from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRate, ExchangeRateSet
-from hiero_sdk_python.hapi.services.timestamp_pb2 import TimestampSeconds
+from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from marketplace import __version__, times
 from marketplace.sandbox.hapi.address import find_port
@@ -28,14 +26,12 @@ HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
 
 def _address() -> NodeAddress:
     """The node in the address book. Without an endpoint while its process does not run."""
-    endpoints = []
-    if port := find_port(current_app):
-        endpoints.append(ServiceEndpoint(ipAddressV4=bytes(ADDRESS), port=port))
+    port = find_port(current_app)
     return NodeAddress(
         nodeAccountId=account(NODE),
         memo=NODE.encode(),
         description="The sandbox",
-        serviceEndpoint=endpoints,
+        serviceEndpoint=[{"ipAddressV4": bytes(ADDRESS), "port": port}] if port else [],
     )
 
 
@@ -68,15 +64,11 @@ def find_version(asked: Message, told: Message, now: int) -> None:
 def exchange_rate(moment: int) -> ExchangeRateSet:
     """The exchange rate, which never changes."""
     ends_at = (moment // times.SECOND // RATE_SECONDS + 1) * RATE_SECONDS
-    rates = (
-        ExchangeRate(
-            hbarEquiv=1,
-            centEquiv=network_fees.CENTS_PER_HBAR,
-            expirationTime=TimestampSeconds(seconds=end),
-        )
-        for end in (ends_at, ends_at + RATE_SECONDS)
+    rate = {"hbarEquiv": 1, "centEquiv": network_fees.CENTS_PER_HBAR}
+    current, following = (
+        rate | {"expirationTime": {"seconds": end}} for end in (ends_at, ends_at + RATE_SECONDS)
     )
-    return ExchangeRateSet(currentRate=next(rates), nextRate=next(rates))
+    return ExchangeRateSet(currentRate=current, nextRate=following)
 
 
 # The network's files that SDKs read: nodes, their addresses, and exchange rates. Release 0.79 drops the fee
