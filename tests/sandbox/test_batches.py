@@ -9,7 +9,7 @@ from marketplace.sandbox.ledger import keys
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox import bodies
-from tests.sandbox.bodies import HBAR, NFT, approval, rejection, transfer
+from tests.sandbox.bodies import HBAR, NFT, approval, make, rejection, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -27,9 +27,7 @@ def inner(body, *signers, key=KEY, node=0):
 
 
 def batch(*contents, payer=CHARLIE):
-    body = lives.new_body(payer, "")
-    body.atomic_batch.transactions.extend(contents)
-    return body
+    return make(payer, "atomic_batch", transactions=contents)
 
 
 def pay(payer, receiver, hbar):

@@ -2,15 +2,11 @@
 
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
-from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import (
-    CryptoAllowance,
-    TokenAllowance,
-)
 
 from stress import lives
 from stress.lives import account, token_id
 from tests.conftest import ALICE, BOB, CHARLIE
-from tests.sandbox.bodies import HBAR, association, minting, rejection, transfer
+from tests.sandbox.bodies import HBAR, association, make, minting, rejection, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
@@ -47,15 +43,11 @@ def move(payer, token, amounts, hbar=(), nfts=(), is_approval=False):
 
 
 def allow(owner, spender, amount, token=None):
-    body = lives.new_body(owner, "")
-    fields = {"owner": account(owner), "spender": account(spender), "amount": amount}
-    content = body.cryptoApproveAllowance
+    allowance = {"owner": account(owner), "spender": account(spender), "amount": amount}
     if token:
-        allowance = TokenAllowance(tokenId=token_id((token, 0)), **fields)
-        content.tokenAllowances.append(allowance)
-    else:
-        content.cryptoAllowances.append(CryptoAllowance(**fields))
-    return body
+        allowance["tokenId"] = token_id((token, 0))
+    field = "tokenAllowances" if token else "cryptoAllowances"
+    return make(owner, "cryptoApproveAllowance", **{field: [allowance]})
 
 
 def test_it_works(submit, coin, units, get, row):
