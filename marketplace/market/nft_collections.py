@@ -11,7 +11,7 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.search_words import MAX_WORD, MAX_WORDS, find_words, fold
-from marketplace.store import collection_search, nfts
+from marketplace.store import collection_search
 from marketplace.store import nft_collections as kept
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
@@ -145,8 +145,9 @@ def refresh(token: str) -> bool:
         _put_off(token)
         return False
     with write() as db:
-        is_listed = nfts.get_floor(db, token)["price"] is not None
-        retry_at = times.to_iso(times.now() + (HOUR if is_listed else DAY))
+        stored = kept.get_collection(db, token)
+        pause = HOUR if stored and stored["listed"] else DAY
+        retry_at = times.to_iso(times.now() + pause)
         if kept.mark_collection_read(db, news | {"retry_at": retry_at}, until):
             _index(db, news)
     return True

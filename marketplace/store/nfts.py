@@ -5,7 +5,6 @@ from collections.abc import Mapping, Sequence
 from marketplace.store.rows import (
     AccountRow,
     Connection,
-    FloorRow,
     NftRow,
     SellerNftRow,
     SerialNumberRow,
@@ -217,9 +216,3 @@ def list_stored_of_token_after(
         LIMIT :limit
     """
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
-
-
-def get_floor(db: Connection, token: str) -> FloorRow:
-    sql = "SELECT MIN(listing_price) AS price FROM nft WHERE is_for_sale = 1 AND token = :token"
-    row: FloorRow = only(db, sql, {"token": token})
-    return row

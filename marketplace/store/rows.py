@@ -149,10 +149,6 @@ class TraitValueRow(TypedDict):
     floor_price: int | None
 
 
-class FloorRow(TypedDict):
-    price: int | None
-
-
 class EventRow(TypedDict):
     id: int
     kind: str
