@@ -212,14 +212,6 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     assert market.fees() == (0, MOST)  # those that never came cost nothing
 
 
-def test_a_refusal_is_logged_once_a_minute(market, caplog):
-    market = market(SALE_FEE_BUDGET="0.6")
-    serial_no = market.list_one()
-    for _ in range(3):
-        assert market.buy(serial_no).status_code == 503
-    assert caplog.text.count("No purchase of") == 1
-
-
 def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
     market = market(SALE_FEE_BUDGET="0.6")  # above its cap, below an association besides
     r = market.buy(market.list_one())

@@ -12,7 +12,7 @@ from marketplace.sandbox.ledger import envelopes
 from marketplace.sandbox.ledger import network_fees as ledger_fees
 from marketplace.settings import load
 from marketplace.watcher import settle
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.conftest import BOB, CHARLIE, TOKEN
 from tests.market.selling import HBAR, MARKET, MOST, Market, stuff
 from tests.mirror import Mirror
 from tests.serving import ROOT
@@ -87,19 +87,6 @@ def test_a_fee_that_makes_no_sense_stays_reserved(market, count):
     assert market.buy(market.list_one()).status_code == 200
 
 
-def test_what_failed_is_charged_too(market):
-    market = market()
-    serial_no = market.list_one()
-    signed = market.buy(serial_no)
-    market.ledger.withdraw((TOKEN, serial_no), ALICE)
-    had = market.balance()
-    assert market.submit(signed).result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
-    market.age(80)
-    market.sync()
-    assert market.fees() == (had - market.balance(), 0)
-    assert market.fees()[0] > 0
-
-
 def test_old_ones_are_forgotten(market):
     market = market()
     market.buy(market.list_one())
@@ -123,20 +110,6 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     Mirror(market.app).set_present(times.now() - ahead * times.SECOND)
     market.sync()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
-
-
-def test_a_stranger_who_prepares_listings_hides_no_fee(market):
-    """Few listings of an NFT and account are kept; what purchases cost counts all the same."""
-    market = market()
-    serial_no = market.list_one()
-    market.submit(market.buy(serial_no))
-    market.sync()
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no}
-    assert market.client.post("/v1/add", json=keys).status_code == 200
-    for price in range(1, 10):
-        r = market.client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
-        assert r.status_code == 200
-    assert len(market.rows()) == 1
 
 
 # What docs/buying.md says of fees

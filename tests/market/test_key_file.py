@@ -274,7 +274,7 @@ def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
 
 
 def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
-    monkeypatch.setattr(MirrorNode, "_get", None)
+    monkeypatch.setattr(MirrorNode, "_get_object", None)
     start(tmp_path, put(TAKEN["ED25519, PEM"][1]))
 
 

@@ -9,7 +9,7 @@ import pytest
 from marketplace import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
 from marketplace.sandbox.ledger import envelopes
-from tests.conftest import BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
+from tests.conftest import BOB, CHARLIE, assert_error, authorized_client, list_nft
 from tests.market.selling import MOST, Market
 from tests.mirror import Mirror
 
@@ -79,14 +79,6 @@ def test_one_that_failed_is_not_handed_out_again(market):
     market.follow()
     second = market.buy(serial_no)
     assert market.submit(second).result == "SUCCESS"
-
-
-def test_one_whose_price_is_another_by_now_is_not_handed_out(market):
-    serial_no = market.list_one()
-    market.buy(serial_no)
-    list_nft(market.client, 6, serialNo=serial_no)
-    keys = {"accountId": BOB, "tokenId": TOKEN, "serialNo": serial_no, "expectedPrice": 5}
-    assert_error(market.client.post("/v1/buy/extwallet", json=keys), 409, "costs 6 HBAR now")
 
 
 def test_a_full_share_does_not_keep_it_back(tmp_path):

@@ -131,19 +131,14 @@ def as_of_an_earlier_version(app, tmp_path):
     return create_app(**settings(tmp_path))
 
 
-def test_a_price_of_an_earlier_version_is_looked_at_again(app, client, nft, lister, tmp_path):
+@pytest.mark.parametrize("wrong", ["listing_price = 1", "last_listed_at = NULL"])
+def test_what_an_earlier_version_decided_is_looked_at_again(
+    app, client, nft, lister, tmp_path, wrong
+):
     lister(nft, listing_price=1000, add=False)
-    with app.app_context(), write() as db:
-        db.execute("UPDATE nft SET listing_price = 1")  # a schedule's memo, rebuilt
-    sync(as_of_an_earlier_version(app, tmp_path))
-    assert price(client) == 1000
-
-
-def test_a_date_of_an_earlier_version_is_found(app, client, nft, lister, tmp_path):
-    lister(nft, add=False)
     before = client.get("/v1/orderbook").json
     with app.app_context(), write() as db:
-        db.execute("UPDATE nft SET last_listed_at = NULL")
+        db.execute(f"UPDATE nft SET {wrong}")
     assert report(client).json == {"result": "OK"}
     sync(as_of_an_earlier_version(app, tmp_path))
     assert client.get("/v1/orderbook").json == before
@@ -194,18 +189,6 @@ def test_a_stranger_can_not_forge_a_price(app, client, nft, ledger, lister, forg
     assert authorized_client(new, "read").get("/v1/orderbook").json == []
 
 
-def test_a_scheduled_execution_alone_is_decided(app, client, nft, ledger, lister, mirror):
-    """An hour after the schedule was made, its id is a 404: only the timestamp finds what it executed."""
-    lister(nft, listing_price=1000, add=False)
-    sync(app)
-    before = last_sync(client)
-    forge(ledger, nft, "schedule")
-    mirror.answer("/api/v1/transactions/", MISSING)
-    assert sync(app).exit_code == 0
-    assert price(client) == 0
-    assert last_sync(client) > before
-
-
 def test_a_look_at_a_listing_asks_three_questions(app, client, nft, ledger, mirror):
     ledger.sign_and_submit(prepare(client).json["byteArray"])
     mirror.asked.clear()
@@ -253,16 +236,6 @@ def test_other_peoples_preparations_hide_nothing(client, nft, ledger):
     assert report(client).json == {"result": "OK"}
     assert report(client, transaction_id).json == {"result": "OK"}
     assert price(client) == 250
-
-
-def test_a_listing_whose_preparation_was_forgotten_is_still_awaited(client, nft, ledger):
-    byte_array = prepare(client, 250).json["byteArray"]
-    transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
-    for other in range(10):
-        prepare(client, 1000 + other)
-    assert report(client, transaction_id).status_code == 202
-    ledger.sign_and_submit(byte_array)
-    assert report(client, transaction_id).json == {"result": "OK"}
 
 
 def test_a_made_up_id_was_never_prepared(client, nft):

@@ -4,7 +4,6 @@ import subprocess
 import sys
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -230,15 +229,3 @@ def test_an_ecdsa_signature_has_the_lower_s(app, alter):
         public_key, signature = signer.sign(b"body")
     assert int.from_bytes(signature[32:]) <= SECP256K1_ORDER // 2
     assert verifies(public_key, signature, b"body")
-
-
-def test_signatures_at_once_do_not_mix(app):
-    signer = Signer(MARKET, lambda: signing_with(DEMO))
-
-    def is_signed(number):
-        with app.app_context():
-            body = f"body {number}".encode()
-            return verifies(*signer.sign(body), body)
-
-    with ThreadPoolExecutor(40) as pool:
-        assert all(pool.map(is_signed, range(40)))
