@@ -90,10 +90,6 @@ def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):
         Database(tmp_path / "x.db", SCHEMA)
 
 
-def test_the_sqlite_library_is_a_safe_one():
-    assert sqlite3.sqlite_version_info >= (3, 51, 3)
-
-
 def test_several_workers_may_start_at_once(tmp_path):
     def start():
         assert names(Database(tmp_path / "market.db", SCHEMA).connection) == []
