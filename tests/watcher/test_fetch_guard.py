@@ -77,17 +77,6 @@ def test_public_addresses_are_not(host):
     assert is_public(host)
 
 
-def test_nothing_private_is_even_connected_to(fetcher):
-    reached = threading.Event()
-    with serve_raw(lambda connection: reached.set()) as url:
-        port = url.rpartition(":")[2]
-        for spelling in SPELLINGS:
-            host = spelling.split("/")[2].replace("user:pass@", "")
-            with pytest.raises(FetchError):
-                fetch(fetcher, f"http://{host}:{port}/")
-    assert not reached.is_set()
-
-
 @pytest.mark.parametrize(
     "url",
     [

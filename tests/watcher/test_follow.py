@@ -105,22 +105,6 @@ def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, li
     assert watcher.recheck(seconds=61) == {Done.TAKEN_OFF: 1}
 
 
-def test_it_finds_a_new_owner_of_what_is_not_listed(client, watcher, nft, ledger):
-    ledger.hand_over(nft, BOB)
-    watcher.follow()
-    assert shown(client)["owner"] == {"accountId": BOB}
-
-
-def test_it_finds_a_deleted_token(client, watcher, lister, ledger):
-    lister(NFT)
-    lister((TOKEN, 8))
-    watcher.follow()
-    with ledger.sandbox.app_context():
-        lives.delete_token(TOKEN, times.now())
-    assert watcher.follow() == {Done.TAKEN_OFF: 2}
-    assert client.get("/v1/orderbook").json == []
-
-
 def update(ledger, metadata):
     with ledger.sandbox.app_context():
         lives.update_metadata(*NFT, times.now(), metadata)

