@@ -61,14 +61,3 @@ def test_its_links_keep_the_prefix(host, market):
     ]
     assert 'href="/market/demo/list"' in host.get("/market/").text
     assert 'data-document="/market/openapi.json"' in host.get("/market/reference").text
-
-
-def test_the_api_has_a_prefix_of_its_own(tmp_path):
-    app = create_app(
-        API_PREFIX="/api", authenticate=lambda request, scope: True, **settings(tmp_path)
-    )
-    client = app.test_client()
-    assert client.get("/api/v1/orderbook").json == []
-    assert client.get("/v1/orderbook").status_code == 404
-    assert "/api/v1/orderbook" in client.get("/api/openapi.json").json["paths"]
-    assert client.get("/api/reference").status_code == 200

@@ -108,6 +108,7 @@ def test_no_other_prefix_hides_an_address(tmp_path, prefix):
         with client.get(address) as response:
             assert response.status_code == 200, address
     assert client.get(f"{prefix}/v1/orderbook").status_code == 401
+    assert client.get("/v1/orderbook").status_code == (404 if prefix else 401)
 
 
 def test_a_budget_below_one_fee_stops_the_start():

@@ -154,19 +154,6 @@ def record(token, serial_no, **fields):
     } | fields
 
 
-def test_it_completes_what_was_missing(app, client, ledger, sync):
-    with app.app_context(), write() as db:
-        pointer = "ipfs://bafkqacbqfyyc4nzqgayq/7.json"
-        nfts.insert_nft(
-            db, record(TOKEN, 7, metadata=pointer, missing="x", retry_at="2026-01-01T00:00:00Z")
-        )
-    assert sync() == "NFTs completed: 1\n"
-    assert shown(client)["name"] == f"Sandbox {TOKEN} #7"
-    assert shown(client)["fileType"] == "image/png"
-    assert "placeholder" not in shown(client)["imageUrl"]
-    assert sync() == "Nothing to do\n"
-
-
 def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
     with app.app_context(), write() as db:
         nfts.insert_nft(
