@@ -24,6 +24,7 @@ POINTER = '{"image": "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.pn
 
 CORPUS: dict[str, Callable[[], bytes]] = {}
 MEGABYTE = 1_000_000
+EXIF = b"MM\0*\0\0\0\x08"  # as it begins
 
 
 def bomb(make: Callable[[], bytes]) -> Callable[[], bytes]:
@@ -69,40 +70,10 @@ def png(side: int, colour: int, *chunks: bytes, depth: int = 8, interlaced: int 
 
 
 @bomb
-def png_palette_with_transparency() -> bytes:
-    return png(10_900, PALETTE, chunk(b"tRNS", b"\0"))
-
-
-@bomb
-def png_palette_with_transparency_just_allowed() -> bytes:
-    return png(9_990, PALETTE, chunk(b"tRNS", b"\0"))
-
-
-@bomb
-def png_16_bits_with_alpha() -> bytes:
-    return png(5_000, RGBA, depth=16)
-
-
-@bomb
-def png_16_bits_of_grey_with_a_transparent_shade() -> bytes:
-    return png(7_000, GREY, chunk(b"tRNS", b"\0\0"), depth=16)
-
-
-@bomb
-def png_interlaced() -> bytes:
-    return png(5_000, RGBA, interlaced=1)
-
-
-@bomb
 def png_one_row_of_many_pixels() -> bytes:
     header = struct.pack(">IIBBBBB", 20_000_000, 1, 8, RGB, 0, 0, 0)
     data = chunk(b"IHDR", header) + chunk(b"IDAT", zeros(60_000_001)) + chunk(b"IEND", b"")
     return b"\x89PNG\r\n\x1a\n" + data
-
-
-@bomb
-def png_profile_of_100_mb() -> bytes:
-    return png(64, RGB, chunk(b"iCCP", b"icc\0\0" + zeros(100 * MEGABYTE)))
 
 
 @bomb
@@ -112,32 +83,10 @@ def png_many_texts_that_inflate() -> bytes:
 
 
 @bomb
-def png_exif_of_19_mb() -> bytes:
-    return png(64, RGB, chunk(b"eXIf", b"MM\0*\0\0\0\x08" + bytes(19 * MEGABYTE)))
-
-
-@bomb
 def png_large_and_heavy() -> bytes:
     """Its pixels just allowed, and as many bytes as are fetched at most."""
     padding = chunk(b"juNk", bytes(MAX_IMAGE_BYTES - 200_000))
     return png(5_000, RGBA, padding)
-
-
-@bomb
-def png_of_noise() -> bytes:
-    return encoded(Image.frombytes("RGB", (2600, 2600), os.urandom(2600 * 2600 * 3)), "PNG")[
-        :MAX_IMAGE_BYTES
-    ]
-
-
-@bomb
-def png_animated_large_frames() -> bytes:
-    return animation("PNG", (2_400, 2_400), 8)
-
-
-@bomb
-def png_animated_many_frames() -> bytes:
-    return animation("PNG", (16, 16), 2_000)
 
 
 def animation(format: str, size: tuple[int, int], count: int, **options) -> bytes:
@@ -147,43 +96,10 @@ def animation(format: str, size: tuple[int, int], count: int, **options) -> byte
     return encoded(first, format, save_all=True, append_images=others, duration=50, **options)
 
 
-@bomb
-def gif_60_000_frames() -> bytes:
-    return gif(8, 8, 60_000)
-
-
-@bomb
-def gif_20_mb_of_frames() -> bytes:
-    return gif(8, 8, 700_000)[:MAX_IMAGE_BYTES]
-
-
-@bomb
-def gif_largest_screen() -> bytes:
-    return gif(65_535, 65_535, 3)
-
-
-@bomb
-def gif_large_screen_just_allowed() -> bytes:
-    return gif(9_990, 9_990, 1)
-
-
-@bomb
-def gif_large_screen_many_frames() -> bytes:
-    return gif(9_990, 9_990, 100, disposal=2)
-
-
-@bomb
-def gif_slow() -> bytes:
-    return slow_gif(0)
-
-
-def slow_gif(seed: int, side: int = 630, count: int = 40) -> bytes:
+def slow_gif() -> bytes:
     """Frames of noise: seconds of work for an encoder."""
-    frames = (
-        Image.effect_noise((side, side), 90 + seed % 50).convert("P").rotate(90 * n)
-        for n in range(count)
-    )
-    return encoded(next(frames), "GIF", save_all=True, append_images=frames)[:MAX_IMAGE_BYTES]
+    noise = (Image.effect_noise((630, 630), 90).convert("P").rotate(90 * n) for n in range(40))
+    return encoded(next(noise), "GIF", save_all=True, append_images=noise)[:MAX_IMAGE_BYTES]
 
 
 def gif(width: int, height: int, count: int, disposal: int = 1) -> bytes:
@@ -192,11 +108,6 @@ def gif(width: int, height: int, count: int, disposal: int = 1) -> bytes:
     control = b"!\xf9\x04" + bytes([disposal << 2 | 1]) + b"\x05\0\0\0"
     pixel = b"," + struct.pack("<HHHHB", 1, 1, 1, 1, 0) + b"\x02\x02D\x01\0"
     return head + (control + pixel) * count + b";"
-
-
-@bomb
-def gif_of_no_size() -> bytes:
-    return gif(0, 0, 2)
 
 
 def jpeg_of(width: int, height: int, *, scans: int | None = None, **options) -> bytes:
@@ -211,31 +122,6 @@ def jpeg_of(width: int, height: int, *, scans: int | None = None, **options) -> 
 
 
 @bomb
-def jpeg_progressive_huge() -> bytes:
-    return jpeg_of(13_000, 13_000, progressive=True)
-
-
-@bomb
-def jpeg_progressive_just_allowed() -> bytes:
-    return jpeg_of(5_600, 5_600, progressive=True)
-
-
-@bomb
-def jpeg_huge() -> bytes:
-    return jpeg_of(13_000, 13_000)
-
-
-@bomb
-def jpeg_largest() -> bytes:
-    return jpeg_of(65_500, 65_500)
-
-
-@bomb
-def jpeg_many_scans_huge() -> bytes:
-    return jpeg_of(13_000, 13_000, scans=1)
-
-
-@bomb
 def jpeg_endless() -> bytes:
     """Its last scan, again and again: a few bytes each, and all blocks are gone through."""
     content = jpeg_of(5_000, 5_000, progressive=True)
@@ -244,57 +130,32 @@ def jpeg_endless() -> bytes:
     return content[:-2] + repeated + content[-2:]
 
 
-def segments(marker: int, head: bytes, count: int, numbered: bool = False) -> bytes:
-    data = bytes(65_000)
-    parts = []
-    for n in range(count):
-        start = head + (bytes([n + 1, count]) if numbered else b"")
-        length = struct.pack(">H", len(start) + len(data) + 2)
-        parts.append(bytes([0xFF, marker]) + length + start + data)
-    return b"".join(parts)
+def jpeg_with(*segments: bytes, marker: int) -> bytes:
+    """A small JPEG, and these before all that it has."""
+    content, head = encoded(small(), "JPEG"), bytes([0xFF, marker])
+    parts = [head + struct.pack(">H", len(segment) + 2) + segment for segment in segments]
+    return content[:2] + b"".join(parts) + content[2:]
 
 
 @bomb
 def jpeg_exif_of_20_mb() -> bytes:
-    content = encoded(small(), "JPEG")
-    return content[:2] + segments(0xE1, b"Exif\0\0MM\0*\0\0\0\x08", 320) + content[2:]
+    segment = b"Exif\0\0" + EXIF + bytes(65_000)
+    return jpeg_with(*[segment] * 320, marker=0xE1)
 
 
 @bomb
 def jpeg_profile_of_16_mb() -> bytes:
-    content = encoded(small(), "JPEG")
-    return content[:2] + segments(0xE2, b"ICC_PROFILE\0", 255, numbered=True) + content[2:]
+    parts = (b"ICC_PROFILE\0" + bytes([n, 255]) + bytes(65_000) for n in range(1, 256))
+    return jpeg_with(*parts, marker=0xE2)
 
 
 @bomb
 def jpeg_exif_that_points_at_itself() -> bytes:
     """Entries whose values overlap: each of them is the whole of it."""
     entries = 5_000
-    exif = b"Exif\0\0MM\0*\0\0\0\x08" + struct.pack(">H", entries)
+    exif = b"Exif\0\0" + EXIF + struct.pack(">H", entries)
     exif += b"".join(struct.pack(">HHII", n + 1, 7, 60_000, 8) for n in range(entries))
-    exif += bytes(65_000 - len(exif))
-    content = encoded(small(), "JPEG")
-    return content[:2] + b"\xff\xe1" + struct.pack(">H", len(exif) + 2) + exif + content[2:]
-
-
-@bomb
-def jpeg_truncated() -> bytes:
-    return encoded(small(size=(3000, 3000)), "JPEG")[:9_000]
-
-
-@bomb
-def webp_many_frames() -> bytes:
-    return animation("WEBP", (16, 16), 1_000)
-
-
-@bomb
-def webp_large_frames() -> bytes:
-    return animation("WEBP", (2_400, 2_400), 6, lossless=True)
-
-
-@bomb
-def webp_150_frames() -> bytes:
-    return animation("WEBP", (630, 630), 150, lossless=True)
+    return jpeg_with(exif.ljust(65_000, b"\0"), marker=0xE1)
 
 
 @bomb
@@ -305,80 +166,31 @@ def webp_largest_canvas() -> bytes:
     return bytes(content)
 
 
-@bomb
-def webp_just_allowed() -> bytes:
-    return encoded(small("RGBA", (2_790, 2_790)), "WEBP", lossless=True)
-
-
-@bomb
-def webp_profile_and_exif() -> bytes:
-    options = {"icc_profile": bytes(9 * MEGABYTE), "exif": b"MM\0*\0\0\0\x08" + bytes(9 * MEGABYTE)}
-    return encoded(small("RGBA"), "WEBP", **options)
-
-
-def tiff(*tags: tuple[int, int, int, bytes], data: bytes = b"", size: int = 64) -> bytes:
-    """Tags are number, type, count, and the four bytes of a value, or of where it is. Data begin at 8."""
-    basic = [(256, size), (257, size), (258, 8), (262, 1), (277, 1)]
-    entries = [(number, 4, 1, struct.pack("<I", value)) for number, value in basic]
-    given = {tag[0] for tag in tags}
-    entries = sorted([entry for entry in entries if entry[0] not in given] + list(tags))
+def tiff(data: bytes, tags: dict[int, int], size: int = 64, others: list = ()) -> bytes:
+    """Tags have a value each; others a type, a count, and where their values are. Data begin at 8."""
+    values = {256: size, 257: size, 258: 8, 262: 1, 277: 1} | tags
+    entries = [*((number, 4, 1, value) for number, value in values.items()), *others]
     directory = struct.pack("<H", len(entries))
-    directory += b"".join(struct.pack("<HHI", *tag[:3]) + tag[3] for tag in entries) + bytes(4)
+    directory += b"".join(struct.pack("<HHII", *entry) for entry in sorted(entries)) + bytes(4)
     return b"II*\0" + struct.pack("<I", 8 + len(data)) + data + directory
 
 
-def long(number: int, value: int) -> tuple[int, int, int, bytes]:
-    return number, 4, 1, struct.pack("<I", value)
-
-
-DEFLATE = 8
-
-
-@bomb
-def tiff_many_strips() -> bytes:
-    return encoded(
-        small("RGB", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate", strip_size=1
-    )
-
-
-@bomb
-def tiff_strip_that_inflates() -> bytes:
-    data = zeros(400 * MEGABYTE)
-    tags = [long(259, DEFLATE), long(273, 8), long(278, 64), long(279, len(data))]
-    return tiff(*tags, data=data)
-
-
-@bomb
-def tiff_strip_of_many_rows() -> bytes:
-    data = zeros(MEGABYTE)
-    tags = [long(259, DEFLATE), long(273, 8), long(278, 2**31 - 1), long(279, len(data))]
-    return tiff(*tags, data=data, size=9_990)
+def deflated_tiff(inflated: int, rows: int, size: int = 64, orientation: int = 1) -> bytes:
+    """One strip of so many bytes, or so many rows."""
+    data = zeros(inflated)
+    return tiff(data, {259: 8, 273: 8, 274: orientation, 278: rows, 279: len(data)}, size)
 
 
 @bomb
 def tiff_huge_tile() -> bytes:
     data = zeros(MEGABYTE)
-    tile = [long(322, 60_000), long(323, 60_000), long(324, 8), long(325, len(data))]
-    return tiff(long(259, DEFLATE), *tile, data=data)
+    return tiff(data, {259: 8, 322: 60_000, 323: 60_000, 324: 8, 325: len(data)})
 
 
 @bomb
 def tiff_values_that_overlap() -> bytes:
-    tags = [(40_000 + n, 1, 15 * MEGABYTE, struct.pack("<I", 8)) for n in range(3_000)]
-    return tiff(*tags, long(273, 8), long(279, 4096), data=bytes(15 * MEGABYTE))
-
-
-@bomb
-def tiff_turned() -> bytes:
-    """It is turned upright whole, when it is read."""
-    data = zeros(9_000 * 9_000)
-    tags = [long(259, DEFLATE), long(273, 8), long(278, 9_000), long(279, len(data)), long(274, 6)]
-    return tiff(*tags, data=data, size=9_000)
-
-
-@bomb
-def tiff_of_floats() -> bytes:
-    return encoded(small("F", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate")
+    others = [(40_000 + n, 1, 15 * MEGABYTE, 8) for n in range(3_000)]
+    return tiff(bytes(15 * MEGABYTE), {273: 8, 279: 4096}, others=others)
 
 
 def bmp(width: int, height: int, data: bytes) -> bytes:
@@ -389,29 +201,67 @@ def bmp(width: int, height: int, data: bytes) -> bytes:
 
 
 @bomb
-def bmp_runs_in_full() -> bytes:
-    return bmp(9_000, 9_000, (b"\xff\x01" * 35 + b"\x4b\x01\0\0") * 9_000 + b"\0\x01")
-
-
-@bomb
-def bmp_huge() -> bytes:
-    return bmp(60_000, 60_000, b"\0\x01")
-
-
-@bomb
 def ico_with_a_huge_picture() -> bytes:
     picture = png(10_000, RGBA)
     return struct.pack("<HHHBBBBHHII", 0, 1, 1, 0, 0, 0, 0, 1, 32, len(picture), 22) + picture
 
 
-@bomb
-def avif() -> bytes:
-    return encoded(small(size=(1_000, 1_000)), "AVIF", speed=10)
-
-
-@bomb
-def nothing() -> bytes:
-    return b""
+CORPUS |= {
+    "png_palette_with_transparency": lambda: png(10_900, PALETTE, chunk(b"tRNS", b"\0")),
+    "png_palette_with_transparency_just_allowed": lambda: png(
+        9_990, PALETTE, chunk(b"tRNS", b"\0")
+    ),
+    "png_16_bits_with_alpha": lambda: png(5_000, RGBA, depth=16),
+    "png_16_bits_of_grey_with_a_transparent_shade": lambda: png(
+        7_000, GREY, chunk(b"tRNS", b"\0\0"), depth=16
+    ),
+    "png_interlaced": lambda: png(5_000, RGBA, interlaced=1),
+    "png_profile_of_100_mb": lambda: png(
+        64, RGB, chunk(b"iCCP", b"icc\0\0" + zeros(100 * MEGABYTE))
+    ),
+    "png_exif_of_19_mb": lambda: png(64, RGB, chunk(b"eXIf", EXIF + bytes(19 * MEGABYTE))),
+    "png_of_noise": lambda: encoded(
+        Image.frombytes("RGB", (2600, 2600), os.urandom(2600 * 2600 * 3)), "PNG"
+    )[:MAX_IMAGE_BYTES],
+    "png_animated_large_frames": lambda: animation("PNG", (2_400, 2_400), 8),
+    "png_animated_many_frames": lambda: animation("PNG", (16, 16), 2_000),
+    "gif_60_000_frames": lambda: gif(8, 8, 60_000),
+    "gif_20_mb_of_frames": lambda: gif(8, 8, 700_000)[:MAX_IMAGE_BYTES],
+    "gif_largest_screen": lambda: gif(65_535, 65_535, 3),
+    "gif_large_screen_just_allowed": lambda: gif(9_990, 9_990, 1),
+    "gif_large_screen_many_frames": lambda: gif(9_990, 9_990, 100, disposal=2),
+    "gif_slow": slow_gif,
+    "gif_of_no_size": lambda: gif(0, 0, 2),
+    "jpeg_progressive_huge": lambda: jpeg_of(13_000, 13_000, progressive=True),
+    "jpeg_progressive_just_allowed": lambda: jpeg_of(5_600, 5_600, progressive=True),
+    "jpeg_huge": lambda: jpeg_of(13_000, 13_000),
+    "jpeg_largest": lambda: jpeg_of(65_500, 65_500),
+    "jpeg_many_scans_huge": lambda: jpeg_of(13_000, 13_000, scans=1),
+    "jpeg_truncated": lambda: encoded(small(size=(3000, 3000)), "JPEG")[:9_000],
+    "webp_many_frames": lambda: animation("WEBP", (16, 16), 1_000),
+    "webp_large_frames": lambda: animation("WEBP", (2_400, 2_400), 6, lossless=True),
+    "webp_150_frames": lambda: animation("WEBP", (630, 630), 150, lossless=True),
+    "webp_profile_and_exif": lambda: encoded(
+        small("RGBA"), "WEBP", icc_profile=bytes(9 * MEGABYTE), exif=EXIF + bytes(9 * MEGABYTE)
+    ),
+    "webp_just_allowed": lambda: encoded(small("RGBA", (2_790, 2_790)), "WEBP", lossless=True),
+    "tiff_strip_that_inflates": lambda: deflated_tiff(400 * MEGABYTE, 64),
+    "tiff_strip_of_many_rows": lambda: deflated_tiff(MEGABYTE, 2**31 - 1, 9_990),
+    # It is turned upright whole, when it is read.
+    "tiff_turned": lambda: deflated_tiff(9_000 * 9_000, 9_000, 9_000, orientation=6),
+    "tiff_many_strips": lambda: encoded(
+        small("RGB", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate", strip_size=1
+    ),
+    "tiff_of_floats": lambda: encoded(
+        small("F", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate"
+    ),
+    "bmp_runs_in_full": lambda: bmp(
+        9_000, 9_000, (b"\xff\x01" * 35 + b"\x4b\x01\0\0") * 9_000 + b"\0\x01"
+    ),
+    "bmp_huge": lambda: bmp(60_000, 60_000, b"\0\x01"),
+    "avif": lambda: encoded(small(size=(1_000, 1_000)), "AVIF", speed=10),
+    "nothing": lambda: b"",
+}
 
 
 class Cost(NamedTuple):
