@@ -3,13 +3,13 @@
 import json
 import random
 import subprocess
-import time
 import urllib.parse
 import urllib.request
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.postgresql import until
 from tests.serving import ROOT
 
 BOARD = ROOT / "examples/grafana.json"
@@ -62,18 +62,11 @@ def prometheus(folder, service, seconds=1):
         )
         server = Prometheus(port)
         try:
-            wait_until(server.is_ready)
+            until(server.is_ready, "Prometheus does not start")
             yield server
         finally:
             process.terminate()
             process.wait(PATIENCE_SECONDS)
-
-
-def wait_until(happens):
-    started = time.monotonic()
-    while not happens():
-        assert time.monotonic() - started < 4 * PATIENCE_SECONDS
-        time.sleep(0.2)
 
 
 def queries(panel, rate_interval="30s"):
@@ -84,15 +77,8 @@ def queries(panel, rate_interval="30s"):
 
 
 def call(service, path, body=None):
-    token = (service.folder / "instance/sandbox-token").read_text().strip()
-    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
-    data = body and json.dumps(body).encode()
-    request = urllib.request.Request(f"{service.url}{path}", data=data, headers=headers)
-    try:
-        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
-            return json.load(response)
-    except OSError:
-        return None
+    with suppress(OSError):
+        return service.call(path, body)
 
 
 def trade(service, serial_no):

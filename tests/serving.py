@@ -1,5 +1,6 @@
 """The service as it is served: gunicorn with our configuration, in a folder and on a port of its own."""
 
+import json
 import os
 import signal
 import subprocess
@@ -79,6 +80,20 @@ class Service:
     def get(self, path, **headers):
         request = urllib.request.Request(f"{self.url}{path}", headers=headers)
         return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS)
+
+    @property
+    def token(self):
+        """The access token that the sandbox has made for its developer."""
+        return (self.folder / "instance/sandbox-token").read_text()
+
+    def call(self, path, body=None, token=None):
+        """The JSON of an answer, to the sandbox's token or another. Raises HTTPError or OSError."""
+        authorization = f"Bearer {token or self.token}"
+        headers = {"Authorization": authorization, "Content-Type": "application/json"}
+        data = None if body is None else json.dumps(body).encode()
+        request = urllib.request.Request(f"{self.url}{path}", data, headers)
+        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
+            return json.load(response)
 
     def answers(self):
         try:
@@ -206,6 +221,5 @@ def sandbox_market(folder):
         node(folder) as service.node,
         watcher(folder, PUBLIC_URL=service.url) as service.watcher,
     ):
-        service.token = (folder / "instance/sandbox-token").read_text()
         yield service
     assert "Traceback" not in service.output + service.node.output + service.watcher.output

@@ -4,14 +4,14 @@ import json
 import re
 import shutil
 import subprocess
-import urllib.request
 
 import pytest
 
 from marketplace.api.metrics import HELP
 from marketplace.counts.table import METRICS
 from stress import board
-from stress.board import BOARD, RULES, prometheus, queries, read, trade, wait_until
+from stress.board import BOARD, RULES, prometheus, queries, read, trade
+from tests.postgresql import until
 from tests.serving import ROOT, serve
 
 pytestmark = pytest.mark.once("tests/api/test_metrics.py asks both engines")
@@ -66,14 +66,12 @@ def test_prometheus_reads_it_and_answers_the_board(tmp_path):
                     if not server.ask(expression) and not MAY_BE_EMPTY.search(expression)
                 ]
 
-            wait_until(is_seen)
-            wait_until(lambda: server.ask("up")[0]["value"][1] == "1")
+            until(is_seen, "the board stays empty")
+            until(lambda: server.ask("up")[0]["value"][1] == "1", "the service is not read")
             rules = json.loads(server.get("/api/v1/rules"))["data"]["groups"][0]["rules"]
             assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules
             token = re.search("credentials: ([^}]+)", (tmp_path / "prometheus.yml").read_text())[1]
-        request = urllib.request.Request(f"{service.url}/metrics")
-        request.add_header("Authorization", f"Bearer {token}")
-        with urllib.request.urlopen(request) as response:
+        with service.get("/metrics", Authorization=f"Bearer {token}") as response:
             shown = response.read()
     checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True)
     assert checked.returncode == 0, checked.stderr.decode()

@@ -1,13 +1,11 @@
 """The wheel: everything is inside, and it works in a new environment, beside a host's own files."""
 
-import json
 import os
 import re
 import shutil
 import subprocess
 import sys
 import tarfile
-import urllib.request
 import zipfile
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,6 +18,7 @@ from tests import serving
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import until
 from tests.serving import BIN, ROOT, Service, reserved_port
+from tests.system.test_documents import LOCAL
 from tests.system.test_node import ping
 
 pytestmark = pytest.mark.once("an installation is the same")
@@ -50,18 +49,7 @@ def built(tmp_path_factory):
     """The folder with the sdist, and the wheel that is made from it."""
     folder = tmp_path_factory.mktemp("dist")
     source = tmp_path_factory.mktemp("source") / "clone"
-    leave_out = shutil.ignore_patterns(
-        ".venv",
-        ".git",
-        "node_modules",
-        "instance",
-        ".data",
-        "*.egg-info",
-        "build",
-        "dist",
-        "__pycache__",
-    )
-    shutil.copytree(ROOT, source, ignore=leave_out, symlinks=True)
+    shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LOCAL), symlinks=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source]
     subprocess.run(command, check=True, capture_output=True)
     return folder
@@ -111,24 +99,14 @@ def environment(programs, **settings):
 
 @contextmanager
 def served(programs, folder, *arguments):
-    """gunicorn of the environment in a host's folder; yields its address."""
+    """gunicorn of the environment in a host's folder."""
     with reserved_port() as port:
         address = f"http://127.0.0.1:{port}"
         service = Service(folder, port, environment(programs, PUBLIC_URL=address))
         command = [programs / "gunicorn", "--bind", f"127.0.0.1:{port}", "--workers", "1"]
         with service.running([*command, *arguments]):
-            yield address
+            yield service
     assert "Traceback" not in service.output
-
-
-def call(address, token=None, body=None):
-    headers = {"Content-Type": "application/json"}
-    if token:
-        headers["Authorization"] = f"Bearer {token}"
-    content = None if body is None else json.dumps(body).encode()
-    request = urllib.request.Request(address, content, headers)
-    with urllib.request.urlopen(request, timeout=30) as response:
-        return json.load(response)
 
 
 def test_everything_is_inside(built, wheel):
@@ -190,15 +168,11 @@ print("/site-packages/" in marketplace.__file__)
     ids=["plain", "configured"],
 )
 def test_it_is_run_beside_a_hosts_own_files(programs, host, arguments):
-    command = ["flask", "--app", "marketplace", "token", "create", "writer", "--scope", "write"]
-    environ = environment(programs)
-    made = subprocess.run(command, cwd=host, env=environ, capture_output=True, text=True)
-    token = made.stdout.strip()
-    assert token.startswith("nftm_"), made.stderr
-    with served(programs, host, *arguments) as address:
-        assert call(f"{address}/status")["version"] == __version__
-        assert call(f"{address}/v1/add", token, KEYS) == {"result": "OK"}
-        with urllib.request.urlopen(f"{address}/reference") as page:
+    token = make_token(programs, host)
+    with served(programs, host, *arguments) as service:
+        assert service.call("/status", token=token)["version"] == __version__
+        assert service.call("/v1/add", KEYS, token) == {"result": "OK"}
+        with service.get("/reference") as page:
             assert b"reference.js" in page.read()
 
 
@@ -238,38 +212,35 @@ def example(examples, name):
     for line in lines:
         environ = environment(home / ".venv/bin")
         subprocess.run(["bash", "-c", line], cwd=home, env=environ, check=True, capture_output=True)
-    with served(home / ".venv/bin", home, *serve.split()[1:]) as address:
-        yield home, address
+    with served(home / ".venv/bin", home, *serve.split()[1:]) as service:
+        yield service
 
 
 def test_the_django_example_runs_on_the_wheel(examples):
-    with example(examples, "django") as (_, address):
-        with urllib.request.urlopen(address) as home:
+    with example(examples, "django") as service:
+        with service.get("/") as home:
             assert home.read() == b"The shop of nobody yet"
         with pytest.raises(HTTPError, match="401"):
-            call(f"{address}/market/v1/orderbook")
+            service.get("/market/v1/orderbook")
 
 
 def test_the_flask_example_holds_two_marketplaces(examples):
-    with example(examples, "flask") as (folder, address):
-        with urllib.request.urlopen(address) as home:
+    with example(examples, "flask") as service:
+        with service.get("/") as home:
             assert b'<a href="/games/">The games market</a>' in home.read()
-        tokens = {
-            path: make_token(
-                folder / ".venv/bin", folder, f"sqlite:///instance/{path}/marketplace.db"
-            )
-            for path in ("art", "games")
-        }
-        assert call(f"{address}/art/v1/add", tokens["art"], KEYS) == {"result": "OK"}
-        nft = call(f"{address}/art/v1/nft/0.0.7001/7", tokens["art"])
+        art, games = (
+            make_token(service.folder / ".venv/bin", service.folder, "read", DATABASE_URL=url)
+            for url in (f"sqlite:///instance/{name}/marketplace.db" for name in ("art", "games"))
+        )
+        assert service.call("/art/v1/add", KEYS, art) == {"result": "OK"}
+        nft = service.call("/art/v1/nft/0.0.7001/7", token=art)
         assert nft["imageUrl"].startswith("http://127.0.0.1:8000/art/media/")
         with pytest.raises(HTTPError, match="404"):
-            call(f"{address}/games/v1/nft/0.0.7001/7", tokens["games"])
+            service.call("/games/v1/nft/0.0.7001/7", token=games)
         with pytest.raises(HTTPError, match="401"):
-            call(f"{address}/games/v1/orderbook", tokens["art"])
-        assert call(f"{address}/games/openapi.json")["servers"] == [
-            {"url": "http://127.0.0.1:8000/games"}
-        ]
+            service.call("/games/v1/orderbook", token=art)
+        [server] = service.call("/games/openapi.json", token=games)["servers"]
+        assert server == {"url": "http://127.0.0.1:8000/games"}
 
 
 def test_the_documented_command_begins_an_embedded_markets_node(examples):
@@ -287,12 +258,13 @@ def test_the_documented_command_begins_an_embedded_markets_node(examples):
         assert process.wait(PATIENCE_SECONDS) == 0
 
 
-def make_token(programs, folder, database):
-    environ = environment(programs, DATABASE_URL=database)
-    command = ["flask", "--app", "marketplace", "token", "create", "writer"]
-    options = ["--scope", "read", "--scope", "write"]
+def make_token(programs, folder, *scopes, **settings):
+    """A token that may write, and has further scopes."""
+    command = ["flask", "--app", "marketplace", "token", "create", "writer", "--scope", "write"]
+    command += [option for scope in scopes for option in ("--scope", scope)]
+    environ = environment(programs, **settings)
     ended = subprocess.run(
-        [*command, *options], cwd=folder, env=environ, capture_output=True, text=True, check=True
+        command, cwd=folder, env=environ, capture_output=True, text=True, check=True
     )
     return ended.stdout.strip()
 
