@@ -15,8 +15,8 @@ import sys
 import tempfile
 import threading
 import time
-import urllib.request
 from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 from urllib.error import HTTPError
@@ -24,8 +24,8 @@ from urllib.error import HTTPError
 import psycopg
 
 from stress.cluster import Cluster, cluster
-from tests.postgresql import until
-from tests.serving import PATIENCE_SECONDS, Service, run_flask, serve
+from tests.postgresql import Server, until
+from tests.serving import Service, run_flask, serve
 
 ALICE, TOKEN = "0.0.1001", "0.0.7001"
 LISTED = "0.0.7002"  # whose NFTs are stored from the beginning, and prepared to be listed
@@ -42,47 +42,42 @@ FILL = """
 RETRY_SECONDS = 2  # what the services say in Retry-After, at most
 
 
-class Faults:
-    """What befalls the servers. Each gives way once there is a primary again, and then makes all whole."""
-
-    def kill_the_primary(servers: Cluster):
-        before = servers.primary
-        before.kill()
-        time.sleep(MISSING_SECONDS)
-        servers.fail_over()
-        yield
-        servers.join(before)
-
-    def switch_as_planned(servers: Cluster):
-        servers.switch(servers.standbys[0])
-        yield
-
-    def lose_a_standby(servers: Cluster):
-        lost = servers.standbys[0]
-        lost.kill()
-        yield
-        servers.join(lost)
-
-    def let_the_primary_hang(servers: Cluster):
-        before = servers.primary
-        before.freeze()
-        time.sleep(MISSING_SECONDS)
-        servers.fail_over()
-        yield
-        servers.join(before)
-
-    def cut_off_the_primary(servers: Cluster):
-        # As where a machine loses its power: nothing reaches it or comes back, not even a refusal.
-        before = servers.primary
-        servers.proxies[before].freeze()
-        time.sleep(MISSING_SECONDS)
-        servers.fail_over()
-        yield
-        servers.proxies[before].thaw()
-        servers.join(before)
+@contextlib.contextmanager
+def lose_the_primary(servers: Cluster, lose: Callable[[Server], object]):
+    before = servers.primary
+    lose(before)
+    time.sleep(MISSING_SECONDS)
+    servers.fail_over()
+    yield
+    servers.proxies[before].thaw()
+    servers.join(before)
 
 
-FAULTS = {name: fault for name, fault in vars(Faults).items() if not name.startswith("_")}
+@contextlib.contextmanager
+def switch_as_planned(servers: Cluster):
+    servers.switch(servers.standbys[0])
+    yield
+
+
+@contextlib.contextmanager
+def lose_a_standby(servers: Cluster):
+    lost = servers.standbys[0]
+    lost.kill()
+    yield
+    servers.join(lost)
+
+
+# What befalls the servers. Each gives way once there is a primary again, and then makes all whole.
+FAULTS = {
+    "kill_the_primary": lambda servers: lose_the_primary(servers, Server.kill),
+    "switch_as_planned": switch_as_planned,
+    "lose_a_standby": lose_a_standby,
+    "let_the_primary_hang": lambda servers: lose_the_primary(servers, Server.freeze),
+    # As where a machine loses its power: nothing reaches it or comes back, not even a refusal.
+    "cut_off_the_primary": lambda servers: lose_the_primary(
+        servers, lambda primary: servers.proxies[primary].freeze()
+    ),
+}
 
 
 class Request(NamedTuple):
@@ -109,17 +104,8 @@ class Outcome(NamedTuple):
     late: int  # failures of those who asked after it was over
 
     def __str__(self):
-        return (
-            f"{self.acknowledged:7,} {self.stored:7,} {self.lost:5} {self.read:7,} {len(self.stale):6}"
-            f" {self.write_gap:8.2f} {self.read_gap:8.2f} {self.slowest:8.2f} {self.refused:8,}"
-            f" {len(self.wrong):6} {self.late:5}"
-        )
-
-
-HEADER = (
-    f"{'acked':>7} {'stored':>7} {'lost':>5} {'read':>7} {'stale':>6} {'gap w/s':>8} {'gap r/s':>8}"
-    f" {'slowest':>8} {'refused':>8} {'wrong':>6} {'late':>5}"
-)
+        figures = [len(it) if isinstance(it, list) else it for it in self]
+        return " ".join(f"{it:12,.2f}" if isinstance(it, float) else f"{it:12,}" for it in figures)
 
 
 class Stage:
@@ -134,11 +120,7 @@ class Stage:
 
     def ask(self, service: Service, path: str, body: dict | None = None):
         """The JSON of an answer. Raises HTTPError or OSError."""
-        headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-        data = body and json.dumps(body).encode()
-        request = urllib.request.Request(f"{service.url}{path}", data, headers)
-        with urllib.request.urlopen(request, timeout=PATIENCE_SECONDS) as response:
-            return json.load(response)
+        return service.call(path, body, self.token)
 
     def add(self, service: Service, serial_no: int, token: str = TOKEN):
         keys = {"accountId": ALICE, "tokenId": token, "serialNo": serial_no}
@@ -162,7 +144,7 @@ class Stage:
             time.sleep(seconds)
             until(crowd.is_served, "clients are not served")
             began = time.monotonic()
-            with contextlib.contextmanager(fault)(self.servers):
+            with fault(self.servers):
                 self.servers.wait(1)
                 over = time.monotonic()
                 time.sleep(max(seconds, RETRY_SECONDS + 1))
@@ -351,7 +333,7 @@ def main() -> int:
     options = parser.parse_args()
     is_sound = True
     with tempfile.TemporaryDirectory() as folder, stage(Path(folder)) as this:
-        print(f"{'':22}{HEADER}")
+        print(" " * 22 + " ".join(f"{name:>12}" for name in Outcome._fields))
         for name, fault in list(FAULTS.items()) * options.rounds:
             outcome = this.suffer(fault, options.seconds)
             print(f"{name.replace('_', ' '):22}{outcome}", flush=True)

@@ -1,7 +1,6 @@
 """Servers of PostgreSQL fail under two services: nothing acknowledged is lost, nothing stale is answered."""
 
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 
 import pytest
 
@@ -37,6 +36,6 @@ def test_nobody_is_refused_after_a_failover_that_nobody_saw(this, fault):
     # Fewer clients than threads: on a busy machine who queues may wait for longer than is promised.
     with ThreadPoolExecutor(4) as clients:
         assert set(clients.map(write_and_read, range(24))) == {1}
-        with contextmanager(FAULTS[fault])(this.servers):
+        with FAULTS[fault](this.servers):
             this.servers.wait(1)
             assert set(clients.map(write_and_read, range(24))) == {1}
