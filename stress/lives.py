@@ -21,6 +21,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import closing, suppress
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import NamedTuple
 
@@ -367,38 +368,29 @@ class Mortal(sqlite3.Connection):
         self._is_ours = str(path).endswith("market.db")
 
     def execute(self, sql, *args):
-        if sql != "COMMIT" or not self._is_ours:
-            return super().execute(sql, *args)
-        dice = World.weather.draws("commit")
-        if World.weather.happens(dice, 0.03):
-            raise Killed("before a commit")
-        cursor = super().execute(sql, *args)
-        if World.weather.happens(dice, 0.03):
-            raise Killed("after a commit")
-        return cursor
+        execute = partial(super().execute, sql, *args)
+        return die_at(execute) if sql == "COMMIT" and self._is_ours else execute()
 
 
-def die_at_commit(execute: Callable) -> Callable:
-    """The same of PostgreSQL's."""
-
-    def execute_or_die(cursor, sql, *parameters, **options):
-        if not sql.endswith("COMMIT"):
-            return execute(cursor, sql, *parameters, **options)
-        dice = World.weather.draws("commit")
-        if World.weather.happens(dice, 0.03):
-            raise Killed("before a commit")
-        result = execute(cursor, sql, *parameters, **options)
-        if World.weather.happens(dice, 0.03):
-            raise Killed("after a commit")
-        return result
-
-    return execute_or_die
+def die_at(commit: Callable):
+    dice = World.weather.draws("commit")
+    if World.weather.happens(dice, 0.03):
+        raise Killed("before a commit")
+    result = commit()
+    if World.weather.happens(dice, 0.03):
+        raise Killed("after a commit")
+    return result
 
 
 def make_mortal(set_attribute=setattr) -> None:
     """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
-    set_attribute(Cursor, "execute", die_at_commit(Cursor.execute))
-    connect = sqlite3.connect
+    execute_on_postgresql, connect = Cursor.execute, sqlite3.connect
+
+    def execute_or_die(cursor, sql, *parameters, **options):
+        execute = partial(execute_on_postgresql, cursor, sql, *parameters, **options)
+        return die_at(execute) if sql.endswith("COMMIT") else execute()
+
+    set_attribute(Cursor, "execute", execute_or_die)
     mortal = lambda *args, **kwargs: connect(*args, **{"factory": Mortal} | kwargs)  # noqa: E731
     set_attribute(sqlite3, "connect", mortal)
     set_attribute(mirror, "FIRST_PAUSE_SECONDS", 0.0)
@@ -494,25 +486,19 @@ class Story:
     def list_by_other_means(self, step: Step) -> None:
         nft = step.choose(NFTS)
         owner = self.lives[nft].owner
-        body = new_body(owner, listing_memo(*nft, step.price, "Foo"))
-        allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        body = approval(owner, nft, MARKET, listing_memo(*nft, step.price, "Foo"))
         self.list_(nft, step.price, self.submit(body, owner))
 
     def approve(self, step: Step) -> None:
         nft = step.choose(NFTS)
         owner = self.lives[nft].owner
-        body = new_body(owner, "")
-        allow(body.cryptoApproveAllowance, nft, owner, (MARKET, OTHER_MARKET)[step.number % 2])
+        body = approval(owner, nft, (MARKET, OTHER_MARKET)[step.number % 2])
         self.list_(nft, None, self.submit(body, owner))
 
     def withdraw(self, step: Step) -> None:
         nft = step.choose(NFTS)
         owner = self.lives[nft].owner
-        body = new_body(owner, "")
-        removed = NftRemoveAllowance(token_id=token_id(nft), owner=account(owner))
-        removed.serial_numbers.append(nft[1])
-        body.cryptoDeleteAllowance.nftAllowances.append(removed)
-        self.list_(nft, None, self.submit(body, owner))
+        self.list_(nft, None, self.submit(withdrawal(owner, nft), owner))
 
     def sign_withdrawal(self, step: Step) -> None:
         if self.withdrawals:
@@ -592,9 +578,7 @@ class Story:
     def prepare(self, step: Step) -> None:
         nft, account_id = step.choose(NFTS), self.lives[step.choose(NFTS)].owner
         answer = self.post("list/extwallet", nft, account_id, listingPrice=step.price)
-        if answer.status_code == 200:
-            content = base64.b64decode(answer.json["byteArray"])
-            self.handed.append(Handed(nft, account_id, step.price, content))
+        self.keep(self.handed, nft, account_id, answer, step.price)
 
     def prepare_withdrawal(self, step: Step) -> None:
         nft = self.choose_listed(step)
@@ -617,10 +601,10 @@ class Story:
     def other_than_owner(self, nft) -> str:
         return next(one for one in ACCOUNTS if one != self.lives[nft].owner)
 
-    def keep(self, handed: list[Handed], nft, account_id: str, answer) -> None:
+    def keep(self, handed: list[Handed], nft, account_id: str, answer, price=None) -> None:
         if answer.status_code == 200:
             content = base64.b64decode(answer.json["byteArray"])
-            handed.append(Handed(nft, account_id, None, content))
+            handed.append(Handed(nft, account_id, price, content))
 
     def report_trade(self, step: Step) -> None:
         trades = self.withdrawals + self.purchases
@@ -719,8 +703,7 @@ class Story:
     def compare_stored(self) -> None:
         """What is stored is what the ledger shows, listed or not."""
         for nft, life in self.lives.items():
-            with self.world.app.app_context():
-                row = nfts.get_nft(read(), *nft)
+            row = self.stored(nft)
             if row is None and life.listing and not life.is_deleted:
                 raise Mismatch(f"{nft} is listed, and not stored")
             if row and row["owner"] != life.owner and not life.is_deleted:
@@ -734,8 +717,7 @@ class Story:
 
     def compare_index(self, app, watched) -> None:
         for nft, life in self.lives.items():
-            with app.app_context():
-                row = nfts.get_nft(read(), *nft)
+            row = self.stored(nft, app)
             is_listed = row is not None and row["is_for_sale"] == 1
             listing = (row["listing_price"], row["last_listed_at"]) if is_listed else None
             if life.listing is None or is_listed or life.owner in watched:
@@ -780,9 +762,7 @@ class Story:
         return row if row and not row["expires_at"] < times.to_iso(times.now()) else None
 
     def is_bought(self, row) -> bool:
-        transaction_id = TransactionId.parse(row["transaction_id"]).dashed
-        with self.world.ledger.app_context():
-            rows = ledger_queries.list_transactions(read(), transaction_id)
+        rows = self.records_of(TransactionId.parse(row["transaction_id"]))
         return any(json.loads(row["document"])["result"] == "SUCCESS" for row in rows)
 
     def compare_reports(self) -> None:
@@ -791,7 +771,7 @@ class Story:
             if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
                 continue  # a report without an id may be about that
             told = life.listing and self.post("comingsoon", nft, life.owner).status_code
-            if told not in (None, 200, 202) and self.is_stored(nft):
+            if told not in (None, 200, 202) and self.stored(nft):
                 raise Mismatch(f"{nft} is listed; a report without an id is told {told}")
         for handed in self.handed:
             life = self.lives[handed.nft]
@@ -828,8 +808,7 @@ class Story:
 
     def result_of(self, handed: Handed) -> str | None:
         """The ledger's own result of what was handed out; None where it was never submitted."""
-        with self.world.ledger.app_context():
-            rows = ledger_queries.list_transactions(read(), id_of(handed.content).dashed)
+        rows = self.records_of(id_of(handed.content))
         results = {json.loads(row["document"])["result"] for row in rows}
         return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
 
@@ -842,13 +821,17 @@ class Story:
         if faults:
             raise Mismatch("; ".join(faults))
 
-    def is_stored(self, nft) -> bool:
-        with self.world.app.app_context():
-            return nfts.get_nft(read(), *nft) is not None
+    def stored(self, nft, app=None):
+        with (app or self.world.app).app_context():
+            return nfts.get_nft(read(), *nft)
+
+    def records_of(self, transaction_id) -> list:
+        """What the ledger has under an id."""
+        with self.world.ledger.app_context():
+            return ledger_queries.list_transactions(read(), transaction_id.dashed)
 
     def listed_at(self, handed: Handed) -> str | None:
-        with self.world.ledger.app_context():
-            rows = ledger_queries.list_transactions(read(), id_of(handed.content).dashed)
+        rows = self.records_of(id_of(handed.content))
         return times.to_iso(rows[0]["consensus_at"]) if rows else None
 
 
@@ -873,6 +856,20 @@ def new_body(payer: str, memo: str) -> TransactionBody:
     body = TransactionBody(memo=memo, transactionFee=500_000_000, nodeAccountID=account("0.0.3"))
     body.transactionValidDuration.seconds = 120
     give_new_id(body, payer)
+    return body
+
+
+def approval(owner: str, nft, spender: str, memo: str = "") -> TransactionBody:
+    body = new_body(owner, memo)
+    allow(body.cryptoApproveAllowance, nft, owner, spender)
+    return body
+
+
+def withdrawal(owner: str, nft) -> TransactionBody:
+    body = new_body(owner, "")
+    removed = NftRemoveAllowance(token_id=token_id(nft), owner=account(owner))
+    removed.serial_numbers.append(nft[1])
+    body.cryptoDeleteAllowance.nftAllowances.append(removed)
     return body
 
 
@@ -968,6 +965,8 @@ def tell(world: World, first: int, seconds: float, most: int) -> tuple[int, str 
     for number in range(most):
         if time.monotonic() > end:
             return number, None
+        if number and number % 1000 == 0:
+            print(f"{number:,} stories", flush=True)
         seed = str(first + number)
         steps = draw(seed)
         if fails(world, seed, steps):
@@ -994,13 +993,7 @@ def main() -> int:
         started = time.monotonic()
         world = World(Path(folder))
         world.app.logger.disabled = not options.verbose
-        end, played, failure = started + options.seconds, 0, None
-        while not failure and played < options.stories and time.monotonic() < end:
-            if played:
-                print(f"{played:,} stories", flush=True)
-            most = min(1000, options.stories - played)
-            told, failure = tell(world, options.seed + played, end - time.monotonic(), most)
-            played += told
+        played, failure = tell(world, options.seed, options.seconds, options.stories)
         took = time.monotonic() - started
         print(f"{played:,} stories in {took:,.0f} s: {'one fails' if failure else 'no mismatch'}")
         if failure:

@@ -9,7 +9,7 @@ from pathlib import Path
 import psycopg
 
 from tests.engines import connect
-from tests.postgresql import DATABASE, Server, new_server
+from tests.postgresql import DATABASE, Server, new_server, until
 
 LOCK_SECONDS = 4
 
@@ -64,7 +64,7 @@ class OnPostgresql:
         for pid in self._backends()[:1]:
             os.kill(pid, signal.SIGKILL)
         time.sleep(1)
-        self._wait()
+        until(self.server.answers, "PostgreSQL does not recover")
 
     def terminate_backends(self) -> None:
         for pid in self._backends():
@@ -80,12 +80,6 @@ class OnPostgresql:
     def restart(self) -> None:
         self.server.stop()
         self.server.start()
-
-    def _wait(self) -> None:
-        end = time.monotonic() + 60
-        while not self.server.answers():
-            assert time.monotonic() < end, "PostgreSQL does not recover"
-            time.sleep(0.1)
 
     def complaints(self) -> list[str]:
         """Read everything in full, and check the rules of the tables again."""

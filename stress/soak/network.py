@@ -23,7 +23,6 @@ import zlib
 from collections import defaultdict
 from pathlib import Path
 
-from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
 from PIL import Image
 from sqlite_utils.utils import sqlite3
 
@@ -37,6 +36,7 @@ from marketplace.sandbox.ledger.queries import TREASURY
 from stress import audit, bombs, lives
 from stress.soak.replica import BEHIND_SECONDS, Replica
 from tests import network
+from tests.postgresql import until
 
 MARKET, OTHER_MARKET = "0.0.9001", "0.0.6666"
 SILENCE_SECONDS = 12
@@ -78,13 +78,11 @@ class Network:
 
     def __enter__(self):
         self.process.start()
-        deadline = time.monotonic() + network.PATIENCE_SECONDS
-        while True:
-            try:
-                return urllib.request.urlopen(f"{self.url}/api/v1/blocks").close() or self
-            except OSError:
-                assert time.monotonic() < deadline, "the ledger did not start"
-                time.sleep(0.1)
+        with socket.socket() as probe:
+            until(
+                lambda: probe.connect_ex(("127.0.0.1", self.port)) == 0, "the ledger did not start"
+            )
+        return self
 
     def __exit__(self, *_):
         self.process.kill()
@@ -210,21 +208,14 @@ class Ledger:
         return self._post("/transactions", transaction=base64.b64encode(signed).decode())["result"]
 
     def list_by_other_means(self, owner: str, nft: tuple[str, int], price: int) -> str:
-        body = lives.new_body(owner, listing_memo(*nft, price, "Foo"))
-        lives.allow(body.cryptoApproveAllowance, nft, owner, MARKET)
+        body = lives.approval(owner, nft, MARKET, listing_memo(*nft, price, "Foo"))
         return self.submit(owner, lives.seal(body))
 
     def approve_another(self, owner: str, nft: tuple[str, int]) -> str:
-        body = lives.new_body(owner, "")
-        lives.allow(body.cryptoApproveAllowance, nft, owner, OTHER_MARKET)
-        return self.submit(owner, lives.seal(body))
+        return self.submit(owner, lives.seal(lives.approval(owner, nft, OTHER_MARKET)))
 
     def withdraw(self, owner: str, nft: tuple[str, int]) -> str:
-        body = lives.new_body(owner, "")
-        removed = NftRemoveAllowance(token_id=lives.token_id(nft), owner=lives.account(owner))
-        removed.serial_numbers.append(nft[1])
-        body.cryptoDeleteAllowance.nftAllowances.append(removed)
-        return self.submit(owner, lives.seal(body))
+        return self.submit(owner, lives.seal(lives.withdrawal(owner, nft)))
 
     def sell(self, nft: tuple[str, int], buyer: str) -> str:
         keys = {"tokenId": nft[0], "serialNo": nft[1]}
