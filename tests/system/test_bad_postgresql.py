@@ -5,7 +5,7 @@ import secrets
 import subprocess
 import sys
 import traceback
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from urllib.parse import quote
 
 import psycopg
@@ -20,7 +20,8 @@ from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
 from tests.conftest import authorized_client, settings
 from tests.mirror import Mirror
-from tests.postgresql import DATABASE, Proxy, new_server, until
+from tests.network import serve_raw
+from tests.postgresql import DATABASE, Proxy, new_server
 from tests.serving import BIN, CONFIGURATION, ROOT, environment, reserved_port, run_flask
 
 pytestmark = pytest.mark.once("has servers of its own")
@@ -36,6 +37,10 @@ NO_ADDRESS = (
 @pytest.fixture(scope="module")
 def server():
     with new_server() as server:
+        server.stop()
+        access = server.folder / "data/pg_hba.conf"
+        access.write_text("host all nobody all reject\n" + access.read_text())
+        server.start()
         server.execute(f"CREATE DATABASE market OWNER market {DATABASE}")
         server.execute(f"CREATE ROLE odd LOGIN PASSWORD '{ODD}'")
         yield server
@@ -99,8 +104,6 @@ def test_an_address_of_nobody(tmp_path, address, words):
 
 
 def test_what_answers_is_no_postgresql(tmp_path, server):
-    from tests.network import serve_raw
-
     with serve_raw(
         lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
     ) as url:
@@ -154,12 +157,8 @@ class Rewriting(Proxy):
         super().__init__(port, target)
         self.rewrite = lambda received: re.sub(pattern, replacement, received, flags=re.DOTALL)
 
-    def _pass(self, source, target):
-        class Changed:
-            recv = staticmethod(lambda size: self.rewrite(source.recv(size)))
-            shutdown = source.shutdown
-
-        super()._pass(Changed, target)
+    def alter(self, received, is_answer):
+        return self.rewrite(received)
 
 
 REFUSAL = b"SFATAL\0C08P01\0Munsupported startup parameter: options\0\0"
@@ -277,41 +276,16 @@ def test_a_database_of_another(tmp_path, database, name, value, words):
 # TLS
 
 
-@contextmanager
-def configured(server, hba):
-    """Other first lines of pg_hba.conf, for a while."""
-    path = server.folder / "data/pg_hba.conf"
-    lines = path.read_text()
-    try:
-        path.write_text(hba + lines)
-        reload(server)
-        yield
-    finally:
-        path.write_text(lines)
-        reload(server)
-
-
-def reload(server):
-    """Have the server read its configuration again, and wait until it has."""
-    [[before]] = server.execute("SELECT pg_conf_load_time()")
-    server.execute("SELECT pg_reload_conf()")
-    until(
-        lambda: server.execute("SELECT pg_conf_load_time()")[0][0] != before, "it does not reload"
-    )
-
-
-def test_tls_is_required_and_missing(tmp_path, server):
-    sentence = refuse(tmp_path, f"{server.url('market')}?sslmode=require", server.password)
-    assert sentence.endswith(
-        "server does not support SSL, but SSL was required. See to sslmode in the address, and to the"
-        " server's ssl and pg_hba.conf"
-    )
-
-
-def test_a_client_that_the_server_refuses(tmp_path, server, database):
-    with configured(server, "host all market all reject\n"):
-        sentence = refuse(tmp_path, database, server.password)
-    assert "pg_hba.conf rejects connection" in sentence
+@pytest.mark.parametrize(
+    ("ours", "theirs", "words"),
+    [
+        ("/market", "/market?sslmode=require", "server does not support SSL"),
+        ("market:", "nobody:", "pg_hba.conf rejects connection"),
+    ],
+)
+def test_a_connection_that_the_server_refuses(tmp_path, server, ours, theirs, words):
+    sentence = refuse(tmp_path, server.url("market").replace(ours, theirs), server.password)
+    assert words in sentence
     assert sentence.endswith(
         "See to sslmode in the address, and to the server's ssl and pg_hba.conf"
     )

@@ -1,16 +1,15 @@
 """A PostgreSQL server that goes away, comes back, is upgraded or shared: nothing lost, nothing stale."""
 
+import multiprocessing
 import os
 import secrets
 import shutil
 import signal
 import socket
-import subprocess
-import sys
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import psycopg
 import pytest
@@ -208,24 +207,14 @@ class Deaf(Proxy):
     commits = 9
     is_deaf = False
 
-    def _pass(self, source, target):
-        proxy = self
-
-        class Source:
-            shutdown = source.shutdown
-
-            def recv(self, size):
-                received = source.recv(size)
-                is_answer = source.getpeername()[1] == proxy.target
-                if b"COMMIT\0" in received and not is_answer:
-                    proxy.commits += 1
-                    proxy.is_deaf = proxy.commits == 1
-                if is_answer and proxy.is_deaf:
-                    proxy.is_deaf = False
-                    return b""
-                return received
-
-        super()._pass(Source(), target)
+    def alter(self, received, is_answer):
+        if b"COMMIT\0" in received and not is_answer:
+            self.commits += 1
+            self.is_deaf = self.commits == 1
+        if is_answer and self.is_deaf:
+            self.is_deaf = False
+            return b""
+        return received
 
 
 def test_a_commit_whose_answer_is_lost(server, url, tmp_path):
@@ -354,14 +343,13 @@ SCHEMA_FOLDER = ROOT / "marketplace/store"
 def test_it_serves(server, url, tmp_path):
     """gunicorn, with its fork; then the server is restarted under it."""
     with serve(tmp_path, "--workers", "3", DATABASE_URL=url) as service:
-        token = (tmp_path / "instance/sandbox-token").read_text().strip()
         for restart in (False, True):
             if restart:
                 server.stop()
                 server.start()
                 time.sleep(AGAIN_SECONDS)  # whoever found it gone meanwhile has waited
             for _ in range(30):
-                service.get("/v1/orderbook", Authorization=f"Bearer {token}").close()
+                service.call("/v1/orderbook")
         told = service.flask("rebuild", "0.0.7002").stdout
     assert "Traceback" not in service.output
     assert server.password not in service.output + told
@@ -444,38 +432,19 @@ def test_a_step_that_fails_is_undone_and_those_before_it_stay(url, database, new
     assert columns(url, "t") == {"i": "bigint"}
 
 
-UPGRADE = """
-import sys
-from pathlib import Path
-from marketplace.store.database import SCHEMA
-from marketplace.store.postgresql import Database
-from marketplace.store.schema import Schema
-
-database = Database(sys.argv[1], Schema(Path(sys.argv[2]), SCHEMA.tables))
-with database.turn():
-    database.look()
-    if database.is_outdated:
-        database.upgrade(lambda what: print(what, flush=True))
-print("done", flush=True)
-"""
-
-
-def begin_upgrade(url, folder):
-    return subprocess.Popen(
-        [sys.executable, "-c", UPGRADE, url, folder],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-    )
-
-
 def test_two_upgrades_at_once(url, database, newer, tmp_path):
     database.close()
-    newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n")
-    both = [begin_upgrade(url, tmp_path / "newer") for _ in range(2)]
-    told = sorted(process.communicate()[0] for process in both)
-    assert told == ["Keep who bought what\nName them\nWait\ndone\n", "done\n"]
+    schema, told = newer(f"{STEP}\n-- Wait\nSELECT pg_sleep(0.5);\n"), tmp_path / "told"
+
+    def upgrade():
+        later = Database(url, schema, OWNERS)
+        with later.turn(), told.open("a") as file:
+            later.look()
+            if later.is_outdated:
+                later.upgrade(lambda what: print(what, file=file))
+
+    join(fork(upgrade), fork(upgrade))
+    assert told.read_text() == "Keep who bought what\nName them\nWait\n"
 
 
 def test_no_upgrade_beside_a_service(url, database, newer):
@@ -501,36 +470,27 @@ def test_one_leads_at_a_time(database):
     third.close()
 
 
-LEADER = """
-import sys, time
-from marketplace.store.database import SCHEMA
-from marketplace.store.postgresql import Database
-
-leadership = Database(sys.argv[1], SCHEMA).leadership("watch")
-while True:
-    print(leadership.take(), flush=True)
-    time.sleep(0.2)
-"""
-
-
-@contextmanager
-def leader(url):
-    command = [sys.executable, "-c", LEADER, url]
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as process:
-        try:
-            assert process.stdout.readline() == "True\n"
-            yield process
-        finally:
-            process.kill()
-
-
 def test_a_leader_that_falls_silent(url, database):
-    with leader(url) as process, closing(database.leadership("watch")) as next_one:
-        process.send_signal(signal.SIGSTOP)
-        assert next_one.take() is False
-        until(next_one.take, "nobody leads")
-        process.send_signal(signal.SIGCONT)
-        until(lambda: process.stdout.readline() == "False\n", "two lead")
+    leads = multiprocessing.Value("b")
+
+    def lead():
+        leadership = Database(url, SCHEMA, OWNERS).leadership("watch")
+        while True:
+            leads.value = leadership.take()
+            time.sleep(0.2)
+
+    process = fork(lead)
+    try:
+        until(lambda: leads.value, "nobody leads")
+        with closing(database.leadership("watch")) as next_one:
+            os.kill(process.pid, signal.SIGSTOP)
+            assert next_one.take() is False
+            until(next_one.take, "nobody leads")
+            os.kill(process.pid, signal.SIGCONT)
+            until(lambda: not leads.value, "two lead")
+    finally:
+        process.kill()
+        process.join()
 
 
 def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
