@@ -33,35 +33,20 @@ PAUSE_SECONDS = 0.05  # of whoever was refused
 BUYERS = 2
 
 
-class Deployment(NamedTuple):
-    """How callers show who they are: the headers and the address of the visitor or buyer with a number."""
-
-    name: str
-    identify: Callable[[list[str], int], tuple[dict, str]]
-
-
 def _bearer(token: str) -> dict:
     return {"Authorization": f"Bearer {token}"}
 
 
-DEPLOYMENTS = [
-    Deployment(
-        "a token for each",
-        lambda tokens, n: (_bearer(tokens[n]), "192.0.2.1"),
+# How callers show who they are: the headers and the address of the visitor or buyer with a number.
+DEPLOYMENTS = {
+    "a token for each": lambda tokens, n: (_bearer(tokens[n]), "192.0.2.1"),
+    "one token, named end users": lambda tokens, n: (
+        _bearer(tokens[0]) | {"On-Behalf-Of": f"user-{n}"},
+        "192.0.2.1",
     ),
-    Deployment(
-        "one token, named end users",
-        lambda tokens, n: (_bearer(tokens[0]) | {"On-Behalf-Of": f"user-{n}"}, "192.0.2.1"),
-    ),
-    Deployment(
-        "one token, addresses",
-        lambda tokens, n: (_bearer(tokens[-1]), f"192.0.2.{n + 1}"),
-    ),
-    Deployment(
-        "a host's authenticate",
-        lambda tokens, n: ({"X-Session": f"user-{n}"}, "192.0.2.1"),
-    ),
-]
+    "one token, addresses": lambda tokens, n: (_bearer(tokens[-1]), f"192.0.2.{n + 1}"),
+    "a host's authenticate": lambda tokens, n: ({"X-Session": f"user-{n}"}, "192.0.2.1"),
+}
 
 
 class Got(NamedTuple):
@@ -76,12 +61,12 @@ class Got(NamedTuple):
 class Siege:
     """One deployment on some services of one database, with visitors and buyers."""
 
-    def __init__(self, folder: Path, deployment: Deployment, count: int) -> None:
+    def __init__(self, folder: Path, deployment: str, count: int) -> None:
         more = {"SALE_FEE_BUDGET": str(BUDGET), "MIRROR_NODE_RATE": "10000"}
-        if deployment.name.startswith("a host"):
+        if deployment.startswith("a host"):
             more["authenticate"] = lambda request, scope: request.headers.get("X-Session", True)
         self.apps = [create_app(**settings(folder) | more) for _ in range(count)]
-        self.deployment, self.ledger = deployment, Ledger(self.apps[0])
+        self.identify, self.ledger = DEPLOYMENTS[deployment], Ledger(self.apps[0])
         with self.apps[0].app_context():
             scopes = ("read", "write", "on-behalf")
             self.tokens = [access_tokens.create(f"{n}", scopes, 3600) for n in range(20)]
@@ -151,7 +136,7 @@ class Siege:
             self._follower.step()
 
     def _caller(self, number: int) -> Callable:
-        headers, address = self.deployment.identify(self.tokens, number)
+        headers, address = self.identify(self.tokens, number)
         app = self.apps[next(self._places) % len(self.apps)]
         client = app.test_client()
 
@@ -173,13 +158,7 @@ def _fees(app: Flask) -> tuple[int, int]:
         return find_fees(times.now())
 
 
-def besiege(
-    folder: Path,
-    deployment: Deployment,
-    count: int,
-    visitors: int,
-    tries: int,
-) -> Got:
+def besiege(folder: Path, deployment: str, count: int, visitors: int, tries: int) -> Got:
     """Let buyers buy so many NFTs among so many visitors."""
     siege = Siege(folder, deployment, count)
     siege.list_nfts(tries)
@@ -205,7 +184,7 @@ def main() -> None:
         with running_on(engine), tempfile.TemporaryDirectory() as folder:
             got = besiege(Path(folder), deployment, count, visitors, arguments.tries)
         print(
-            f"| {engine} | {count} | {deployment.name} | {visitors} | {got.reserved:.0f} of {BUDGET} HBAR"
+            f"| {engine} | {count} | {deployment} | {visitors} | {got.reserved:.0f} of {BUDGET} HBAR"
             f" | {got.bought} of {got.tries} | {got.slowest:.1f} s |",
             flush=True,
         )

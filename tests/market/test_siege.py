@@ -5,7 +5,7 @@ import pytest
 from stress.buying import DEPLOYMENTS, besiege
 
 
-@pytest.mark.parametrize("deployment", DEPLOYMENTS, ids=lambda deployment: deployment.name)
+@pytest.mark.parametrize("deployment", DEPLOYMENTS)
 def test_honest_buyers_buy_among_three_visitors_of_two_services(tmp_path, deployment):
     got = besiege(tmp_path, deployment, 2, visitors=3, tries=4)
     assert got.bought == got.tries

@@ -37,8 +37,7 @@ def service(tmp_path_factory):
 
 def call(service, request, body):
     """All that comes back on a connection whose client sends this and no more."""
-    token = (service.folder / "instance/sandbox-token").read_text()
-    head = [f"{request} HTTP/1.1", "Host: x", f"Authorization: Bearer {token}"]
+    head = [f"{request} HTTP/1.1", "Host: x", f"Authorization: Bearer {service.token}"]
     head += ["Content-Type: application/json", "Transfer-Encoding: chunked", "", ""]
     received = b""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE_SECONDS) as client:

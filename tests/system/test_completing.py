@@ -5,13 +5,12 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.conftest import settings
-from tests.network import PATIENCE_SECONDS
+from tests.postgresql import until
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -71,7 +70,4 @@ def test_none_outlives_a_watcher_that_is_killed(watcher):
     process, pids = watcher
     process.send_signal(signal.SIGKILL)
     process.wait()
-    until = time.monotonic() + PATIENCE_SECONDS
-    while any(Path(f"/proc/{pid}").exists() for pid in pids):
-        assert time.monotonic() < until
-        time.sleep(0.05)
+    until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "one is left")

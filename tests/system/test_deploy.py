@@ -13,7 +13,7 @@ import time
 import urllib.request
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
+from contextlib import closing, contextmanager
 from urllib.error import HTTPError
 
 import pytest
@@ -101,13 +101,21 @@ class Site:
             return answer.headers, json.load(answer)
 
 
-def require_nginx():
+@contextmanager
+def deployed(folder, site=None, **settings):
+    """The service behind nginx, with our site or another."""
     if not (NGINX and shutil.which("curl") and shutil.which("openssl")):
         pytest.skip("needs nginx, curl and openssl (make nginx)")
-
-
-def over_unix(folder):
-    return "--workers", "1", "--bind", f"unix:{folder}/http.sock"
+    (folder / "nginx").mkdir()
+    options = "--workers", "1", "--threads", "2", "--access-logfile", "-"
+    listening = "--bind", f"unix:{folder}/http.sock"
+    with (
+        serve(folder, *options, *listening, TRUSTED_PROXIES=1, **settings) as service,
+        reserved_port() as port,
+        reserved_port() as plain_port,
+        Site(folder / "nginx", service, port, plain_port, site) as site,
+    ):
+        yield site
 
 
 def url(site, path="/status"):
@@ -116,18 +124,7 @@ def url(site, path="/status"):
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    require_nginx()
-    folder = tmp_path_factory.mktemp("deploy")
-    (folder / "nginx").mkdir()
-    settings = {"TRUSTED_PROXIES": 1}
-    with (
-        serve(
-            folder, *over_unix(folder), "--threads", "2", "--access-logfile", "-", **settings
-        ) as service,
-        reserved_port() as port,
-        reserved_port() as plain_port,
-        Site(folder / "nginx", service, port, plain_port) as site,
-    ):
+    with deployed(tmp_path_factory.mktemp("deploy")) as site:
         yield site
 
 
@@ -217,8 +214,7 @@ def test_a_long_list_is_compressed_once(site):
             FROM n
             """
         )
-    token = (site.service.folder / "instance/sandbox-token").read_text()
-    asked = {"Authorization": f"Bearer {token}", "Accept-Encoding": "gzip"}
+    asked = {"Authorization": f"Bearer {site.service.token}", "Accept-Encoding": "gzip"}
     for path, least in (("/v1/nftslisted/0.0.8000", 1_000_000), ("/openapi.json", 10_000)):
         with site.call(path, **asked) as response:
             assert response.headers.get_all("Content-Encoding") == ["gzip"]
@@ -328,7 +324,6 @@ def test_a_service_that_is_down_is_told_in_our_shape(site):
 
 def test_it_may_be_below_a_path(tmp_path):
     """The change that the page describes."""
-    require_nginx()
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
     site, replaced = re.subn(
@@ -336,19 +331,11 @@ def test_it_may_be_below_a_path(tmp_path):
     )
     site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
     assert (replaced, site.count("/market")) == (1, 2)
-    settings = {"TRUSTED_PROXIES": 1, "PUBLIC_URL": "https://shop.example/market"}
-    (tmp_path / "nginx").mkdir()
-    with (
-        serve(tmp_path, *over_unix(tmp_path), **settings) as service,
-        reserved_port() as port,
-        reserved_port() as plain_port,
-        Site(tmp_path / "nginx", service, port, plain_port, site) as site,
-    ):
-        with site.call("/market/openapi.json") as response:
-            assert json.load(response)["servers"] == [{"url": settings["PUBLIC_URL"]}]
-        with site.call("/market/sandbox/openapi.json") as response:
-            server = f"{settings['PUBLIC_URL']}/sandbox"
-            assert json.load(response)["servers"] == [{"url": server}]
+    public_url = "https://shop.example/market"
+    with deployed(tmp_path, site, PUBLIC_URL=public_url) as site:
+        for part in ("", "/sandbox"):
+            with site.call(f"/market{part}/openapi.json") as response:
+                assert json.load(response)["servers"] == [{"url": f"{public_url}{part}"}]
         with site.call("/market/") as response:
             assert 'href="/market/reference"' in response.read().decode()
         with site.call("/market/reference") as response:

@@ -20,6 +20,7 @@ from pathlib import Path
 import pytest
 
 from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.postgresql import until
 from tests.serving import BIN, ROOT, environment
 
 pytestmark = [
@@ -152,10 +153,7 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(folder):
     with make_run(folder) as terminal:
         terminal.wait_for(*STARTED)
         terminal.close()
-        started = time.monotonic()
-        while not are_free(terminal.ports):
-            assert time.monotonic() - started < PATIENCE_SECONDS
-            time.sleep(0.01)
+        until(lambda: are_free(terminal.ports), "somebody still listens")
 
 
 def descendants(pid):

@@ -102,7 +102,7 @@ def test_half_a_request_is_dropped(impatient, family):
 
 @pytest.mark.parametrize("known", [True, False])
 def test_half_a_body_is_dropped(impatient, known):
-    token = (impatient.folder / "instance/sandbox-token").read_text() if known else "unknown"
+    token = impatient.token if known else "unknown"
     head = ["POST /v1/add HTTP/1.1", "Host: x", f"Authorization: Bearer {token}"]
     head += ["Content-Type: application/json", "Content-Length: 100", "", '{"accountId": ']
     clients = fall_silent(impatient, *head)
@@ -122,9 +122,8 @@ def test_who_does_not_read_is_dropped(impatient, family):
 
 def test_a_request_that_runs_is_finished_before_it_stops(tmp_path):
     with serve(tmp_path, "--workers", "1") as service:
-        token = (tmp_path / "instance/sandbox-token").read_text()
         body = b'{"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": 7}'
-        head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {token}\r\n"
+        head = f"POST /v1/add HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer {service.token}\r\n"
         head += f"Content-Type: application/json\r\nContent-Length: {len(body)}\r\n"
         head += "Expect: 100-continue\r\n\r\n"
         with socket.create_connection(("127.0.0.1", service.port), timeout=2 * SOON) as client:
