@@ -140,6 +140,6 @@ def _create_for(execution: Execution, alias: bytes) -> str:
         raise Refused("INVALID_ALIAS_KEY")
     encoded = key.SerializeToString().hex() if key else None
     account_id = accounts.create(execution.db, execution.now, aliases, key=encoded)
-    execution.charge_further(network_fees.account_creation())
+    execution.charge_further(network_fees.ACCOUNT_CREATION)
     execution.effects.auto_created.append(account_id)
     return account_id

@@ -122,7 +122,7 @@ class Execution:
             if amount < 0:
                 accounts.require_associated(self.db, account_id, token)
             if accounts.associate_receiver(self.db, account_id, token, self.now):
-                self.charge_further(network_fees.association())
+                self.charge_further(network_fees.ASSOCIATION)
             tokens.require_unrestricted(self.db, token, account_id)
             code = FEE_UNPAID if is_fee else UNITS_UNPAID
             self.change_units(account_id, token, amount, code)

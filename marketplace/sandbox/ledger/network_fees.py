@@ -48,6 +48,9 @@ CUSTOM_FEE_TRANSFER = Decimal("0.0019")
 NFT_MINT = Decimal("0.019")
 # Once, where a token is created with custom fees.
 CUSTOM_FEE_CREATION = Decimal("1")
+# What the payer of a transfer pays for what it makes by itself, in tinybars: HIP-904, HIP-542.
+ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
+ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 
 
 def price(signed: Signed) -> int:
@@ -63,16 +66,6 @@ def price_unhandled(signed: Signed) -> int:
 def price_scheduled(scheduled: Message) -> int:
     """The fee of a scheduled transaction when it is executed, in tinybars."""
     return _tinybars(_service(scheduled))
-
-
-def association() -> int:
-    """The fee of an automatic association, which a transfer's payer pays, in tinybars: HIP-904."""
-    return _tinybars(BASE["tokenAssociate"])
-
-
-def account_creation() -> int:
-    """The fee of an account that a transfer creates, which its payer pays, in tinybars: HIP-542."""
-    return _tinybars(BASE["cryptoCreateAccount"])
 
 
 def _tinybars(usd: Decimal) -> int:

@@ -96,7 +96,7 @@ def transfer(execution: Execution, content: Message) -> None:
     for nft in moved:
         tokens.get_usable(execution.db, nft.token)
         if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
-            execution.charge_further(network_fees.association())
+            execution.charge_further(network_fees.ASSOCIATION)
         tokens.require_unrestricted(execution.db, nft.token, nft.sender, nft.receiver)
     _spend_allowances(execution, content)
     execution.move(charges.first, charges.payers)
