@@ -3,8 +3,8 @@
 import os
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
-from flask import Config
 from requests.adapters import BaseAdapter
 
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline
@@ -19,7 +19,7 @@ __all__ = ["UNHURRIED_SECONDS", "Deadline", "from_config", "mirror_node"]
 NAME_SERVERS = "timeout:2 attempts:1"
 
 
-def from_config(config: Config, adapters: Mapping[str, BaseAdapter]) -> MirrorNode:
+def from_config(config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter]) -> MirrorNode:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
     os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
     pace = MirrorRateLimit(Path(config["DATA_DIR"]), config["MIRROR_NODE_RATE"])

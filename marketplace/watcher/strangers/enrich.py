@@ -11,15 +11,13 @@ import signal
 import warnings
 from collections.abc import Callable, Mapping
 from multiprocessing.connection import Connection
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from requests.adapters import BaseAdapter
 
+from marketplace import ledger
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
-from marketplace.ledger.mirror import MirrorNode
-from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.images import (
@@ -73,10 +71,8 @@ class Found(NamedTuple):
 def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> Resolver:
     """``make_adapters`` makes what carries the requests to some address prefixes."""
     adapters = make_adapters()
-    pace = MirrorRateLimit(Path(settings["DATA_DIR"]), settings["MIRROR_NODE_RATE"])
-    mirror = MirrorNode(adapters, pace, settings["MIRROR_NODE_URL"])
     gateways = Gateways(settings["IPFS_GATEWAYS"], settings["ARWEAVE_GATEWAYS"])
-    return Resolver(Fetcher(adapters), mirror, gateways)
+    return Resolver(Fetcher(adapters), ledger.from_config(settings, adapters), gateways)
 
 
 def fetch(resolver: Resolver, pointer: str, seconds: float) -> tuple[Found, bytes]:
