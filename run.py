@@ -1,6 +1,9 @@
 """``make run``: runs the processes of the Procfile in one terminal. They begin together, and end together.
 
-Each is a fork of this one, which has made the application: they share its memory, and begin at once.
+    python run.py ["flask --app wsgi sandbox seed"] ...
+
+Commands that it is given are run first. Each process is a fork of this one, which has made the application:
+they share its memory, and begin at once.
 honcho 2.0 was tried: it hangs where Ctrl-C comes in its first half second, and leaves processes behind where
 the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neither ends a process within 2 s.
 """
@@ -13,6 +16,7 @@ import shlex
 import signal
 import sys
 import time
+from collections.abc import Callable
 from contextlib import suppress
 from importlib.metadata import entry_points
 from multiprocessing import get_context
@@ -30,7 +34,7 @@ SIGNALS = (*ENDING, signal.SIGCHLD)
 def run(commands: dict[str, str]) -> int:
     """Run commands until a signal comes, or one of them ends. Returns the exit code."""
     signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    processes = [begin(name, command) for name, command in commands.items()]
+    processes = [begin(name, command, serve) for name, command in commands.items()]
     ended, number = [], signal.SIGCHLD  # which comes, too, where a process stops for a while
     while number not in ENDING and not ended:
         number = signal.sigwait(SIGNALS)
@@ -42,17 +46,22 @@ def run(commands: dict[str, str]) -> int:
     return 1
 
 
-def begin(name: str, command: str) -> BaseProcess:
-    process = get_context("fork").Process(target=execute, args=(command,), name=name)
+def begin(name: str, command: str, target: Callable[[str], None]) -> BaseProcess:
+    process = get_context("fork").Process(target=target, args=(command,), name=name)
     process.start()
     return process
 
 
-def execute(command: str) -> None:
+def serve(command: str) -> None:
     """Run a console script, in a session of its own: what a terminal sends to all comes from us alone."""
     os.setsid()
     signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.pthread_sigmask(signal.SIG_UNBLOCK, SIGNALS)
+    execute(command)
+
+
+def execute(command: str) -> None:
+    """Run a console script."""
     sys.argv = shlex.split(VARIABLE.sub(lambda found: os.environ.get(*found.groups()), command))
     [script] = entry_points(group="console_scripts", name=sys.argv[0])
     sys.exit(script.load()())
@@ -75,5 +84,10 @@ if __name__ == "__main__":
         signal.signal(number, signal.SIG_DFL)  # nothing is to be ended yet
     importlib.import_module("wsgi")
     gc.freeze()
+    for first in sys.argv[1:]:
+        process = begin(first, first, execute)
+        process.join()
+        if process.exitcode:
+            sys.exit(process.exitcode)
     lines = PROCFILE.read_text().splitlines()
     sys.exit(run(dict(line.split(": ", 1) for line in lines)))
