@@ -215,10 +215,10 @@ OLD_SETTINGS = {
         instead=f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
     ),
     "TRANSACTION_VALID_SECONDS": Setting(
-        _integer(15, 180), "180", instead="leave it out. A transaction is valid for 180 s"
+        _integer(15, 180), "180", instead="leave it out. The next version has 180"
     ),
     "USER_LIMIT_MAX": Setting(
-        _integer(10, 10_000), "1000", instead="leave it out. The highest limit is 1000"
+        _integer(10, 10_000), "1000", instead="leave it out. The next version has 1000"
     ),
 }
 
