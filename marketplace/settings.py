@@ -183,6 +183,7 @@ SETTINGS = {
         ),
         "",
     ),
+    "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
     "ACCOUNT_KEY_FILE": Setting(_key_file, ""),

@@ -15,7 +15,7 @@ KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells whe
 # Prepared transactions that are deleted in one of the database's, for which other writers wait.
 FORGOTTEN_AT_ONCE = 10_000
 EVENTS_AT_ONCE = 1000  # the same of events
-EVENTS_KEPT = 400 * 24 * 3600 * times.SECOND
+DAY = 24 * 3600 * times.SECOND
 
 
 def settle_purchases() -> None:
@@ -59,8 +59,8 @@ def forget_preparations() -> None:
 
 
 def forget_events() -> None:
-    """Forget events that are older than 400 days. The API refuses cursors of before."""
-    before = times.to_iso(times.now() - EVENTS_KEPT)
+    """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
+    before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * DAY)
     oldest = events.get_oldest_event(read())
     deleted = EVENTS_AT_ONCE if oldest and oldest["seen_at"] < before else 0
     while deleted == EVENTS_AT_ONCE:
