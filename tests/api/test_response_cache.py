@@ -220,7 +220,7 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
         client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
     readers = [authorized_client(app, "read").environ_base["HTTP_AUTHORIZATION"] for _ in range(3)]
     hashes = [access_tokens.hash_token(token.removeprefix("Bearer ")) for token in readers]
-    readers += ["", "Bearer nonsense"]
+    readers = [*readers * 3, "", "Bearer nonsense"]
     applications = (app, uncached, hosted)
     dice, said, statuses = random.Random(seed), [], Counter()
     with connect(app.config["DATABASE_URL"]) as db:
