@@ -48,9 +48,11 @@ def named(market):
     ]
     db["nft"].insert_all(rows)
     own = db["collection"].get("0.0.5004")
-    db["collection"].update("0.0.5004", {"name": NAMES["unbroken"], "symbol": "W" * 100})
+    unread = {"retry_at": "9999", "attempts": 1}  # the watcher would name it again
+    named = {"name": NAMES["unbroken"], "symbol": "W" * 100} | unread
+    db["collection"].update("0.0.5004", named)
     yield names
-    db["collection"].update("0.0.5004", {"name": own["name"], "symbol": own["symbol"]})
+    db["collection"].update("0.0.5004", {name: own[name] for name in named})
     db["nft"].delete_where("token = ?", [TOKEN])
     db.close()
 
