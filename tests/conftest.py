@@ -4,7 +4,7 @@ import base64
 import signal
 import uuid
 from collections import Counter
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import hypothesis
 import pytest
@@ -45,7 +45,6 @@ from tests.engines import (
 )
 from tests.mirror import Mirror
 from tests.postgresql import new_database
-from tests.serving import serve
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
 TOKEN = "0.0.7001"
@@ -87,6 +86,8 @@ def pytest_report_header():
 
 def pytest_generate_tests(metafunc):
     """Each test runs on both engines, but for those whose mark says why once is enough."""
+    if "browsers" in metafunc.fixturenames:
+        return  # a browser sees no engine
     once = metafunc.definition.get_closest_marker("once")
     if once is None or metafunc.function.__name__ in once.kwargs.get("but", ()):
         metafunc.parametrize("engine", ENGINES, indirect=True, scope="module")
@@ -396,15 +397,6 @@ def opened(response):
     """The one transaction that was handed out: its body, its id, and who has signed it."""
     [transaction] = envelopes.read_list(base64.b64decode(response.json["byteArray"]))
     return envelopes.open_transaction(transaction)
-
-
-@contextmanager
-def serving(folder):
-    """gunicorn, as make run starts it, in a folder of its own; yields its address and its environment."""
-    with serve(folder) as service:
-        yield service.url, service.environ
-    assert "Traceback" not in service.output
-    assert "curl -H 'Authorization: Bearer nftm_" in service.output
 
 
 def assert_error(response, status, *words):

@@ -3,10 +3,10 @@
 import base64
 import hashlib
 import shutil
-import subprocess
 import sys
 import time
 from contextlib import closing
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -14,10 +14,10 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect, sync_playwright
 from sqlite_utils.utils import sqlite3
 
-from tests.conftest import serving
 from tests.network import PATIENCE_SECONDS
-from tests.serving import ROOT, watcher
+from tests.serving import ROOT, serve, watcher
 from tests.system.browser.firefox import FIREFOX
+from tests.system.browser.trader import Trader
 
 CHROMIUM = shutil.which("chromium")
 OPTIONS = [
@@ -40,7 +40,6 @@ PLAYWRIGHTS_STYLE = base64.b64encode(hashlib.sha256(b"body {}").digest()).decode
 # In each page but the empty one with which a browser begins.
 REMEMBER = "location.host && (localStorage['%s'] ??= '%s')"
 
-needs_chromium = pytest.mark.skipif(CHROMIUM is None, reason="needs chromium (make browser)")
 needs_firefox = pytest.mark.skipif(FIREFOX is None, reason="needs firefox-esr (make browser)")
 # A test runs in chromium; with this, in Firefox, too.
 in_both = pytest.mark.parametrize(
@@ -48,51 +47,43 @@ in_both = pytest.mark.parametrize(
 )
 
 
-class Browsers:
-    """Each browser is begun once; Firefox twice, for light and for dark: it is told so when it starts."""
+def on_screens(*screens):
+    """A test sees a desktop in the light; with this, each of these screens."""
+    ids = [f"{size[0]}-{scheme}" for size, scheme in screens]
+    return pytest.mark.parametrize("screen", screens, ids=ids, indirect=True)
 
-    def __init__(self, playwright, folder):
-        self.playwright = playwright
-        self.folder = folder
-        self.begun = {}
 
-    def get(self, name, scheme):
-        key = name, scheme if name == "firefox" else None
-        if key not in self.begun:
-            self.begun[key] = getattr(self, f"_begin_{name}")(scheme)
-        return self.begun[key]
-
-    def _begin_chromium(self, _):
-        return self.playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS)
-
-    def _begin_firefox(self, scheme):
-        program = self.folder / "firefox"
-        program.write_text(
-            f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.system.browser.firefox "$@"\n'
-        )
-        program.chmod(0o755)
-        return self.playwright.firefox.launch(
-            channel="moz-firefox",  # as it is, not as Playwright would build it
-            executable_path=program,
-            firefox_user_prefs={
-                "layout.css.prefers-color-scheme.content-override": int(scheme == "light"),
-                "ui.prefersReducedMotion": 1,
-                # A page that is left is loaded anew by Back: Playwright does not see it come back otherwise.
-                "browser.sessionhistory.max_total_viewers": 0,
-            },
-        )
-
-    def close(self):
-        for browser in self.begun.values():
-            browser.close()
+on_two_screens = on_screens((PHONE, "dark"), (DESKTOP, "light"))
 
 
 @pytest.fixture(scope="session")
 def browsers(tmp_path_factory):
+    """Begin a browser once, Firefox once for light and for dark: it is told so when it starts."""
+    if CHROMIUM is None:
+        pytest.skip("needs chromium (make browser)")
+    program = tmp_path_factory.mktemp("browsers") / "firefox"
+    program.write_text(
+        f'#!/bin/sh\ncd "{ROOT}" && exec "{sys.executable}" -m tests.system.browser.firefox "$@"\n'
+    )
+    program.chmod(0o755)
     with sync_playwright() as playwright:
-        browsers = Browsers(playwright, tmp_path_factory.mktemp("browsers"))
-        yield browsers
-        browsers.close()
+        chromium = cache(lambda: playwright.chromium.launch(executable_path=CHROMIUM, args=OPTIONS))
+
+        @cache
+        def firefox(scheme):
+            return playwright.firefox.launch(
+                channel="moz-firefox",  # as it is, not as Playwright would build it
+                executable_path=program,
+                firefox_user_prefs={
+                    "layout.css.prefers-color-scheme.content-override": int(scheme == "light"),
+                    "ui.prefersReducedMotion": 1,
+                    # Back loads a page anew: Playwright does not see it come back otherwise.
+                    "browser.sessionhistory.max_total_viewers": 0,
+                },
+            )
+
+        # When Playwright stops, it ends what it has begun.
+        yield lambda name, scheme="light": chromium() if name == "chromium" else firefox(scheme)
 
 
 @pytest.fixture
@@ -101,16 +92,28 @@ def browser(request):
     return getattr(request, "param", "chromium")
 
 
+@pytest.fixture
+def screen(request):
+    """The size and the colour scheme of this test's screen."""
+    return getattr(request, "param", (DESKTOP, "light"))
+
+
 @pytest.fixture(scope="session")
 def market(browsers, tmp_path_factory):
-    """The address of a service with the sample in it, and the folder of its files."""
-    folder = tmp_path_factory.mktemp("market")
-    with serving(folder) as (url, environ):
-        seeding = ["flask", "--app", "wsgi", "sandbox", "seed"]
-        subprocess.run(seeding, cwd=folder, env=environ, capture_output=True, check=True)
-        with watcher(folder, PUBLIC_URL=url):
-            complete(folder)
-            yield url, folder
+    """A service with the sample in it."""
+    with serve(tmp_path_factory.mktemp("market")) as service:
+        service.flask("sandbox", "seed")
+        with watcher(service.folder, PUBLIC_URL=service.url):
+            complete(service.folder)
+            yield service
+    assert "Traceback" not in service.output
+    assert "curl -H 'Authorization: Bearer nftm_" in service.output
+
+
+@pytest.fixture(scope="session")
+def trader(market):
+    """Somebody at the API, beside the browser."""
+    return Trader(market)
 
 
 def complete(folder):
@@ -128,13 +131,14 @@ def complete(folder):
 
 
 @pytest.fixture
-def visit(browsers, browser, market):
+def visit(browsers, browser, screen, market):
     """Open a page: visit("/", size=PHONE). Whatever goes wrong unasked in it fails the test."""
-    url, _ = market
     visitors = []
 
-    def visit(path="/", at=url, scheme="light", **options):
-        visitors.append(Visitor(browsers, browser, at, scheme=scheme, **options))
+    def visit(path="/", at=market.url, size=screen[0], **options):
+        begun = browsers(browser, screen[1])
+        name = f"{browser}-{screen[1]}-{size[0]}"
+        visitors.append(Visitor(begun, name, at, size, screen[1], **options))
         visitors[-1].page.goto(at + path)
         return visitors[-1]
 
@@ -155,25 +159,15 @@ class Visitor:
     ``remembered`` is what the demo has kept in that browser, such as "account": "0.0.1001".
     """
 
-    def __init__(
-        self,
-        browsers,
-        name,
-        url,
-        size=DESKTOP,
-        scheme="light",
-        refusals=(),
-        remembered=None,
-        **options,
-    ):
-        self.context = browsers.get(name, scheme).new_context(
+    def __init__(self, browser, name, url, size, scheme, refusals=(), remembered=None, **options):
+        self.context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
             reduced_motion="reduce",
             **options,
         )
         self.problems = []
-        self._name = f"{name}-{scheme}-{size[0]}"
+        self._name = name
         self.url = url
         self._refusals = refusals
         for key, value in (remembered or {}).items():

@@ -5,21 +5,17 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.conftest import DESKTOP, in_both, on_screens, on_two_screens
 from tests.system.browser.test_collection import figures
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 NARROW = (320, 640)
 SELLER, BUYER = "0.0.2021", "0.0.2022"
 
 
 @pytest.fixture(scope="session")
-def sold(market):
+def sold(trader):
     """An NFT that was listed, listed for less, and sold."""
     nft = ("0.0.7851", 1)
-    trader = Trader(market)
     trader.list(nft, SELLER, 1500)
     trader.list(nft, SELLER, 1200)
     trader.buy(nft, BUYER)
@@ -31,11 +27,9 @@ def rows(page):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works(visit, market, sold, size, scheme):
-    visitor = visit(f"/demo/activity?collection={sold[0]}", size=size, scheme=scheme)
+@on_two_screens
+def test_it_works(visit, trader, sold):
+    visitor = visit(f"/demo/activity?collection={sold[0]}")
     expect(rows(visitor.page)).to_have_count(3)
     expect(rows(visitor.page).locator(".what")).to_have_text(
         [
@@ -50,11 +44,11 @@ def test_it_works(visit, market, sold, size, scheme):
     expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
     visitor.look("activity")
     address = sale.get_by_role("link", name="Transaction").get_attribute("href")
-    assert Trader(market).call(address)["transactions"][0]["result"] == "SUCCESS"
+    assert trader.call(address)["transactions"][0]["result"] == "SUCCESS"
 
 
-def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, market):
-    trader, account = Trader(market), "0.0.2023"
+def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trader):
+    account = "0.0.2023"
     visitor = visit(f"/demo/activity?account={account}")
     page = visitor.page
     expect(page.get_by_role("heading", name="Nothing has happened yet")).to_be_visible()
@@ -85,14 +79,14 @@ def test_older_ones_follow(visit):
     assert page.evaluate("document.activeElement.href") == links[30]
 
 
-def test_a_feed_that_begins_anew_is_read_anew(visit, market):
+def test_a_feed_that_begins_anew_is_read_anew(visit, trader):
     account = "0.0.2024"
     visitor = visit(f"/demo/activity?account={account}", refusals=[410])
     page = visitor.page
     expect(page.locator("#events .empty")).to_be_visible()
     page.route("**/v1/events?*after=*", lambda route: route.continue_(url=of_another_feed(route)))
     with page.expect_response(lambda response: response.status == 410):
-        Trader(market).list(("0.0.7853", 1), account, 10)
+        trader.list(("0.0.7853", 1), account, 10)
     page.unroute_all()
     expect(rows(page)).to_have_count(1)
 
@@ -120,21 +114,10 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
     page.wait_for_url(f"**/?account={BUYER}")
 
 
-def test_it_handles_nonsense(visit):
-    visitor = visit("/demo/activity?collection=Tides", refusals=[422])
-    expect(visitor.page.get_by_role("alert")).to_contain_text("The token must be three integers")
-    expect(visitor.page.get_by_label("Collection", exact=True)).to_have_accessible_description(
-        re.compile("^It must be three integers")
-    )
-    visitor.look("activity-error")
-
-
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(NARROW, "dark"), (DESKTOP, "light")], ids=["narrow-dark", "desktop-light"]
-)
-def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold, size, scheme):
-    visitor = visit(f"/demo/nft/{sold[0]}/{sold[1]}", size=size, scheme=scheme)
+@on_screens((NARROW, "dark"), (DESKTOP, "light"))
+def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
+    visitor = visit(f"/demo/nft/{sold[0]}/{sold[1]}")
     page = visitor.page
     expect(page.locator(".prices svg")).to_be_visible()
     table = page.get_by_role("table", name="Prices over time")
@@ -152,8 +135,8 @@ def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold, size, sc
     visitor.look("activity-market")
 
 
-def test_what_happens_to_an_nft_shows_on_its_page(visit, market):
-    trader, nft = Trader(market), ("0.0.7854", 1)
+def test_what_happens_to_an_nft_shows_on_its_page(visit, trader):
+    nft = ("0.0.7854", 1)
     trader.list(nft, SELLER, 10)
     page = visit(f"/demo/nft/{nft[0]}/{nft[1]}").page
     expect(page.locator("#state .price")).to_contain_text("10 HBAR")

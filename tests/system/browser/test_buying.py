@@ -7,20 +7,12 @@ from itertools import count
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import PHONE, in_both, on_two_screens
+from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
 
 SERIALS = count(1000)
 SELLER, BUYER, MARKET, ROYALTIES = "0.0.1001", "0.0.2007", "0.0.9001", "0.0.2001"
 TIDES = "0.0.5001"  # a collection with royalties: 5 %
-
-
-@pytest.fixture
-def trader(market):
-    return Trader(market)
 
 
 @pytest.fixture
@@ -50,11 +42,11 @@ def go_on_to_submit(page):
 
 
 @in_both
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_it_takes_two_clicks_from_the_gallery(visit, trader, size):
+@on_two_screens
+def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     nft = TIDES, next(SERIALS)
     trader.list(nft, SELLER, 40)
-    visitor = visit("/", size=size)
+    visitor = visit("/")
     page = visitor.page
     page.locator(".card").first.hover()
     page.get_by_role("link", name=f"Buy Tides #{nft[1]}").click()
@@ -87,22 +79,14 @@ def rows(table):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works(offer, size, scheme):
-    visitor = offer(size=size, scheme=scheme)
+@on_two_screens
+def test_it_works(offer):
+    visitor = offer()
     page, (token, serial_no) = visitor.page, visitor.nft
     visitor.look("buying-1-start")
     press(steps(page), "Prepare the transaction")
     expect_done(steps(page), "look", "Without the buyer's signature it is worth nothing")
-    inside = dict(
-        zip(
-            page.locator("#buying [data-transaction] dt").all_inner_texts(),
-            page.locator("#buying [data-transaction] dd").all_inner_texts(),
-            strict=True,
-        )
-    )
+    inside = shown(page, "#buying")
     assert inside["NFT"] == f"{token} #{serial_no}"
     assert inside["From"] == f"{SELLER}, the seller"
     assert inside["To"] == f"{BUYER}, the buyer"
@@ -171,27 +155,24 @@ def test_the_price_follows_an_event_while_the_dialog_is_open(offer, trader):
     expect(steps(visitor.page).locator("[data-deal]")).to_contain_text("250 HBAR")
 
 
-def test_what_was_withdrawn_is_said(offer, trader):
-    visitor = offer(refusals=[409])
-    page = visitor.page
-    trader.withdraw(visitor.nft, SELLER)
-    press(steps(page), "Buy for 200 HBAR")
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
-        f"It is not for sale any more: {SELLER} does not sell it now."
-    )
-    expect(page.locator("#state")).to_contain_text("Not for sale")
-    expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
-
-
 @in_both
-def test_what_somebody_else_has_bought_is_said(offer, trader):
+@pytest.mark.parametrize(
+    ("end", "words"),
+    [
+        (lambda trader, nft: trader.withdraw(nft, SELLER), f"{SELLER} does not sell it now."),
+        (lambda trader, nft: trader.buy(nft, "0.0.1009"), "it belongs to 0.0.1009."),
+    ],
+    ids=["withdrawn", "bought"],
+)
+def test_what_somebody_else_has_ended_is_said(offer, trader, end, words):
     visitor = offer(size=PHONE, refusals=[409])
     page = visitor.page
-    trader.buy(visitor.nft, "0.0.1009")
+    end(trader, visitor.nft)
     press(steps(page), "Buy for 200 HBAR")
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
-        "It is not for sale any more: it belongs to 0.0.1009."
+        f"It is not for sale any more: {words}"
     )
+    expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_have_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
     visitor.look("buying-too-late")

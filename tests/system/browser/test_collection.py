@@ -1,15 +1,9 @@
 """A collection's page: what it is, what a sale costs whom, and what of it is for sale."""
 
-import re
-
-import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.conftest import PHONE, in_both, on_two_screens
 from tests.system.browser.test_gallery import cards, prices
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 
 def figures(page):
@@ -19,11 +13,9 @@ def figures(page):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works(visit, size, scheme):
-    visitor = visit("/demo/collection/0.0.5002", size=size, scheme=scheme)
+@on_two_screens
+def test_it_works(visit, screen):
+    visitor = visit("/demo/collection/0.0.5002")
     page = visitor.page
     expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
     expect(page).to_have_title("Orbits · NFT Marketplace")
@@ -41,7 +33,7 @@ def test_it_works(visit, size, scheme):
     expect(page.locator("#story")).to_have_text(
         "Small systems, far from here.From the metadata of #1"
     )
-    if size == PHONE:
+    if screen[0] == PHONE:
         page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {floor}")
@@ -49,16 +41,14 @@ def test_it_works(visit, size, scheme):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_the_index_has_all_of_them(visit, market, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme)
+@on_two_screens
+def test_the_index_has_all_of_them(visit, trader):
+    visitor = visit("/")
     page = visitor.page
     page.get_by_role("navigation").get_by_role("link", name="Collections").click()
     page.get_by_role("link", name="Most for sale").click()
     page.wait_for_url("**/demo/collections?sort=listed")
-    best = Trader(market).call("/v1/collections?sort=listed&limit=1")[0]
+    best = trader.call("/v1/collections?sort=listed&limit=1")[0]
     expect(cards(page).first).to_contain_text(f"{best['listed']} for sale")
     expect(cards(page).first.locator(".price")).to_have_text(f"from {best['floorPrice']:,} HBAR")
     visitor.look("collections", full=False)
@@ -70,8 +60,8 @@ def test_the_index_has_all_of_them(visit, market, size, scheme):
     page.wait_for_url("**/demo/collection/0.0.5002")
 
 
-def test_its_nfts_are_chosen_by_their_traits(visit, market):
-    traits = Trader(market).call("/v1/collection/0.0.5002/traits")
+def test_its_nfts_are_chosen_by_their_traits(visit, trader):
+    traits = trader.call("/v1/collection/0.0.5002/traits")
     palette = next(trait["values"] for trait in traits if trait["trait_type"] == "Palette")
     chosen = next(value for value in palette if value["listed"])
     visitor = visit("/demo/collection/0.0.5002")
@@ -94,20 +84,10 @@ def test_an_nfts_page_leads_to_it(visit):
     page.wait_for_url("**/demo/collection/0.0.5002")
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_it_handles_one_of_which_nothing_is_stored(visit, size):
-    visitor = visit("/demo/collection/0.0.7654", size=size, refusals=[404])
+@on_two_screens
+def test_it_handles_one_of_which_nothing_is_stored(visit):
+    visitor = visit("/demo/collection/0.0.7654", refusals=[404])
     expect(visitor.page.locator(".collection .notice")).to_contain_text("0.0.7654")
     expect(visitor.page.get_by_text("Nothing of it is for sale")).to_be_visible()
     expect(visitor.page.locator("#strip")).to_be_hidden()
     visitor.look("collection-not-stored")
-
-
-def test_it_handles_nonsense(visit):
-    visitor = visit("/demo/collection/Tides?minPrice=1.5", refusals=[422])
-    page = visitor.page
-    expect(page.get_by_role("alert")).to_contain_text("The token must be three integers")
-    expect(page.get_by_label("From, in HBAR")).to_have_accessible_description(
-        re.compile('^It must be .*, not "1.5"$')
-    )
-    visitor.look("collection-error")

@@ -5,10 +5,14 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import (
+    DESKTOP,
+    PHONE,
+    TABLET,
+    in_both,
+    on_screens,
+    on_two_screens,
+)
 
 
 def cards(page):
@@ -21,11 +25,9 @@ def prices(page):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works(visit, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme)
+@on_two_screens
+def test_it_works(visit):
+    visitor = visit("/")
     expect(cards(visitor.page)).to_have_count(20)
     first = cards(visitor.page).first
     expect(first.get_by_role("heading")).not_to_be_empty()
@@ -93,8 +95,8 @@ def test_order_and_prices_are_in_the_address(visit):
     assert all(100 <= price <= 320 for price in prices(page))
 
 
-def test_the_chips_are_the_collections_that_are_listed_by_name(visit, market):
-    listed = [one for one in Trader(market).call("/v1/collections?limit=8") if one["listed"]]
+def test_the_chips_are_the_collections_that_are_listed_by_name(visit, trader):
+    listed = [one for one in trader.call("/v1/collections?limit=8") if one["listed"]]
     page = visit("/").page
     chips = page.locator("#collections .chip")
     expect(chips).to_have_text(
@@ -145,19 +147,19 @@ def test_nonsense_can_not_be_you(visit):
 
 
 @in_both
-@pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP], ids=["390", "768", "1440"])
-def test_a_price_leaves_the_name_its_number(visit, market, size):
-    Trader(market).list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
-    visitor = visit("/?collection=0.0.7100", size=size)
+@on_screens((PHONE, "light"), (TABLET, "light"), (DESKTOP, "light"))
+def test_a_price_leaves_the_name_its_number(visit, trader):
+    trader.list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
+    visitor = visit("/?collection=0.0.7100")
     name = cards(visitor.page).first.locator(".words")
     expect(name).to_have_text("Sandbox 0.0.7100 #327041")
     assert name.evaluate("(all) => all.scrollHeight <= all.clientHeight"), "it is cut"
     visitor.look("gallery-price")
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_it_handles_nothing_for_sale(visit, scheme):
-    visitor = visit("/?account=0.0.99", scheme=scheme)
+@on_two_screens
+def test_it_handles_nothing_for_sale(visit):
+    visitor = visit("/?account=0.0.99")
     expect(visitor.page.get_by_text("Nothing owned by 0.0.99 is listed right now.")).to_be_visible()
     visitor.look("gallery-empty")
 
@@ -175,9 +177,9 @@ def test_it_shows_that_it_is_loading(visit):
 
 
 @in_both
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_what_is_wrong_stands_at_its_field(visit, size):
-    visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", size=size, refusals=[422])
+@on_two_screens
+def test_what_is_wrong_stands_at_its_field(visit):
+    visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", refusals=[422])
     page = visitor.page
     sentence = 'The token must be three integers joined by dots, such as 0.0.1234, not "Tides"'
     expect(page.get_by_role("alert")).to_contain_text(sentence)
@@ -190,6 +192,21 @@ def test_what_is_wrong_stands_at_its_field(visit, size):
     expect(page.get_by_label("Account", exact=True)).not_to_have_attribute("aria-invalid", "true")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
     visitor.look("gallery-error")
+
+
+@pytest.mark.parametrize(
+    ("path", "label", "words"),
+    [
+        ("/demo/activity?collection=Tides", "Collection", "three integers"),
+        ("/demo/collection/Tides?minPrice=1.5", "From, in HBAR", '.*, not "1.5"$'),
+    ],
+)
+def test_it_stands_at_its_field_on_other_pages_too(visit, path, label, words):
+    visitor = visit(path, refusals=[422])
+    expect(visitor.page.get_by_role("alert")).to_contain_text("The token must be three integers")
+    field = visitor.page.get_by_label(label, exact=True)
+    expect(field).to_have_accessible_description(re.compile(f"^It must be {words}"))
+    visitor.look(f"error-{label[:4]}")
 
 
 def test_numbers_are_read_as_people_write_them(visit):

@@ -7,10 +7,8 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import in_both, on_two_screens
+from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
 
 SERIALS = count(1)
 LAST_SERIAL = 2**63 - 1
@@ -44,11 +42,9 @@ def finish(page):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works_from_the_gallery_to_the_order_book(visit, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme, remembered=EVERY_STEP | {"account": "0.0.2002"})
+@on_two_screens
+def test_it_works_from_the_gallery_to_the_order_book(visit):
+    visitor = visit("/", remembered=EVERY_STEP | {"account": "0.0.2002"})
     page, serial_no = visitor.page, next(SERIALS)
     page.locator("#gallery h2 a").first.click()
     expect(page.locator("#history li").first).to_be_visible()
@@ -57,13 +53,7 @@ def test_it_works_from_the_gallery_to_the_order_book(visit, size, scheme):
     visitor.look("listing-1-start")
 
     prepare(page)
-    inside = dict(
-        zip(
-            page.locator("[data-transaction] dt").all_inner_texts(),
-            page.locator("[data-transaction] dd").all_inner_texts(),
-            strict=True,
-        )
-    )
+    inside = shown(page)
     assert re.search(r"2:[0-5]\d left$", inside.pop("Valid until"))
     assert inside.pop("Transaction id").startswith("0.0.2002@")
     assert inside.pop("Size").endswith(" bytes")
@@ -105,22 +95,16 @@ def test_the_keyboard_is_enough(start):
     keyboard.press("Enter")
     visitor.tab_to("[name=price]")
     keyboard.type("75")
-    visitor.tab_to("[data-step=add] .button")
-    keyboard.press("Enter")
-    expect(step(page, "prepare").locator("h2")).to_be_focused()
-    visitor.tab_to("[data-step=prepare] .button")
-    keyboard.press("Enter")
-    expect(step(page, "look").locator("h2")).to_be_focused()
-    expect(step(page, "sign")).to_have_class(re.compile("open"))
-    visitor.tab_to("[data-way=demo] .button")
-    keyboard.press("Space")
-    expect(step(page, "submit").locator("h2")).to_be_focused()
-    visitor.tab_to("[data-step=submit] .button")
-    keyboard.press("Enter")
-    expect(step(page, "report").locator("h2")).to_be_focused()
-    visitor.tab_to("[data-step=report] .button")
-    keyboard.press("Enter")
-    expect(step(page, "appear").locator("h2")).to_be_focused()
+    for name, key, following in (
+        ("[data-step=add]", "Enter", "prepare"),
+        ("[data-step=prepare]", "Enter", "look"),
+        ("[data-way=demo]", "Space", "submit"),
+        ("[data-step=submit]", "Enter", "report"),
+        ("[data-step=report]", "Enter", "appear"),
+    ):
+        visitor.tab_to(f"{name} .button")
+        keyboard.press(key)
+        expect(step(page, following).locator("h2")).to_be_focused()
 
 
 def test_ones_own_wallet_signs(start):
@@ -185,9 +169,9 @@ def test_a_listing_whose_record_does_not_come_is_said(start):
     expect(said).to_contain_text("The service did not answer")
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_a_wrong_field_is_the_sentence_of_the_api(start, size):
-    visitor = start(size=size, refusals=[422, 409])
+@on_two_screens
+def test_a_wrong_field_is_the_sentence_of_the_api(start):
+    visitor = start(refusals=[422, 409])
     page = visitor.page
     page.get_by_label("Account", exact=True).fill("me")
     press(page, "Add")

@@ -11,9 +11,6 @@ from werkzeug.serving import make_server
 from marketplace import create_app
 from marketplace.errors import NotAuthenticated
 from tests.conftest import settings
-from tests.system.browser.conftest import needs_chromium
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 
 class Host:

@@ -6,9 +6,7 @@ import pytest
 import sqlite_utils
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import PHONE, in_both, on_two_screens
 
 MARKUP = (
     """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
@@ -28,7 +26,7 @@ TOKEN = "0.0.6666"
 @pytest.fixture(scope="module")
 def named(market):
     """NFTs for sale with such names, attributes and addresses, and their collection's name and symbol."""
-    db = sqlite_utils.Database(market[1] / "instance" / "marketplace.db")
+    db = sqlite_utils.Database(market.folder / "instance" / "marketplace.db")
     names = list(NAMES.values())
     rows = [
         {
@@ -62,9 +60,9 @@ def listen(visitor):
 
 
 @in_both
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_they_keep_to_their_place_in_the_gallery(visit, named, size):
-    visitor = visit(f"/?collection={TOKEN}", size=size)
+@on_two_screens
+def test_they_keep_to_their_place_in_the_gallery(visit, named):
+    visitor = visit(f"/?collection={TOKEN}")
     listen(visitor)
     cards = visitor.page.locator("#gallery > li:not(.skeleton)")
     expect(cards).to_have_count(len(named))

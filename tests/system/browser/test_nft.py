@@ -4,26 +4,20 @@ import base64
 import json
 import re
 
-import pytest
 from playwright.sync_api import expect
 
 from marketplace.sandbox import wallet
 from stress import lives
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import in_both, on_two_screens
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
 DEVELOPER = {"fold-developer": "open"}  # as the browser remembers it
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_it_works(visit, size, scheme):
-    visitor = visit("/?collection=0.0.5004", size=size, scheme=scheme)  # which no test lists
+@on_two_screens
+def test_it_works(visit):
+    visitor = visit("/?collection=0.0.5004")  # which no test lists
     page = visitor.page
     page.locator("#gallery h2 a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Peaks #\d+$"))
@@ -67,9 +61,9 @@ def test_code_is_copied(visit):
     assert copied["token"] == "0.0.5001"
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP], ids=["phone", "desktop"])
-def test_it_handles_an_nft_that_is_not_stored(visit, size):
-    visitor = visit("/demo/nft/0.0.7777/1", size=size, refusals=[404])
+@on_two_screens
+def test_it_handles_an_nft_that_is_not_stored(visit):
+    visitor = visit("/demo/nft/0.0.7777/1", refusals=[404])
     expect(visitor.page.locator("#state")).to_contain_text("Nothing is known of it here yet.")
     expect(visitor.page.get_by_role("heading", name="History")).to_be_hidden()
     visitor.look("nft-not-stored")
@@ -84,11 +78,9 @@ def test_it_handles_nonsense(visit):
     expect(page.locator("#ledger")).to_contain_text("Invalid parameter: tokenid")
 
 
-def test_the_history_shows_what_was_signed_at_each_moment(visit, market):
+def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     """Not what a stranger wrote who paid for the schedule that executed it."""
     nft = ("0.0.7801", 1)
-    trader = Trader(market)
-
     trader.call(f"/sandbox/api/v1/accounts/{ALICE}/nfts?token.id={nft[0]}&serialnumber={nft[1]}")
     body = lives.new_body(CHARLIE, "the stranger's memo")
     scheduled = body.scheduleCreate.scheduledTransactionBody

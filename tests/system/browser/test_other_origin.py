@@ -1,11 +1,7 @@
 """A dApp at an origin of its own, as a browser lets it call the service and the sandbox, with no setting."""
 
-import pytest
-
 from tests.network import serve
-from tests.system.browser.conftest import PATIENCE_MS, in_both, needs_chromium
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import PATIENCE_MS, in_both
 
 SCRIPT = """
 async ([api, token]) => {
@@ -49,13 +45,11 @@ def dapp(environ, start_response):
 
 @in_both
 def test_a_page_calls_the_service(browsers, browser, market):
-    url, folder = market
-    token = (folder / "instance" / "sandbox-token").read_text().strip()
     with serve(dapp) as origin:
-        page = browsers.get(browser, "light").new_page()
+        page = browsers(browser).new_page()
         page.set_default_timeout(PATIENCE_MS)
         page.goto(origin)
-        told = page.evaluate(SCRIPT, [url, token])
+        told = page.evaluate(SCRIPT, [market.url, market.token])
         page.close()
     assert told["statuses"] == [404, 405, 401, 404, 405, 413, 400]
     assert told["message"].startswith('There is nothing at "/v1/nowhere"')

@@ -1,11 +1,8 @@
 """The main pages in each browser, at each width, light and dark: pictures to look at, and axe on each."""
 
-import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, needs_chromium
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, in_both, on_screens
 
 # Each with what is there once it is complete.
 PAGES = {
@@ -20,13 +17,9 @@ PAGES = {
 
 @in_both
 # On a phone in the dark and on a desktop in the light, each page's own test looks at it.
-@pytest.mark.parametrize(
-    ("size", "scheme"),
-    [(PHONE, "light"), (TABLET, "light"), (TABLET, "dark"), (DESKTOP, "dark")],
-    ids=["390-light", "768-light", "768-dark", "1440-dark"],
-)
-def test_they_look_well(visit, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme)
+@on_screens((PHONE, "light"), (TABLET, "dark"), (DESKTOP, "dark"))
+def test_they_look_well(visit):
+    visitor = visit("/")
     for name, (path, complete) in PAGES.items():
         visitor.page.goto(visitor.url + path)
         if name == "list":

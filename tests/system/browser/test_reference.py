@@ -2,15 +2,11 @@
 
 import subprocess
 
-import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, needs_chromium
+from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, on_screens, on_two_screens
 
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
-
-TABLET = 768, 1024
 GET_NFT = "get/v1/nft/{tokenId}/{serialNo}"
 NFT = "#marketplace/tag/nft/GET/v1/nft/{tokenId}/{serialNo}"
 # What axe-core finds in Scalar's form, and we can not mend: roles and labels of its editors.
@@ -39,10 +35,9 @@ def try_it(page, call):
     return form
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("size", [PHONE, TABLET, DESKTOP])
-def test_it_is_looked_at(visit, size, scheme):
-    visitor = visit("/reference", size=size, scheme=scheme)
+@on_screens((PHONE, "dark"), (TABLET, "light"), (DESKTOP, "light"))
+def test_it_is_looked_at(visit):
+    visitor = visit("/reference")
     expect(visitor.page.locator("h1")).to_have_text("NFT Marketplace")
     visitor.look("reference", full=False)
     visitor.page.goto(f"{visitor.page.url.partition('#')[0]}{NFT}")
@@ -50,9 +45,9 @@ def test_it_is_looked_at(visit, size, scheme):
     visitor.look("reference-operation", full=False)
 
 
-@pytest.mark.parametrize("size", [PHONE, DESKTOP])
-def test_a_call_is_tried_with_the_sandboxs_token(visit, size):
-    visitor = visit(f"/reference{NFT}", size=size)
+@on_two_screens
+def test_a_call_is_tried_with_the_sandboxs_token(visit):
+    visitor = visit(f"/reference{NFT}")
     form = try_it(visitor.page, GET_NFT)
     expect(form.get_by_text("200 OK")).to_be_visible()
     expect(form.get_by_text("Tides #7").first).to_be_attached()

@@ -10,14 +10,10 @@ from werkzeug.wrappers import Response
 
 from tests.network import serve as serve_files
 from tests.serving import serve, watcher
-from tests.system.browser.conftest import PATIENCE_MS, in_both, needs_chromium
+from tests.system.browser.conftest import PATIENCE_MS, in_both
 from tests.system.test_sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
 
-pytestmark = [
-    pytest.mark.once("the sandbox keeps its ledger on SQLite"),
-    needs_chromium,
-    needs_javascript,
-]
+pytestmark = needs_javascript
 
 
 @pytest.fixture(scope="module")
@@ -44,12 +40,12 @@ def page(tmp_path_factory):
 
 @in_both
 def test_an_nft_is_sold(browsers, browser, service, page):
-    tab = browsers.get(browser, "light").new_page()
+    tab = browsers(browser).new_page()
     problems = []
     tab.on("pageerror", lambda error: problems.append(str(error)))
     tab.goto(page)
     tab.get_by_label("The service").fill(service.url)
-    tab.get_by_label("Access token").fill((service.folder / "instance/sandbox-token").read_text())
+    tab.get_by_label("Access token").fill(service.token)
     tab.get_by_role("button").click()
     told = tab.locator("output")
     expect(told).to_contain_text("Done", timeout=4 * PATIENCE_MS)

@@ -5,9 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
+from tests.system.browser.conftest import in_both, on_two_screens
 
 
 def search(visitor, words):
@@ -18,11 +16,9 @@ def search(visitor, words):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "dark"), (DESKTOP, "light")], ids=["phone-dark", "desktop-light"]
-)
-def test_a_collection_is_found_with_the_keyboard(visit, size, scheme):
-    visitor = visit("/", size=size, scheme=scheme)
+@on_two_screens
+def test_a_collection_is_found_with_the_keyboard(visit):
+    visitor = visit("/")
     found = search(visitor, "pea")
     expect(found).to_have_text([re.compile(r"^Peaks\d+ for sale$")])
     visitor.look("search", full=False)

@@ -6,19 +6,11 @@ from itertools import count
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, PHONE, in_both, needs_chromium
+from tests.system.browser.conftest import DESKTOP, PHONE, in_both, on_screens
 from tests.system.browser.steps import EVERY_STEP, expect_done, press, step
-from tests.system.browser.trader import Trader
-
-pytestmark = [needs_chromium, pytest.mark.once("a browser sees no engine")]
 
 SERIALS = count(2000)
 SELLER = "0.0.1001"
-
-
-@pytest.fixture
-def trader(market):
-    return Trader(market)
 
 
 @pytest.fixture
@@ -37,11 +29,9 @@ def offer(visit, trader):
 
 
 @in_both
-@pytest.mark.parametrize(
-    ("size", "scheme"), [(PHONE, "light"), (DESKTOP, "dark")], ids=["phone-light", "desktop-dark"]
-)
-def test_it_works(offer, size, scheme):
-    visitor = offer(size=size, scheme=scheme)
+@on_screens((PHONE, "light"), (DESKTOP, "dark"))
+def test_it_works(offer):
+    visitor = offer()
     page, (token, serial_no) = visitor.page, visitor.nft
     page.get_by_role("link", name="Withdraw it").click()
     steps = page.locator("#withdrawing")
