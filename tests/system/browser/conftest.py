@@ -54,6 +54,17 @@ def on_screens(*screens):
 
 
 on_two_screens = on_screens((PHONE, "dark"), (DESKTOP, "light"))
+# The same in chromium, and the phone in Firefox, too: test_pictures.py has its other screens.
+everywhere = pytest.mark.parametrize(
+    ("browser", "screen"),
+    [
+        ("chromium", (PHONE, "dark")),
+        ("chromium", (DESKTOP, "light")),
+        pytest.param("firefox", (PHONE, "dark"), marks=needs_firefox),
+    ],
+    ids=["chromium-390-dark", "chromium-1440-light", "firefox-390-dark"],
+    indirect=True,
+)
 
 
 @pytest.fixture(scope="session")

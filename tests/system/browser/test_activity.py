@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import DESKTOP, in_both, on_screens, on_two_screens
+from tests.system.browser.conftest import DESKTOP, everywhere, in_both, on_screens
 from tests.system.browser.test_collection import figures
 
 NARROW = (320, 640)
@@ -26,8 +26,7 @@ def rows(page):
     return page.locator(".events > li")
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works(visit, trader, sold):
     visitor = visit(f"/demo/activity?collection={sold[0]}")
     expect(rows(visitor.page)).to_have_count(3)

@@ -7,7 +7,7 @@ from itertools import count
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import PHONE, in_both, on_two_screens
+from tests.system.browser.conftest import PHONE, everywhere, in_both
 from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
 
 SERIALS = count(1000)
@@ -41,8 +41,7 @@ def go_on_to_submit(page):
     expect_done(steps(page), "sign", f"The demo wallet signed for {BUYER}.")
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     nft = TIDES, next(SERIALS)
     trader.list(nft, SELLER, 40)
@@ -78,8 +77,7 @@ def rows(table):
     return [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works(offer):
     visitor = offer()
     page, (token, serial_no) = visitor.page, visitor.nft

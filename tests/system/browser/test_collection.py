@@ -2,7 +2,7 @@
 
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import PHONE, in_both, on_two_screens
+from tests.system.browser.conftest import PHONE, everywhere, on_two_screens
 from tests.system.browser.test_gallery import cards, prices
 
 
@@ -12,8 +12,7 @@ def figures(page):
     return dict(row.locator("dt, dd").all_inner_texts() for row in rows.all())
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works(visit, screen):
     visitor = visit("/demo/collection/0.0.5002")
     page = visitor.page
@@ -40,8 +39,7 @@ def test_it_works(visit, screen):
     visitor.look("collection")
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_the_index_has_all_of_them(visit, trader):
     visitor = visit("/")
     page = visitor.page

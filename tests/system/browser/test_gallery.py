@@ -9,6 +9,7 @@ from tests.system.browser.conftest import (
     DESKTOP,
     PHONE,
     TABLET,
+    everywhere,
     in_both,
     on_screens,
     on_two_screens,
@@ -24,8 +25,7 @@ def prices(page):
     return [int(text.removesuffix(" HBAR").replace(",", "")) for text in shown]
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works(visit):
     visitor = visit("/")
     expect(cards(visitor.page)).to_have_count(20)
@@ -176,8 +176,7 @@ def test_it_shows_that_it_is_loading(visit):
     expect(visitor.page.locator(".skeleton")).to_have_count(0)
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_what_is_wrong_stands_at_its_field(visit):
     visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", refusals=[422])
     page = visitor.page

@@ -7,7 +7,7 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import in_both, on_two_screens
+from tests.system.browser.conftest import everywhere, on_two_screens
 from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
 
 SERIALS = count(1)
@@ -41,8 +41,7 @@ def finish(page):
     expect(step(page, "appear").locator(".card")).to_be_visible()
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works_from_the_gallery_to_the_order_book(visit):
     visitor = visit("/", remembered=EVERY_STEP | {"account": "0.0.2002"})
     page, serial_no = visitor.page, next(SERIALS)

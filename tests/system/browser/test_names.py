@@ -6,7 +6,7 @@ import pytest
 import sqlite_utils
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import PHONE, in_both, on_two_screens
+from tests.system.browser.conftest import PHONE, everywhere, in_both
 
 MARKUP = (
     """"><script>alert(1)</script><img src=x onerror="alert(2)"><b style="color:red">bold</b>"""
@@ -59,8 +59,7 @@ def listen(visitor):
     visitor.page.on("dialog", lambda dialog: visitor.problems.append(f"an alert: {dialog.message}"))
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_they_keep_to_their_place_in_the_gallery(visit, named):
     visitor = visit(f"/?collection={TOKEN}")
     listen(visitor)

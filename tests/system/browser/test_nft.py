@@ -8,14 +8,13 @@ from playwright.sync_api import expect
 
 from marketplace.sandbox import wallet
 from stress import lives
-from tests.system.browser.conftest import in_both, on_two_screens
+from tests.system.browser.conftest import everywhere, on_two_screens
 
 ALICE, CHARLIE = "0.0.1001", "0.0.1003"
 DEVELOPER = {"fold-developer": "open"}  # as the browser remembers it
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_it_works(visit):
     visitor = visit("/?collection=0.0.5004")  # which no test lists
     page = visitor.page

@@ -5,7 +5,7 @@ import re
 import pytest
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import in_both, on_two_screens
+from tests.system.browser.conftest import everywhere
 
 
 def search(visitor, words):
@@ -15,8 +15,7 @@ def search(visitor, words):
     return visitor.page.get_by_role("option")
 
 
-@in_both
-@on_two_screens
+@everywhere
 def test_a_collection_is_found_with_the_keyboard(visit):
     visitor = visit("/")
     found = search(visitor, "pea")
