@@ -1,6 +1,7 @@
 """Real browsers at a real service with the sample in it. Needs chromium and Firefox: make browser."""
 
 import base64
+import fcntl
 import hashlib
 import shutil
 import sys
@@ -110,13 +111,30 @@ def screen(request):
 
 
 @pytest.fixture(scope="session")
-def market(browsers, tmp_path_factory):
+def sample(tmp_path_factory, worker_id):
+    """A folder of a service with the sample in it: the first process that needs it makes it for all."""
+    base = tmp_path_factory.getbasetemp()
+    folder = (base if worker_id == "master" else base.parent) / "sample"
+    with folder.with_suffix(".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        if not folder.exists():
+            making = folder.with_suffix(".made")
+            making.mkdir()
+            with serve(making) as service:
+                service.flask("sandbox", "seed")
+                with watcher(making, PUBLIC_URL=service.url):
+                    complete(making)
+            making.rename(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def market(browsers, sample, tmp_path_factory):
     """A service with the sample in it."""
-    with serve(tmp_path_factory.mktemp("market")) as service:
-        service.flask("sandbox", "seed")
-        with watcher(service.folder, PUBLIC_URL=service.url):
-            complete(service.folder)
-            yield service
+    folder = tmp_path_factory.mktemp("market")
+    shutil.copytree(sample, folder, dirs_exist_ok=True)
+    with serve(folder) as service, watcher(folder, PUBLIC_URL=service.url):
+        yield service
     assert "Traceback" not in service.output
     assert "curl -H 'Authorization: Bearer nftm_" in service.output
 
