@@ -98,7 +98,7 @@ class WalletPathSchema(RequestSchema):
 
 
 def offset_field() -> Digits:
-    return Digits("Number of entries to skip", 0, low=0, high=MAX_INT64, load_default=0)
+    return Digits("How many to skip; page beats it", 0, low=0, high=MAX_INT64, load_default=0)
 
 
 def limit_field(of: str, usual: int, most: int) -> Digits:
@@ -106,7 +106,7 @@ def limit_field(of: str, usual: int, most: int) -> Digits:
 
 
 def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
-    description = "Where a page begins, from the Link header of the page before; beats offset"
+    description = "Where a page begins, from the Link header of the page before"
     return PagePosition(description, orders, load_default=None)
 
 
