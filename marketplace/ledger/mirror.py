@@ -195,10 +195,11 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         path = "/blocks?limit=1&order=desc"
-        blocks: tuple[Block, ...] = self._get_field(path, "blocks", tuple[Block, ...], deadline)
+        blocks = self._get_field(path, "blocks", tuple[Block, ...], deadline)
         if not blocks:
             raise _nonsense("/blocks", "it has no blocks")
-        return blocks[0].end
+        end: int = blocks[0].end
+        return end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
