@@ -4,6 +4,7 @@
 
 PYTHON ?= python3
 PORT ?= 8000
+# The commands that make run runs before it serves.
 FIRST ?= "flask --app wsgi sandbox seed"
 BIN := .venv/bin
 PROCESSES ?= $(shell n=$$(nproc); echo $$((n < 8 ? n : 8)))

@@ -105,7 +105,7 @@ class WholeNumber(Strict, fields.Integer):
     ) -> None:
         self.low, self.high = low, high
         self.expected = f"a whole number from {low} to {high}"
-        # Of the largest the format says it, and JavaScript would round it.
+        # The format bounds the largest already, and JavaScript would round it.
         bound = {"maximum": high} if high < MAX_INT64 else {}
         self.shape = {"minimum": low, "format": "int64", **bound}
         super().__init__(description, example, **kwargs)
