@@ -165,9 +165,6 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
 
 def insert(db: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
     """Insert events, each with the JSON in which every reader is given it."""
-    encode = services.services().encode_event_body
-    with_bodies = [
-        {**row, "body": encode({**row, "date": row["consensus_at"] or row["seen_at"]})}
-        for row in rows
-    ]
-    services.database().insert_events(db, with_bodies)
+    own = services.services()
+    dated = [{**row, "date": row["consensus_at"] or row["seen_at"]} for row in rows]
+    own.database.insert_events(db, [row | {"body": own.encode_event_body(row)} for row in dated])
