@@ -95,18 +95,24 @@ class RateLimitFile(Storage):
                 os.pwrite(file, bytes(COUNTER.size), offset)
 
     def _look(self, key: str) -> tuple[float, int]:
+        # Without the lock: what a response says of a window is old by then anyway.
         digest = _digest(key)
-        with self._locked() as file:
+        with self._opened() as file:
             return _find(_read(file, digest), digest, time.time())[1:]
 
     @contextmanager
-    def _locked(self) -> Iterator[int]:
+    def _opened(self) -> Iterator[int]:
         file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o600)
         try:
-            lock(file, TIMEOUT_SECONDS)
             yield file
         finally:
             os.close(file)  # which unlocks it
+
+    @contextmanager
+    def _locked(self) -> Iterator[int]:
+        with self._opened() as file:
+            lock(file, TIMEOUT_SECONDS)
+            yield file
 
 
 def _digest(key: str) -> bytes:
