@@ -16,23 +16,6 @@ from tests.postgresql import new_database
 
 ENGINES = ("sqlite", "postgresql")
 
-PREPARED_LISTING = """
-    CREATE TABLE prepared_listing (
-        transaction_id TEXT PRIMARY KEY, token TEXT NOT NULL, serial_no BIGINT NOT NULL,
-        account_id TEXT NOT NULL, listing_price BIGINT NOT NULL, memo TEXT NOT NULL,
-        wallet TEXT NOT NULL, prepared_at TEXT NOT NULL, expires_at TEXT NOT NULL,
-        consensus_at TEXT, result TEXT
-    )
-"""
-CARRY_BACK = """
-    INSERT INTO prepared_listing (
-        transaction_id, token, serial_no, account_id, listing_price, memo, wallet, prepared_at,
-        expires_at, result
-    )
-    SELECT transaction_id, token, serial_no, account_id, price, memo, wallet, prepared_at, expires_at, NULL
-    FROM prepared_transaction
-"""
-
 # What changes with every change of a table, of its columns or of its indexes.
 TABLES = """
     SELECT string_agg(concat_ws(' ', pg_class.oid, pg_class.xmin, relfilenode, attnum, pg_attribute.xmin), ','
@@ -153,41 +136,6 @@ def connect(url):
     if url.startswith("postgresql://"):
         return closing(psycopg.connect(url, autocommit=True))
     return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))
-
-
-# Of nft, since version 6.
-NEW_INDEXES = (
-    "nft_in_collection_by_listing_date",
-    "nft_by_price",
-    "nft_by_price_descending",
-    "nft_in_collection_by_price",
-    "nft_in_collection_by_price_descending",
-    "nft_by_owner",
-)
-
-
-def make_version_3(db):
-    """Make tables of today those of version 3, as far as an upgrade from it minds."""
-    db.execute("DELETE FROM prepared_transaction WHERE kind <> 'listing'")
-    db.execute(PREPARED_LISTING)
-    db.execute(CARRY_BACK)
-    db.execute("DROP TABLE prepared_transaction")
-    db.execute("ALTER TABLE access_token DROP COLUMN rate")
-    db.execute("ALTER TABLE access_token DROP COLUMN last_used_at")
-    for table in (
-        "collection",
-        "collection_word",
-        "event",
-        "nft_trait",
-        "follow",
-        "recheck",
-        "webhook",
-    ):
-        db.execute(f"DROP TABLE {table}")
-    for index in NEW_INDEXES:
-        db.execute(f"DROP INDEX {index}")
-    sql = "UPDATE property SET value = :value WHERE name = 'schema_version'"
-    db.execute(sql, {"value": b"3"})
 
 
 def move_database(path: Path, target: Path) -> Path:

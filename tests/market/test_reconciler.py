@@ -9,7 +9,6 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
-from marketplace.services import services
 from marketplace.store.database import write
 from stress import lives
 from tests.conftest import (
@@ -22,7 +21,7 @@ from tests.conftest import (
     authorized_client,
     settings,
 )
-from tests.engines import database_url, make_version_3
+from tests.engines import database_url
 from tests.mirror import MISSING
 
 pytestmark = pytest.mark.once(
@@ -118,30 +117,6 @@ def test_what_was_prepared_tells_where_to_look_until_somebody_did(
     mirror.heal()
     sync(app)
     assert price(client) == 250
-
-
-# What an earlier version decided
-
-
-def as_of_an_earlier_version(app, tmp_path):
-    """Start again on a database that says it is of version 3."""
-    with app.app_context(), write() as db:
-        make_version_3(db)
-    services(app).database.close()
-    return create_app(**settings(tmp_path))
-
-
-@pytest.mark.parametrize("wrong", ["listing_price = 1", "last_listed_at = NULL"])
-def test_what_an_earlier_version_decided_is_looked_at_again(
-    app, client, nft, lister, tmp_path, wrong
-):
-    lister(nft, listing_price=1000, add=False)
-    before = client.get("/v1/orderbook").json
-    with app.app_context(), write() as db:
-        db.execute(f"UPDATE nft SET {wrong}")
-    assert report(client).json == {"result": "OK"}
-    sync(as_of_an_earlier_version(app, tmp_path))
-    assert client.get("/v1/orderbook").json == before
 
 
 # A price is never wrong

@@ -12,9 +12,9 @@ from marketplace.services import services
 from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.engines import make_version_3
 from tests.forks import fork, join
 from tests.serving import ROOT, run_flask
+from tests.store.test_upgrades import put
 from tests.store.tokens import names
 from tests.store.writers import writing
 
@@ -107,10 +107,8 @@ def test_what_was_answered_survives_a_kill(tmp_path):
 
 
 def test_a_start_on_a_locked_database_of_an_earlier_version_says_so(tmp_path):
-    assert run_flask(tmp_path, "token", "list").exit_code == 0
-    path = tmp_path / "marketplace.db"
+    path = put(tmp_path, "0.1.0")
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        make_version_3(connection)
         connection.execute("BEGIN IMMEDIATE")
         ended = run_flask(tmp_path, "token", "list")
         connection.execute("ROLLBACK")

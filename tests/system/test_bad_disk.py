@@ -11,8 +11,8 @@ from marketplace import times
 from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
-from tests.engines import make_version_3
 from tests.serving import begin_flask, run_flask
+from tests.store.test_upgrades import TESTNET, put
 
 pytestmark = pytest.mark.once("its file")
 
@@ -122,14 +122,6 @@ def test_a_watcher_works_again_once_there_is_room(own, database):
     assert end(process)[0] == 0
 
 
-def age(path):
-    """Make the database one of version 3, of a network where nothing is upgraded unasked."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
-        make_version_3(connection)
-        sql = "UPDATE property SET value = ? WHERE name = 'network'"
-        connection.execute(sql, (b"testnet",))
-
-
 def held(path):
     with closing(sqlite3.connect(path)) as connection:
         tables = connection.execute(
@@ -153,8 +145,8 @@ def test_no_room_for_a_copy(own, tmp_path, command, max_file_bytes):
     if command == "restore":
         assert run_flask(tmp_path, "backup", copy).exit_code == 0
     if command == "upgrade":
-        age(path)
-        own |= {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
+        put(tmp_path, "0.1.0", **TESTNET)
+        own |= TESTNET
     before = held(path)
     arguments = ["upgrade"] if command == "upgrade" else [command, copy]
     code, stderr = end(start(own, arguments, max_file_bytes))
