@@ -74,7 +74,8 @@ def list_one(dice: random.Random, *, with_event: bool) -> float:
     }
     state |= {"token": key[0], "serial_no": serial_no, "owner": stored["owner"], "seen_at": now}
     kind = EventKind.LISTED if is_listed else EventKind.WITHDRAWN
-    event = Event(kind, stored["owner"], None, price, None, "0.0.1001@1.1", now)
+    prices = (price, None) if is_listed else (None, price)
+    event = Event(kind, stored["owner"], None, *prices, "0.0.1001@1.1", now)
     began = time.perf_counter()
     with write() as db:
         if nfts.mark_reconciled(db, state | {"ledger_at": now}, stored):
