@@ -141,5 +141,5 @@ def connect(url):
 def move_database(path: Path, target: Path) -> Path:
     """Move the file of a database that is in use, and wait until its service looks for it again."""
     moved = path.rename(target)
-    time.sleep(sqlite.LOOK_SECONDS)
+    time.sleep(sqlite.FILE_CHECK_SECONDS)
     return moved

@@ -83,11 +83,11 @@ def restore_command(file: Path) -> None:
     if file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
     try:
-        aside = database.replace(file)
+        backup = database.replace(file)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
         ) from error
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
-    echo(f"Restored {database.path} from {file}; what it held before is in {aside}")
+    echo(f"Restored {database.path} from {file}; what it held before is in {backup}")

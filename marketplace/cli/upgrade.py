@@ -28,12 +28,12 @@ def upgrade_command() -> None:
     database = services().database
     started = time.monotonic()
     try:
-        with database.turn(), Progress() as progress:
-            database.look()  # another one may have done it
+        with database.startup_lock(), Progress() as progress:
+            database.read_version()  # another one may have done it
             if not database.is_outdated:
                 echo(f"{database.name} is of this version: there is nothing to do")
                 return
-            aside = database.upgrade(progress.begin)
+            backup = database.upgrade(progress.begin)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
@@ -42,7 +42,7 @@ def upgrade_command() -> None:
         raise click.ClickException(
             f"{error}. {database.name} is as it was before this step: see to it, and run this again"
         ) from error
-    kept = f"; what it held before is in {aside}" if aside else ""
+    kept = f"; what it held before is in {backup}" if backup else ""
     echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
 
 
@@ -79,8 +79,8 @@ class Progress:
 
 def upgrade_at_once(database: Engine) -> None:
     """Upgrade a database of the sandbox at the start."""
-    with database.turn():
-        database.look()  # another process may have done it
+    with database.startup_lock():
+        database.read_version()  # another process may have done it
         if not database.is_outdated:
             return
         try:

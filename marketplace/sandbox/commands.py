@@ -76,14 +76,14 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
         raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
     from marketplace.sandbox.hapi import server  # imports gRPC, which other processes do without
 
-    def tell(served: int, others: list[int]) -> None:
+    def announce(served: int, others: list[int]) -> None:
         is_another = port not in (0, served)
         echo_log(_describe_node(served) + (f", as {port} is taken" if is_another else ""))
         if further:
             echo_log(describe_further("gRPC", others, further))
 
     further = [each for each in also if each != port]
-    asyncio.run(server.serve(_sandbox(), port, further, tell))
+    asyncio.run(server.serve(_sandbox(), port, further, announce))
 
 
 @cli.command("key")

@@ -17,7 +17,7 @@ from marketplace.store.schema import PROPERTY, Schema, VersionUnknown
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
-class Found(NamedTuple):
+class Identity(NamedTuple):
     """The properties that a database stores about itself."""
 
     version: int  # of its schema
@@ -46,7 +46,7 @@ class Engine(ABC):
         self.name = name
         self.schema = schema
         self._owners = owners or {}
-        self._found: Found
+        self._identity: Identity
 
     @property
     @abstractmethod
@@ -70,15 +70,15 @@ class Engine(ABC):
         """How many bytes it takes."""
 
     @abstractmethod
-    def turn(self) -> AbstractContextManager[object]:
-        """Let those who start at once take turns, however long one takes."""
+    def startup_lock(self) -> AbstractContextManager[object]:
+        """Hold a lock: processes that start at once take turns, however long one takes."""
 
     @abstractmethod
-    def look(self) -> None:
-        """See again of which version it is, and whose. Raises DatabaseUnreadable."""
+    def read_version(self) -> None:
+        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
 
     @abstractmethod
-    def upgrade(self, tell: Callable[[str], None] = ...) -> Path | None:
+    def upgrade(self, report: Callable[[str], None] = ...) -> Path | None:
         """Bring it up to this version. Returns the file that holds what an SQLite file held before."""
 
     @abstractmethod
@@ -98,7 +98,7 @@ class Engine(ABC):
     @property
     def version(self) -> int:
         """The version of the schema that the database has."""
-        return self._found.version
+        return self._identity.version
 
     @property
     def is_outdated(self) -> bool:
@@ -108,7 +108,7 @@ class Engine(ABC):
         """Raise DatabaseOutdated where the database is of an earlier version."""
         if self.is_outdated:
             raise DatabaseOutdated(
-                f"{self.name} is of an earlier version (its schema is {self._found.version}, this"
+                f"{self.name} is of an earlier version (its schema is {self._identity.version}, this"
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
                 f" {command('upgrade')}"
             )
@@ -129,7 +129,7 @@ def identify(
     schema: Schema,
     owners: Mapping[str, str],
     find_version: Callable[[], int],
-) -> Found:
+) -> Identity:
     """See of which version a database is, and whose. ``owners``: whose index it is to be, by property.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account.
@@ -147,14 +147,14 @@ def identify(
         )
     asked = [*owners] if "property" in tables else []
     rows = [row for owner in asked if (row := properties.get_property(db, owner))]
-    found = Found(version, {row["name"]: row["value"].decode() for row in rows})
-    for owner, value in found.owners.items():
+    identity = Identity(version, {row["name"]: row["value"].decode() for row in rows})
+    for owner, value in identity.owners.items():
         if value != owners[owner]:
             raise DatabaseUnreadable(
                 f"{name} is an index of {value}, and MARKETPLACE_{owner.upper()} is"
                 f" {owners[owner]}: name another database"
             )
-    return found
+    return identity
 
 
 def close_at_fork(engine: Engine) -> None:

@@ -71,11 +71,11 @@ class RateLimitFile(Storage):
         return count + amount
 
     def get(self, key: str) -> int:
-        return self._look(key)[1]
+        return self._get(key)[1]
 
     def get_expiry(self, key: str) -> float:
         """When the window ends, in Unix time; now, where nothing happened in one."""
-        return self._look(key)[0] or time.time()
+        return self._get(key)[0] or time.time()
 
     def check(self) -> bool:
         with self._locked():
@@ -94,7 +94,7 @@ class RateLimitFile(Storage):
                 offset = _offset(digest) + place * COUNTER.size
                 os.pwrite(file, bytes(COUNTER.size), offset)
 
-    def _look(self, key: str) -> tuple[float, int]:
+    def _get(self, key: str) -> tuple[float, int]:
         # Without the lock: what a response says of a window is old by then anyway.
         digest = _digest(key)
         with self._opened() as file:

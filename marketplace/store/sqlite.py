@@ -16,16 +16,16 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import Engine, Found, close_at_fork, mark
+from marketplace.store.engine import Engine, Identity, close_at_fork, mark
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import (
     Contents,
     check,
     is_empty,
-    look,
     open_file,
     open_to_read,
+    read_version,
     upgrade,
     writing,
 )
@@ -33,8 +33,8 @@ from marketplace.store.sqlite_files import (
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
 SAFE_VERSION = (3, 51, 3)
-# Reads look for the file so often, and each write does: a look lets another thread go first.
-LOOK_SECONDS = 0.1
+# Reads check at most so often that the file is still there; each write does. A check lets another thread run.
+FILE_CHECK_SECONDS = 0.1
 
 
 class Database(Engine):
@@ -65,12 +65,12 @@ class Database(Engine):
         self._observing = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
-            with self.turn():
+            with self.startup_lock():
                 if self._is_missing():
                     self._make()
-                self.look()
-            self._identity = self._identify()
-            self._look_at = 0.0  # on the monotonic clock
+                self.read_version()
+            self._file_id = self._find_file_id()
+            self._check_file_at = 0.0  # on the monotonic clock
         except OSError as error:
             raise DatabaseUnreadable(f"{self.path} can't be used as a database: {error}") from error
         except sqlite3.DatabaseError as error:
@@ -104,8 +104,8 @@ class Database(Engine):
             connection.execute("COMMIT")
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Let those who start at once take turns, however long one takes."""
+    def startup_lock(self) -> Iterator[None]:
+        """Hold a lock: processes that start at once take turns, however long one takes."""
         with open(f"{self.path}.lock", "w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             yield
@@ -113,7 +113,7 @@ class Database(Engine):
     def _connect(self, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
         """Open the file, once it was seen to be what it was at the start."""
         self._require_same_file()
-        self.look(timeout)
+        self.read_version(timeout)
         self.require_current()
         return self._open("rw", timeout, **options)
 
@@ -125,7 +125,7 @@ class Database(Engine):
         connection.execute("PRAGMA journal_size_limit = 67108864")
         return connection
 
-    def _identify(self) -> tuple[int, int]:
+    def _find_file_id(self) -> tuple[int, int]:
         status = os.stat(self.name)
         return status.st_dev, status.st_ino
 
@@ -133,7 +133,7 @@ class Database(Engine):
         """Refuse a file that was moved or removed: its writes would be lost at the next start."""
         now = time.monotonic()
         try:
-            is_same = self._identify() == self._identity
+            is_same = self._find_file_id() == self._file_id
         except OSError:
             is_same = False
         if not is_same:
@@ -141,10 +141,10 @@ class Database(Engine):
                 "its file has vanished, or was replaced, while the service was running. Put it back, or"
                 " restore a backup, and start the service again"
             )
-        self._look_at = now + LOOK_SECONDS
+        self._check_file_at = now + FILE_CHECK_SECONDS
 
     def _require_same_file_lately(self) -> None:
-        if time.monotonic() >= self._look_at:
+        if time.monotonic() >= self._check_file_at:
             self._require_same_file()
 
     @property
@@ -160,9 +160,9 @@ class Database(Engine):
         connection: sqlite3.Connection = self._local.connection
         return connection
 
-    def look(self, timeout: float | None = None) -> None:
-        """See of which version the file is, and whose. Raises DatabaseUnreadable."""
-        self._found = look(self.path, self.schema, self._owners, timeout)
+    def read_version(self, timeout: float | None = None) -> None:
+        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
+        self._identity = read_version(self.path, self.schema, self._owners, timeout)
 
     def data_version(self) -> tuple[int, int] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read.
@@ -233,29 +233,29 @@ class Database(Engine):
         """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile."""
         self.require_current()
         self._require_same_file()
-        with closing(self._alone()) as connection:
+        with closing(self._open_exclusive()) as connection:
             yield Contents(self.path, connection)
 
-    def check(self, copy: Path) -> Found:
+    def check(self, copy: Path) -> Identity:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
         return check(copy, self.schema, self._owners)
 
-    def upgrade(self, tell: Callable[[str], None] = lambda what: None) -> Path:
-        """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
+    def upgrade(self, report: Callable[[str], None] = lambda what: None) -> Path:
+        """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
 
         Returns the file that holds what it held before. Raises DatabaseInUse while another process has it
         open, OSError where there is no room: then the step is undone, and the next try goes on with it.
         """
-        aside = self._name_aside()
-        with closing(self._alone()) as connection:
-            tell(f"Keep what it holds in {aside}")
-            with writing(aside) as old:
+        backup = self._name_backup()
+        with closing(self._open_exclusive()) as connection:
+            report(f"Keep what it holds in {backup}")
+            with writing(backup) as old:
                 connection.backup(old)
-            upgrade(connection, self.schema, self._owners, tell)
-        self.look()
-        return aside
+            upgrade(connection, self.schema, self._owners, report)
+        self.read_version()
+        return backup
 
-    def _name_aside(self) -> Path:
+    def _name_backup(self) -> Path:
         """A file beside the database, for what it holds now."""
         now = datetime.now(UTC)
         return self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
@@ -268,25 +268,25 @@ class Database(Engine):
         check() refuses, OSError where there is no room. Then nothing was changed.
         """
         self.check(source)
-        aside = self._name_aside()
+        backup = self._name_backup()
         with (
-            closing(self._alone()) as connection,
+            closing(self._open_exclusive()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
             ready = Path(folder) / "copy.db"
             with closing(open_to_read(source)) as theirs, writing(ready) as copy:
                 theirs.backup(copy)
-                upgrade(copy, self.schema, self._owners, tell=lambda what: None)
+                upgrade(copy, self.schema, self._owners, report=lambda what: None)
                 events.mark_epoch(copy)
-            with writing(aside) as old:
+            with writing(backup) as old:
                 connection.backup(old)
             try:
                 with closing(open_to_read(ready)) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
-        self.look()
-        return aside
+        self.read_version()
+        return backup
 
     def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
         for row in rows:
@@ -298,7 +298,7 @@ class Database(Engine):
     def leadership(self, name: str) -> "Leadership":
         return Leadership(f"{self.path}.{name}")
 
-    def _alone(self) -> sqlite3.Connection:
+    def _open_exclusive(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
         self.close()
         connection = open_file(self.path, "rw", timeout=1, isolation_level=None)

@@ -12,7 +12,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store import database_errors, properties
 from marketplace.store.database_errors import DatabaseUnreadable, explain
-from marketplace.store.engine import Engine, Found, identify, mark
+from marketplace.store.engine import Engine, Identity, identify, mark
 from marketplace.store.schema import PROPERTY, Schema, parse_version
 
 # Databases of 0.1.0 have no such table.
@@ -21,9 +21,9 @@ PROPERTIES = (
 )
 
 
-def look(
+def read_version(
     path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
-) -> Found:
+) -> Identity:
     """Look at a database, and write nothing. ``owners``: whose index it is to be, by property.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
@@ -52,7 +52,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
 
 
-def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
+def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Identity:
     """Look at a database that must be sound, too. Raises DatabaseUnreadable for any other file."""
     try:
         with closing(open_to_read(path)) as connection:
@@ -64,16 +64,16 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Found:
     if problem != "ok":
         reason = " ".join(problem.split())
         raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    return look(path, schema, owners)
+    return read_version(path, schema, owners)
 
 
 def upgrade(
     connection: sqlite3.Connection,
     schema: Schema,
     owners: Mapping[str, str],
-    tell: Callable[[str], None],
+    report: Callable[[str], None],
 ) -> None:
-    """Bring a database up, each step in one transaction; ``tell`` is called with what is done next.
+    """Bring a database up, each step in one transaction; ``report`` is called with what is done next.
 
     Raises OSError where there is no room: then the step is undone.
     """
@@ -81,7 +81,7 @@ def upgrade(
         try:
             connection.execute("BEGIN EXCLUSIVE")
             for what, statements in groupby(step.statements, key=itemgetter(0)):
-                tell(what)
+                report(what)
                 for _, statement in statements:
                     connection.execute(statement)
             step.fill(connection)

@@ -152,8 +152,8 @@ def test_the_sandbox_keeps_what_its_databases_held(old, tmp_path):
     path, _ = old
     before = rows(path, "nft")
     create_app(**settings(tmp_path))
-    [aside] = tmp_path.glob("marketplace.db.before-*")
-    assert rows(aside, "nft") == before
+    [backup] = tmp_path.glob("marketplace.db.before-*")
+    assert rows(backup, "nft") == before
     create_app(**settings(tmp_path))
     assert len([*tmp_path.glob("*.before-*")]) == 2  # one of each database, once
 
@@ -183,9 +183,9 @@ def test_it_works(outdated):
     assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [
         row["memo"] for row in before
     ]
-    [aside] = outdated.parent.glob("*.before-*")
-    assert version(aside) == 3
-    assert aside.stat().st_mode & 0o777 == 0o600
+    [backup] = outdated.parent.glob("*.before-*")
+    assert version(backup) == 3
+    assert backup.stat().st_mode & 0o777 == 0o600
     assert "there is nothing to do" in flask(outdated, "upgrade")
     assert "writer" in flask(outdated, "token", "list")
 

@@ -68,10 +68,10 @@ def test_it_works(operator):
     assert "Restored instance/marketplace.db from copy.db" in printed
     path = operator.folder / "instance/marketplace.db"
     assert held(path) == ["kept"]
-    [aside] = path.parent.glob("marketplace.db.before-*")
-    assert sorted(held(aside)) == ["kept", "later"]
-    assert str(aside.name) in printed
-    assert aside.stat().st_mode & 0o777 == 0o600
+    [backup] = path.parent.glob("marketplace.db.before-*")
+    assert sorted(held(backup)) == ["kept", "later"]
+    assert str(backup.name) in printed
+    assert backup.stat().st_mode & 0o777 == 0o600
 
 
 def test_nothing_answered_before_a_backup_is_missing(operator):

@@ -286,7 +286,7 @@ def test_what_patience_a_role_is_given_is_no_matter(server, url, tmp_path):
         server.execute(f"ALTER ROLE market IN DATABASE {name} SET {setting}")
     first = Database(url, SCHEMA, OWNERS)
     with ThreadPoolExecutor(1) as pool:
-        with first.turn():
+        with first.startup_lock():
             second = pool.submit(Database, url, SCHEMA, OWNERS)
             time.sleep(0.5)
             assert not second.done()
@@ -438,8 +438,8 @@ def test_two_upgrades_at_once(url, database, newer, tmp_path):
 
     def upgrade():
         later = Database(url, schema, OWNERS)
-        with later.turn(), told.open("a") as file:
-            later.look()
+        with later.startup_lock(), told.open("a") as file:
+            later.read_version()
             if later.is_outdated:
                 later.upgrade(lambda what: print(what, file=file))
 

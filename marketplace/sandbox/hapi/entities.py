@@ -27,25 +27,25 @@ SAME_FIELDS = (
 KEY_FIELDS = [field for field, _ in tokens.KEYS.values()]
 
 
-def find_balance(asked: Message, told: Message, now: int) -> None:
+def find_balance(query: Message, response: Message, now: int) -> None:
     """Refuse as the networks do since release 0.77, whose throttles leave this query no room.
 
     Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
     """
-    account_id = _require_account(asked.accountID)
+    account_id = _require_account(query.accountID)
     if not current_app.config.get("BALANCE_QUERIES"):
         current_app.logger.warning(
             "cryptoGetBalance is BUSY, as on the networks: ask the mirror node for balances, or set"
             " MARKETPLACE_SANDBOX_BALANCE_QUERIES=1"
         )
         raise Refused("BUSY")
-    told.accountID.CopyFrom(account(account_id))
-    told.balance = accounts.balance(read(), account_id)
+    response.accountID.CopyFrom(account(account_id))
+    response.balance = accounts.balance(read(), account_id)
 
 
-def find_account(asked: Message, told: Message, now: int) -> None:
-    account_id = _require_account(asked.accountID)
-    info = told.accountInfo
+def find_account(query: Message, response: Message, now: int) -> None:
+    account_id = _require_account(query.accountID)
+    info = response.accountInfo
     info.accountID.CopyFrom(account(account_id))
     if public_key := accounts.key(read(), account_id):
         info.key.CopyFrom(public_key)
@@ -59,8 +59,8 @@ def find_account(asked: Message, told: Message, now: int) -> None:
     info.max_automatic_token_associations = stored.automatic_associations
 
 
-def find_token(asked: Message, told: Message, now: int) -> None:
-    found, info = tokens.find(read(), entity(asked.token, "INVALID_TOKEN_ID")), told.tokenInfo
+def find_token(query: Message, response: Message, now: int) -> None:
+    found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
     definition = found.definition
     for field in SAME_FIELDS:
         setattr(info, field, getattr(definition, field))
@@ -108,27 +108,27 @@ def _fixed_fee(fee: custom_fees.FixedFee) -> dict[str, object]:
     return {"amount": fee.amount, "denominating_token_id": fee.token and token(fee.token)}
 
 
-def find_nft(asked: Message, told: Message, now: int) -> None:
-    token_id = entity(asked.nftID.token_ID, "INVALID_TOKEN_ID")
-    nft = nfts.require(nfts.find(read(), token_id, asked.nftID.serial_number))
+def find_nft(query: Message, response: Message, now: int) -> None:
+    token_id = entity(query.nftID.token_ID, "INVALID_TOKEN_ID")
+    nft = nfts.require(nfts.find(read(), token_id, query.nftID.serial_number))
     refuse_if(queries.is_deleted(read(), token_id), "INVALID_NFT_ID")
-    told.nft.nftID.CopyFrom(asked.nftID)
-    told.nft.accountID.CopyFrom(account(nft.owner))
-    told.nft.creationTime.CopyFrom(timestamp(nft.created_at))
-    told.nft.metadata = base64.b64decode(nft.metadata_base64)
+    response.nft.nftID.CopyFrom(query.nftID)
+    response.nft.accountID.CopyFrom(account(nft.owner))
+    response.nft.creationTime.CopyFrom(timestamp(nft.created_at))
+    response.nft.metadata = base64.b64decode(nft.metadata_base64)
     if nft.spender:
-        told.nft.spender_id.CopyFrom(account(nft.spender))
+        response.nft.spender_id.CopyFrom(account(nft.spender))
 
 
-def find_schedule(asked: Message, told: Message, now: int) -> None:
+def find_schedule(query: Message, response: Message, now: int) -> None:
     """Refuse: a schedule is executed at once, and not kept."""
     raise Refused("INVALID_SCHEDULE_ID")
 
 
-def _require_account(asked: Message) -> str:
-    if asked.alias:
-        account_id = accounts.find_by_alias(read(), asked.alias)
+def _require_account(named: Message) -> str:
+    if named.alias:
+        account_id = accounts.find_by_alias(read(), named.alias)
         if account_id is None:
             raise Refused("INVALID_ACCOUNT_ID")
         return account_id
-    return entity(asked, "INVALID_ACCOUNT_ID")
+    return entity(named, "INVALID_ACCOUNT_ID")

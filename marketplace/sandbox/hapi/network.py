@@ -40,23 +40,23 @@ def list_nodes(content: bytes, now: int) -> list[bytes]:
     return [_address().SerializeToString()]
 
 
-def find_file(asked: Message, told: Message, now: int) -> None:
-    file = asked.fileID
+def find_file(query: Message, response: Message, now: int) -> None:
+    file = query.fileID
     if (file.shardNum, file.realmNum) != (0, 0) or file.fileNum not in FILES:
         raise Refused("INVALID_FILE_ID")
-    told.fileContents.fileID.CopyFrom(file)
-    told.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
+    response.fileContents.fileID.CopyFrom(file)
+    response.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
 
 
 def _address_book(moment: int) -> NodeAddressBook:
     return NodeAddressBook(nodeAddress=[_address()])
 
 
-def find_version(asked: Message, told: Message, now: int) -> None:
+def find_version(query: Message, response: Message, now: int) -> None:
     """Answer HAPI's version, and this service's as that of the node's software."""
-    told.hapiProtoVersion.CopyFrom(HAPI_VERSION)
+    response.hapiProtoVersion.CopyFrom(HAPI_VERSION)
     major, minor, patch = (int(number) for number in __version__.split("."))
-    told.hederaServicesVersion.CopyFrom(
+    response.hederaServicesVersion.CopyFrom(
         SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
     )
 

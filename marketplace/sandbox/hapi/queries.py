@@ -31,7 +31,7 @@ class Malformed(ValueError):
 class Handler(NamedTuple):
     """Answers one type of query: its cost in tinybars, and what finds the answer.
 
-    ``find(asked, told, now)`` fills in the answer, or raises Refused.
+    ``find(query, response, now)`` fills in the answer, or raises Refused.
     """
 
     fee: int
@@ -59,24 +59,24 @@ ANSWERED_AS = {
 def answer(content: bytes, now: int) -> list[bytes]:
     """Answer the bytes of a HAPI Query. Raises Malformed."""
     try:
-        query = Query.FromString(content)
+        envelope = Query.FromString(content)
     except DecodeError:
         raise Malformed("not the bytes of a query") from None
-    name = query.WhichOneof("query")
+    name = envelope.WhichOneof("query")
     if name is None:
         raise Malformed("a query that asks for nothing known")
-    asked, response = getattr(query, name), Response()
-    told = getattr(response, ANSWERED_AS.get(name, name))
-    result = of_faults(lambda: _answer(name, asked, told, now))
-    told.header.responseType = asked.header.responseType
-    told.header.nodeTransactionPrecheckCode = code(result)
+    query, whole = getattr(envelope, name), Response()
+    response = getattr(whole, ANSWERED_AS.get(name, name))
+    result = of_faults(lambda: _answer(name, query, response, now))
+    response.header.responseType = query.header.responseType
+    response.header.nodeTransactionPrecheckCode = code(result)
     if result != "OK":
-        told.CopyFrom(type(told)(header=told.header))  # drops a partial answer
-    return [response.SerializeToString()]
+        response.CopyFrom(type(response)(header=response.header))  # drops a partial answer
+    return [whole.SerializeToString()]
 
 
-def _answer(name: str, asked: Message, told: Message, now: int) -> str:
-    header = asked.header
+def _answer(name: str, query: Message, response: Message, now: int) -> str:
+    header = query.header
     try:
         refuse_if(name not in HANDLERS, "NOT_SUPPORTED")
         if header.responseType not in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER):
@@ -84,10 +84,10 @@ def _answer(name: str, asked: Message, told: Message, now: int) -> str:
         handler = HANDLERS[name]
         if header.responseType == ResponseType.ANSWER_ONLY and handler.fee:
             _charge(header, handler.fee, now)
-        handler.find(asked, told, now)
+        handler.find(query, response, now)
         if header.responseType == ResponseType.COST_ANSWER:
-            told.CopyFrom(type(told)())
-            told.header.cost = handler.fee
+            response.CopyFrom(type(response)())
+            response.header.cost = handler.fee
         return "OK"
     except Refused as refusal:
         return str(refusal)

@@ -28,23 +28,27 @@ class Handled(NamedTuple):
     total_supply: int
 
 
-def find_receipt(asked: Message, told: Message, now: int) -> None:
-    (first, *repeated), children = _find(asked.transactionID, now, "RECEIPT_NOT_FOUND")
-    told.receipt.CopyFrom(_receipt(first))
-    if asked.includeDuplicates:
-        told.duplicateTransactionReceipts.extend(map(_receipt, repeated))
-    if asked.include_child_receipts:
-        told.child_transaction_receipts.extend(map(_receipt, children))
+def find_receipt(query: Message, response: Message, now: int) -> None:
+    (first, *repeated), children = _find(query.transactionID, now, "RECEIPT_NOT_FOUND")
+    response.receipt.CopyFrom(_receipt(first))
+    if query.includeDuplicates:
+        response.duplicateTransactionReceipts.extend(map(_receipt, repeated))
+    if query.include_child_receipts:
+        response.child_transaction_receipts.extend(map(_receipt, children))
 
 
-def find_record(asked: Message, told: Message, now: int) -> None:
-    transaction_id = asked.transactionID
+def find_record(query: Message, response: Message, now: int) -> None:
+    transaction_id = query.transactionID
     (first, *repeated), children = _find(transaction_id, now, "RECORD_NOT_FOUND")
-    told.transactionRecord.CopyFrom(_record(first, transaction_id))
-    if asked.includeDuplicates:
-        told.duplicateTransactionRecords.extend(_record(each, transaction_id) for each in repeated)
-    if asked.include_child_records:
-        told.child_transaction_records.extend(_record(each, transaction_id) for each in children)
+    response.transactionRecord.CopyFrom(_record(first, transaction_id))
+    if query.includeDuplicates:
+        response.duplicateTransactionRecords.extend(
+            _record(each, transaction_id) for each in repeated
+        )
+    if query.include_child_records:
+        response.child_transaction_records.extend(
+            _record(each, transaction_id) for each in children
+        )
 
 
 def _find(

@@ -84,7 +84,7 @@ class Handlers(grpc.GenericRpcHandler):
 
 
 async def serve(
-    sandbox: Flask, wanted: int, further: Iterable[int], tell: Callable[[int, list[int]], None]
+    sandbox: Flask, wanted: int, further: Iterable[int], announce: Callable[[int, list[int]], None]
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
 
@@ -104,7 +104,7 @@ async def serve(
             others.append(server.add_insecure_port(f"{HOST}:{each}"))
     await server.start()
     with announced(sandbox, port, next(iter(others), None)):
-        tell(port, others)
+        announce(port, others)
         await stop.wait()
     await server.stop(GRACE_SECONDS)
 

@@ -11,8 +11,8 @@ def answer(content: bytes, now: int) -> list[bytes]:
     """Submit the bytes of a HAPI Transaction. Answers OK if it reached consensus, successful or not."""
     result = of_faults(lambda: _submit(content, now))
     cost = _price(content) if result == "INSUFFICIENT_TX_FEE" else 0
-    told = TransactionResponse(nodeTransactionPrecheckCode=code(result), cost=cost)
-    return [told.SerializeToString()]
+    response = TransactionResponse(nodeTransactionPrecheckCode=code(result), cost=cost)
+    return [response.SerializeToString()]
 
 
 def _submit(content: bytes, now: int) -> str:

@@ -12,7 +12,7 @@ from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store import rows as store_rows
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import Engine, Found, close_at_fork, identify, mark
+from marketplace.store.engine import Engine, Identity, close_at_fork, identify, mark
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
@@ -81,15 +81,15 @@ class Database(Engine):
         self._questions = 0
         self._data_version: tuple[int, str] | None = None
         self._observer = Connection(self._connect, self._servers)
-        with self.turn() as session:
+        with self.startup_lock() as session:
             if not self._tables(session):
                 self._make(session)
-            self._found = self._look(session)
+            self._identity = self._read_version(session)
         close_at_fork(self)
 
     @contextmanager
-    def turn(self) -> Iterator[Session]:
-        """Let those who start at once take turns; the session waits as long as it takes."""
+    def startup_lock(self) -> Iterator[Session]:
+        """Hold a lock: processes that start at once take turns, however long one takes."""
         with self._refusing(), closing(self._connect_first()) as session:
             _wait_for_ever(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")
@@ -164,7 +164,7 @@ class Database(Engine):
     def _mark(self, session: Session, version: int) -> None:
         mark(session, version, self._owners, self.home)
 
-    def _look(self, session: Session) -> Found:
+    def _read_version(self, session: Session) -> Identity:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
 
         def find_version() -> int:
@@ -174,17 +174,17 @@ class Database(Engine):
         tables = self._tables(session)
         return identify(session, self.name, tables, self.schema, self._owners, find_version)
 
-    def look(self) -> None:
-        """See again of which version the database is, and whose. Raises DatabaseUnreadable."""
+    def read_version(self) -> None:
+        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         with self._refusing(), closing(self._connect_first()) as session:
-            self._found = self._look(session)
+            self._identity = self._read_version(session)
 
     def _connect(self) -> Session:
         """Connect for a thread, and see that the database is what it was at the start."""
         session = self._servers.connect()
         try:
             session.execute(f"SELECT pg_advisory_lock_shared({USE})")
-            self._found = self._look(session)
+            self._identity = self._read_version(session)
             self.require_current()
         except psycopg.Error as error:
             session.close()
@@ -239,8 +239,8 @@ class Database(Engine):
     def leadership(self, name: str) -> "Leadership":
         return Leadership(self._servers, name)
 
-    def upgrade(self, tell: Callable[[str], None] = lambda what: None) -> None:
-        """Bring it up to this version, each step in one transaction; ``tell`` is called with what is next.
+    def upgrade(self, report: Callable[[str], None] = lambda what: None) -> None:
+        """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
 
         Raises DatabaseInUse while a service or another command has it open.
         """
@@ -249,14 +249,14 @@ class Database(Engine):
             _wait_for_ever(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
-            for step in self.schema.steps_from(self._look(session).version):
+            for step in self.schema.steps_from(self._read_version(session).version):
                 with session.transaction():
                     for what, statement in step.statements:
-                        tell(what)
+                        report(what)
                         session.execute(translate_ddl(statement))
                     step.fill(session)
                     self._mark(session, step.version)
-            self._found = self._look(session)
+            self._identity = self._read_version(session)
 
     def fill(self, source: Contents, progress: filling.Progress) -> None:
         """Take over all that another database of this version holds, in one transaction.
@@ -267,7 +267,7 @@ class Database(Engine):
         """
         self.close()
         self.require_current()
-        with self.turn() as session:
+        with self.startup_lock() as session:
             self._require_alone(session)
             try:
                 with session.transaction():
