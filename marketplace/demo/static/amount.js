@@ -5,6 +5,9 @@ const TINYBARS = 100_000_000;
 
 export const hbar = (amount) => `${format.format(amount)} HBAR`;
 
+/** Whole HBAR in tinybars. */
+export const inTinybars = (amount) => BigInt(amount) * BigInt(TINYBARS);
+
 export const tinybars = (amount) => hbar(Number(amount) / TINYBARS);
 
 /** The number alone, where the unit stands elsewhere. */

@@ -1,11 +1,12 @@
 // Buying an NFT by the marketplace's own transaction: who signs, who pays whom, and what everybody has afterwards.
 
 import { accountPage, marketplace } from "./addresses.js";
-import { hbar, tinybars } from "./amount.js";
+import { hbar, inTinybars, tinybars } from "./amount.js";
 import { balanceTable, readBalances } from "./balances.js";
 import { dollars } from "./dollars.js";
-import { element, fields } from "./element.js";
-import { fixedFeeWords, royaltyWords } from "./sale.js";
+import { element, fields, notice, words } from "./element.js";
+import { picture } from "./picture.js";
+import { account, saleTable, shares } from "./sale.js";
 import { Signing } from "./signing.js";
 import { Steps } from "./step.js";
 import { Trade } from "./trade.js";
@@ -21,7 +22,7 @@ const button = dialog.querySelector("[data-trade] .button");
 export function offerPurchase({ nft, fees, refresh }) {
   const steps = new Steps(dialog);
   const { prepare, settled } = steps;
-  const sale = {}; // { bought, roles, before }: the record, who takes part, and what they had
+  const sale = {}; // { bought, roles, before, after }: the record, who takes part, what they had and have
 
   const signing = new Signing(steps, {
     path: "/buy/{wallet}",
@@ -35,10 +36,7 @@ export function offerPurchase({ nft, fees, refresh }) {
     },
     says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
     roles: () => sale.roles,
-    besides: () => [
-      ["Royalties", fees()?.royalties && taken(fees().royalties)],
-      ["Fixed fees", fees()?.fixedFees?.map(fixedFeeWords).join("; ") || null],
-    ],
+    besides: () => takenOut(sale.bought, fees()),
     async refused(answer) {
       if (answer.status !== 409) return;
       const { listingPrice: seen } = nft();
@@ -55,10 +53,10 @@ export function offerPurchase({ nft, fees, refresh }) {
     },
     async submitted(_, { result }) {
       if (result !== "SUCCESS") await refresh();
-      const after = await readBalances(Object.keys(sale.roles));
+      sale.after = await readBalances(Object.keys(sale.roles));
       settled.open({ focus: false });
-      settled.show(...after.calls);
-      const table = balanceTable(sale.before.tinybars, after.tinybars, sale.roles);
+      settled.show(...sale.after.calls);
+      const table = balanceTable(sale.before.tinybars, sale.after.tinybars, sale.roles);
       settled.root.querySelector("[data-balances]").replaceChildren(table);
       settled.set("done");
     },
@@ -75,7 +73,8 @@ export function offerPurchase({ nft, fees, refresh }) {
     ended: () => ({
       nft: sale.bought,
       title: `You own ${sale.bought.name}`,
-      words: `You paid ${hbar(sale.bought.listingPrice)} to ${sale.bought.owner.accountId}.`,
+      words: paidWords(sale.bought.listingPrice, sale.after.tinybars[you()]),
+      more: parted(sale.bought, fees()),
       ways: [
         element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
         element("a", { class: "button quiet", href: accountPage(you()) }, "What you own"),
@@ -86,30 +85,57 @@ export function offerPurchase({ nft, fees, refresh }) {
   return () => {
     trade.reset();
     if (prepare.isLocked) prepare.open({ focus: false });
-    showDeal(nft());
+    showDeal(nft(), fees());
   };
 }
 
-async function showDeal(nft) {
-  const shown = dialog.querySelector("[data-deal]");
-  const balance = element("span", {}, "…");
-  const price = nft.isForSale ? element("span", {}, hbar(nft.listingPrice), " ", dollars(nft.listingPrice)) : null;
-  const rows = [["NFT", nft.name], [nft.isForSale ? "Seller" : "Owner", nft.owner.accountId], ["Buyer", `${you()}, who is you`], ["You have", balance], ["Price", price]];
-  shown.replaceChildren(...fields(rows));
-  const amount = await showBalance();
-  balance.textContent = amount === null ? "Not known" : tinybars(amount);
+const paidWords = (price, left) =>
+  left === null ? `You paid ${hbar(price)}.` : `You paid ${hbar(price)}, and have ${tinybars(left)} now.`;
+
+/** Who pays and who gets what, once the custom fees are known. */
+const parted = ({ listingPrice, owner }, fees) =>
+  fees?.royalties && saleTable(listingPrice, fees, { seller: owner.accountId, buyer: you() });
+
+/** What the network takes out of what the seller is paid, which the bytes do not say. */
+function takenOut({ listingPrice, owner }, fees) {
+  if (!fees?.royalties) return [["Royalties", "Not known yet"]];
+  const seller = owner.accountId;
+  const [, { gets: left }, ...others] = shares(listingPrice, fees, { seller });
+  const due = others.filter(({ who }) => who !== marketplace);
+  if (!due.length) return [["Royalties", "None"]];
+  const taken = ({ who, role, gets, units }) => [role, `${who}: ${units ?? `${tinybars(gets)} of that`}`];
+  return [...due.map(taken), ["Is left", `${seller}, the seller: ${tinybars(left)}`]];
 }
 
-const taken = (royalties) =>
-  royalties.length
-    ? `${royalties.map(royaltyWords).join("; ")}: the network takes them from what the seller is paid`
-    : "None";
-
-/** The price on the button, and in the dialog while it is open. Of your own there is nothing to buy. */
-export function showPrice(nft) {
-  const { isForSale, listingPrice, owner } = nft;
+/** What is bought, who pays and gets what, and what you have. The button is active where that is enough. */
+async function showDeal(nft, fees) {
+  const { name, isForSale, listingPrice, owner } = nft;
   const isYours = owner.accountId === you();
   button.disabled = !isForSale || isYours;
   button.textContent = isYours ? "It is yours" : isForSale ? `Buy for ${hbar(listingPrice)}` : "Not for sale";
-  if (dialog.open) showDeal(nft);
+  const price = isForSale && element("p", { class: "price" }, hbar(listingPrice), " ", dollars(listingPrice));
+  const by = element("p", { class: "hint" }, isForSale ? "Sold by " : "Owned by ", account(owner.accountId));
+  const said = element("div", {}, element("p", { class: "name" }, words(name)), price, by);
+  const balance = element("div", {}, element("dl", { class: "fields" }, fields([["You have", "…"]])));
+  const parts = [picture(nft, { eager: true }), said, isForSale && parted(nft, fees), balance];
+  const piece = element("div", { class: "piece" }, parts);
+  dialog.querySelector("[data-deal]").replaceChildren(piece);
+  const amount = await showBalance();
+  if (piece.isConnected) showRest(balance, amount, button.disabled ? 0 : listingPrice);
+}
+
+function showRest(shown, amount, price) {
+  const left = amount === null ? 0n : BigInt(amount) - inTinybars(price);
+  const isEnough = left >= 0n;
+  const then = price && amount !== null && isEnough ? tinybars(left) : null;
+  const rows = fields([["You have", amount === null ? "Not known" : tinybars(amount)], ["Afterwards", then]]);
+  shown.replaceChildren(element("dl", { class: "fields" }, rows));
+  if (isEnough) return;
+  button.disabled = true;
+  shown.append(notice("wait", `You have too little to buy it: it costs ${hbar(price)}.`));
+}
+
+/** The price in the dialog, while it is open. */
+export function showPrice(nft, fees) {
+  if (dialog.open) showDeal(nft, fees);
 }

@@ -65,9 +65,7 @@ function describe(collection) {
   place("name").replaceChildren(words(name));
   if (collection.symbol) place("symbol").append(" · ", element("bdi", { class: "clipped" }, collection.symbol));
   place("figures").replaceChildren(...fields(figures(collection)));
-  const price = collection.floorPrice ?? 100;
-  const title = collection.floorPrice ? "At the floor price:" : "At a price of 100 HBAR:";
-  if (collection.royalties) showSale(place("cost"), price, collection, { title });
+  if (collection.royalties) showSale(place("cost"), collection);
 }
 
 function figures({ floorPrice, totalSupply, treasury, royalties, fixedFees, ...sold }) {

@@ -57,8 +57,8 @@ function showRecord(nft) {
   place("past").hidden = false;
   showState();
   // The shares are shown once the custom fees are known.
-  const fees = nft.isForSale && collection.data?.royalties && collection.data;
-  if (fees) showSale(place("cost"), nft.listingPrice, fees, { seller: nft.owner.accountId });
+  const sale = { price: nft.isForSale ? nft.listingPrice : null, seller: nft.owner.accountId };
+  if (collection.data?.royalties) showSale(place("cost"), collection.data, sale);
   else place("cost").hidden = true;
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
@@ -76,7 +76,7 @@ function showState() {
     element("p", { class: "by" }, owned, listed),
     element("p", { class: "row" }, isYours ? owners(shown) : others(shown)),
   );
-  showPrice(shown);
+  showPrice(shown, collection?.data);
 }
 
 const link = (kind, href, label) => element("a", { class: `button ${kind}`, href }, label);

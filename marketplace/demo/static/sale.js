@@ -1,19 +1,18 @@
 // A sale's shares: the price, the marketplace's fee, the custom fees, the network's fee.
 
 import { accountPage, feeBasisPoints, marketplace } from "./addresses.js";
-import { tinybars } from "./amount.js";
+import { inTinybars, tinybars } from "./amount.js";
 import { element } from "./element.js";
 
-const TINYBARS = 100_000_000n;
 const percent = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 
 export const account = (id) => element("a", { href: accountPage(id) }, id);
 
-/** "5 % to 0.0.1000, 2 HBAR when nothing is paid": one royalty, as the API tells it. */
+/** "5 % to 0.0.1000, or 2 HBAR if it is given away": one royalty, as the API tells it. */
 export function royaltyWords({ accountId, numerator, denominator, fallbackFee }) {
   const share = `${percent.format((100 * Number(numerator)) / Number(denominator))} % to ${accountId}`;
   if (!fallbackFee) return share;
-  return `${share}, ${feeAmount(fallbackFee)} when nothing is paid`;
+  return `${share}, or ${feeAmount(fallbackFee)} if it is given away`;
 }
 
 const feeAmount = ({ amount, token }) => (token ? `${amount} of ${token}` : tinybars(amount));
@@ -22,8 +21,8 @@ const feeAmount = ({ amount, token }) => (token ? `${amount} of ${token}` : tiny
 export const fixedFeeWords = (fee) => `${feeAmount(fee)} to ${fee.accountId}`;
 
 /** [{ who, role, gets }] in tinybars, what is paid below 0: as the network and the marketplace round. */
-export function shares(price, { royalties, fixedFees }, seller) {
-  const paid = BigInt(price) * TINYBARS;
+export function shares(price, { royalties, fixedFees }, { seller, buyer = null }) {
+  const paid = inTinybars(price);
   const fee = (paid * BigInt(feeBasisPoints)) / 10_000n;
   // A royalty is a part of what the NFT's owner gets. Owners pay no fee to themselves.
   const due = [
@@ -41,23 +40,36 @@ export function shares(price, { royalties, fixedFees }, seller) {
   ].filter(({ who }) => who !== seller);
   const left = due.reduce((rest, { gets }) => rest - gets, paid - fee);
   return [
-    { who: null, role: "Buyer", gets: -paid },
+    { who: buyer, role: "Buyer", gets: -paid },
     { who: seller, role: "Seller", gets: left },
     ...due,
     { who: marketplace, role: "Marketplace", gets: fee },
   ];
 }
 
-/** Show it in a <details>: open where there is room. The seller may not be known. */
-export function showSale(shown, price, fees, { seller = null, title = null } = {}) {
+/**
+ * Show it in a <details>: open where there is room. Without a price it is that of the floor, or 100 HBAR; the
+ * seller may not be known.
+ */
+export function showSale(shown, fees, { price = null, seller = null } = {}) {
   if (shown.hidden) shown.open = matchMedia("(min-width: 56rem)").matches;
   shown.hidden = false;
-  const said = title && element("p", { class: "hint" }, title);
-  shown.querySelector("div").replaceChildren(...[said, ...saleTable(price, fees, seller)].filter(Boolean));
+  const { floorPrice } = fees;
+  const title = !price && hint(floorPrice ? "At the floor price:" : "At a price of 100 HBAR:");
+  const table = saleTable(price ?? floorPrice ?? 100, fees, { seller });
+  shown.querySelector("div").replaceChildren(...[title, table, ...NETWORK_FEE.map(hint)].filter(Boolean));
 }
 
-function saleTable(price, fees, seller) {
-  const rows = shares(price, fees, seller).map(({ who, role, gets, units }) =>
+const hint = (text) => element("p", { class: "hint" }, text);
+
+const NETWORK_FEE = [
+  "The marketplace pays the network's own fee of a purchase.",
+  "The owner pays that of a listing, a new price or a withdrawal: about 0.5 HBAR each.",
+];
+
+/** Who pays and who gets what, as a table. */
+export function saleTable(price, fees, parties) {
+  const rows = shares(price, fees, parties).map(({ who, role, gets, units }) =>
     element(
       "tr",
       {},
@@ -65,8 +77,5 @@ function saleTable(price, fees, seller) {
       element("td", {}, gets < 0n ? `pays ${tinybars(-gets)}` : `gets ${units ?? tinybars(gets)}`),
     ),
   );
-  return [
-    element("table", { class: "shares" }, element("tbody", {}, rows)),
-    element("p", { class: "hint" }, "The network's own fee is paid by the marketplace, not by buyer or seller."),
-  ];
+  return element("table", { class: "shares" }, element("tbody", {}, rows));
 }

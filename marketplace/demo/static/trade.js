@@ -22,12 +22,13 @@ export class Trade {
     this.form = root.querySelector("form");
     this.progress = root.querySelector("[data-progress]");
     this.outcome = root.querySelector("[data-outcome]");
-    this.heading = root.closest("dialog") ? "h3" : "h2";
+    this.title = root.closest("dialog, main").querySelector("h1, h2");
     onSubmit(this.form, (fields) => this.run(fields));
   }
 
   /** As it was before anything was done. */
   reset() {
+    if (this.form.hidden) this.title.textContent = this.asked;
     this.form.hidden = false;
     this.progress.hidden = true;
     this.outcome.replaceChildren();
@@ -71,11 +72,14 @@ export class Trade {
     this.progress.querySelector("p").textContent = `${STAGES[name]}…`;
   }
 
-  succeed({ nft, title, words, ways }) {
-    const said = [element(this.heading, { tabindex: "-1" }, title), element("p", {}, words), element("p", { class: "row" }, ways)];
+  /** The title says what was done; `more` stands beneath. */
+  succeed({ nft, title, words, more, ways }) {
+    this.asked = this.title.textContent;
+    this.title.textContent = title;
+    const said = element("div", {}, element("p", {}, words), element("p", { class: "row" }, ways));
     this.form.hidden = true;
-    this.outcome.replaceChildren(element("div", { class: "success" }, picture(nft, { eager: true }), element("div", {}, said)));
-    this.outcome.querySelector(this.heading).focus({ preventScroll: true });
+    this.outcome.replaceChildren(element("div", { class: "piece" }, picture(nft, { eager: true }), said, more));
+    this.title.focus();
   }
 
   /** What the step said that did not go well. */

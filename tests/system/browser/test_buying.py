@@ -36,6 +36,15 @@ def steps(page):
     return page.locator("#buying")
 
 
+def rows(table):
+    return [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
+
+
+def parts(table):
+    """Who pays and who gets what, as a table says it."""
+    return [[" ".join(cell.split()) for cell in row] for row in rows(table)]
+
+
 def go_on_to_submit(page):
     press(steps(page), "Sign with the demo wallet")
     expect_done(steps(page), "sign", f"The demo wallet signed for {BUYER}.")
@@ -53,7 +62,14 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     press(page, "Buy for 40 HBAR")
     expect(page.get_by_role("heading", name=f"You own Tides #{nft[1]}")).to_be_focused()
     assert time.monotonic() - started < 5
-    expect(steps(page).locator(".success")).to_contain_text(f"You paid 40 HBAR to {SELLER}.")
+    receipt = steps(page).locator("[data-trade]")
+    expect(receipt).to_contain_text(re.compile(r"You paid 40 HBAR, and have [\d,.]+ HBAR now\."))
+    assert parts(receipt.locator("[data-outcome] table")) == [
+        [f"Buyer {BUYER}", "pays 40 HBAR"],
+        [f"Seller {SELLER}", "gets 38 HBAR"],
+        [f"Royalty {ROYALTIES}", "gets 2 HBAR"],
+        [f"Marketplace {MARKET}", "gets 0 HBAR"],
+    ]
     expect(step(steps(page), "report")).to_be_hidden()
     visitor.look("buying-one-click")
     press(page, "See it")
@@ -73,10 +89,6 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
     expect(step(page, "add")).to_be_visible()
 
 
-def rows(table):
-    return [row.locator("th, td").all_inner_texts() for row in table.locator("tbody tr").all()]
-
-
 @everywhere
 def test_it_works(offer):
     visitor = offer()
@@ -92,7 +104,8 @@ def test_it_works(offer):
     assert inside["Is paid"] == f"{SELLER}, the seller: 200 HBAR"
     paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace; associating the receiver .*"
     assert re.fullmatch(paid, inside["Network fee"])
-    assert inside["Royalties"].startswith(f"5 % to {ROYALTIES}: the network takes them")
+    assert inside["Royalty"] == f"{ROYALTIES}: 10 HBAR of that"
+    assert inside["Is left"] == f"{SELLER}, the seller: 190 HBAR"
     assert inside["Signatures"] == "1, by the marketplace"
     go_on_to_submit(page)
     press(steps(page), "Submit to the ledger")
@@ -117,13 +130,33 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
     page = offer().page
     table = page.locator("#cost table")
     expect(table).to_be_visible()
-    said = [[" ".join(cell.split()) for cell in row] for row in rows(table)]
-    assert said == [
-        ["Buyer", "pays 200 HBAR"],
+    others = [
         [f"Seller {SELLER}", "gets 190 HBAR"],
         [f"Royalty {ROYALTIES}", "gets 10 HBAR"],
         [f"Marketplace {MARKET}", "gets 0 HBAR"],
     ]
+    assert parts(table) == [["Buyer", "pays 200 HBAR"], *others]
+    deal = steps(page).locator("[data-deal]")
+    expect(deal.get_by_role("img", name="Artwork of Tides")).to_be_visible()
+    assert parts(deal.locator("table")) == [[f"Buyer {BUYER}", "pays 200 HBAR"], *others]
+    expect(deal.locator("dt")).to_have_text(["You have", "Afterwards"])
+    have, afterwards = (
+        float(said.removesuffix(" HBAR").replace(",", ""))
+        for said in deal.locator("dd").all_inner_texts()
+    )
+    assert have - afterwards == pytest.approx(200)
+    expect(page.locator("#cost")).to_contain_text("about 0.5 HBAR each")
+
+
+@in_both
+def test_who_has_too_little_is_told_before(offer):
+    visitor = offer(price=20_000)
+    deal = steps(visitor.page).locator("[data-trade]")
+    expect(deal.locator(".notice")).to_have_text(
+        "You have too little to buy it: it costs 20,000 HBAR."
+    )
+    expect(deal.get_by_role("button", name="Buy for 20,000 HBAR")).to_be_disabled()
+    visitor.look("buying-too-little")
 
 
 @in_both
@@ -143,7 +176,7 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
     expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
         f"{BUYER}, the buyer: 250 HBAR"
     )
-    expect(page.locator(".success")).to_contain_text("You paid 250 HBAR")
+    expect(steps(page).locator("[data-trade]")).to_contain_text("You paid 250 HBAR")
 
 
 def test_the_price_follows_an_event_while_the_dialog_is_open(offer, trader):

@@ -25,7 +25,7 @@ def test_it_works(visit, screen):
     assert shown["Floor"].startswith(floor)
     assert shown["Listed"] == str(cards(page).count())
     assert shown["Treasury"] == "0.0.1000"
-    words = "5 % to 0.0.2002, 10 HBAR when nothing is paid; 2.5 % to 0.0.2003"
+    words = "5 % to 0.0.2002, or 10 HBAR if it is given away; 2.5 % to 0.0.2003"
     assert shown["Royalties"] == words
     expect(page.locator("#strip img")).to_have_count(5)
     expect(page.locator("#avatar img")).to_be_visible()

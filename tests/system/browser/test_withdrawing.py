@@ -73,7 +73,7 @@ def test_one_click_is_enough(offer):
     page.get_by_label("Price in HBAR").fill("1,250")
     press(page, "List it")
     expect(page.get_by_role("heading", name=f"Tides #{visitor.nft[1]} is for sale")).to_be_visible()
-    expect(page.locator(".success")).to_contain_text("It costs 1,250 HBAR")
+    expect(page.locator("[data-trade]")).to_contain_text("It costs 1,250 HBAR")
     visitor.look("listing-one-click")
 
 
