@@ -13,7 +13,7 @@ from marketplace.cli.command import Group, echo, echo_log
 from marketplace.ids import is_entity_id
 from marketplace.market import add_nft, listings, reports
 from marketplace.sandbox import access, catalogue, wallet
-from marketplace.sandbox.hapi.address import HOST, find_port
+from marketplace.sandbox.hapi.address import HOST, find_port, find_url
 from marketplace.sandbox.ledger import consensus
 from marketplace.services import Sandbox, services
 from marketplace.store import nfts
@@ -54,7 +54,7 @@ def seed_command() -> None:
 @cli.command("hello")
 def hello_command() -> None:
     """Print where the sandbox is, a token, and a request to try."""
-    echo(hello(current_app, current_app.config["PUBLIC_URL"]))
+    echo(hello(current_app, find_url(_sandbox()) or current_app.config["PUBLIC_URL"]))
     if port := find_port(_sandbox()):
         echo(_describe_node(port))
 
@@ -70,7 +70,7 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
     """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
 
     If that port is taken, it uses another one. The file sandbox-node, beside the sandbox's ledger, has its
-    address, and sandbox.env has all of the sandbox's.
+    address, and sandbox.env has all of the sandbox's, and its access token.
     """
     if port == 50_212:
         raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
@@ -83,7 +83,7 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
             echo_log(describe_further("gRPC", others, further))
 
     further = [each for each in also if each != port]
-    asyncio.run(server.serve(_sandbox(), port, further, announce))
+    asyncio.run(server.serve(_sandbox(), access.kept_token(), port, further, announce))
 
 
 @cli.command("key")
@@ -124,10 +124,11 @@ def _describe_node(port: int) -> str:
 
 
 def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
-    """The ports that SDKs know by themselves, and those of them that another program has."""
+    """The ports that Client.forLocalNode() asks, and those of them that another program has."""
     taken = ", ".join(str(port) for port in wanted if port not in served)
-    listed = ", ".join(f"{HOST}:{port}" for port in served) or "no further port"
-    return f"  {what} also on   {listed}" + (f"; taken: {taken}" if taken else "")
+    listed = ", ".join(str(port) for port in served) or "none"
+    others = f"; others listen on {taken}" if taken else ""
+    return f"  forLocalNode() {what} on {HOST}, ports {listed}{others}"
 
 
 def _owner(token: str, serial_no: int) -> str:

@@ -79,7 +79,7 @@ def ids(app, ledger, submit, row):
     for serial_no in (2, 3):
         done(transfer(TREASURY, nfts=[((token, serial_no), TREASURY, ALICE)]), TREASURY)
         ledger.mint(("0.0.5003", serial_no), ALICE, times.now())
-    with announced(services(app).sandbox.app, 50_211):
+    with announced(services(app).sandbox.app, "a token", 50_211):
         yield {
             "account_id": ALICE,
             "coin": coin,

@@ -190,13 +190,17 @@ def test_further_ports_are_served_where_they_are_free(tmp_path):
             ping(free)
             addresses = (tmp_path / "instance/sandbox.env").read_text().split()
     market = "http://127.0.0.1:8000"
-    assert addresses == [
+    exported, token = addresses[1::2], (tmp_path / "instance/sandbox-token").read_text()
+    assert set(addresses[::2]) == {"export"}
+    assert exported == [
         f"MARKET={market}",
         f"MIRROR={market}/sandbox/api/v1",
         f"MIRROR_GRPC=127.0.0.1:{free}",
         f"NODE=127.0.0.1:{node.port}",
+        f"TOKEN={token}",
     ]
-    assert f"gRPC also on   127.0.0.1:{free}; taken: {taken}\n" in node.output
+    said = f"forLocalNode() gRPC on 127.0.0.1, ports {free}; others listen on {taken}\n"
+    assert said in node.output
     assert not (tmp_path / "instance/sandbox.env").exists()
 
 

@@ -171,7 +171,7 @@ class LocalNetwork(Service):
 
     def _has_started(self):
         assert self.process.poll() is None, self.printed()
-        return "REST also on" in self.printed() and "gRPC also on" in self.printed()
+        return all(f"forLocalNode() {what} on" in self.printed() for what in ("REST", "gRPC"))
 
     def beside(self, *command):
         inside = ["nsenter", f"--target={self.process.pid}", "--user", "--net"]
@@ -185,8 +185,8 @@ def local_network(tmp_path_factory):
     command = [*UNSHARE, "sh", "-c", f"ip link set lo up && exec {sys.executable} {ROOT}/run.py"]
     with LocalNetwork(folder, None, environment()).running(command, start_new_session=True) as it:
         yield it
-    assert "REST also on   127.0.0.1:5551, 127.0.0.1:8084, 127.0.0.1:38081\n" in it.output
-    assert "gRPC also on   127.0.0.1:5600, 127.0.0.1:35211\n" in it.output
+    assert "forLocalNode() REST on 127.0.0.1, ports 5551, 8084, 38081\n" in it.output
+    assert "forLocalNode() gRPC on 127.0.0.1, ports 5600, 35211\n" in it.output
     assert "Traceback" not in it.output
 
 

@@ -1,7 +1,7 @@
 // An NFT is listed, withdrawn, listed again and bought, with the Hedera SDK as it is: nothing of it is configured but
 // the node's address. Beside `make run`, in the clone, with the SDK's jar (docs/sandbox.md says where it is):
 //
-//   export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+//   . instance/sandbox.env
 //   java -cp sdk.jar examples/sdk/java/Sell.java
 //
 // MARKET says where the service is, NODE where its node listens.
@@ -18,11 +18,20 @@ import java.util.Map;
 import java.util.concurrent.ThreadLocalRandom;
 
 public class Sell {
-  static final String MARKET = System.getenv().getOrDefault("MARKET", "http://127.0.0.1:8000");
-  static final String NODE = System.getenv("NODE");
-  static final String TOKEN = System.getenv("TOKEN");
+  static final String MARKET = environment("MARKET");
+  static final String NODE = environment("NODE");
+  static final String TOKEN = environment("TOKEN");
   // The account that sells for others in the sandbox: MARKETPLACE_ACCOUNT_ID.
   static final AccountId MARKETPLACE = AccountId.fromString("0.0.9001");
+
+  static String environment(String name) {
+    var value = System.getenv(name);
+    if (value == null) {
+      System.err.println(name + " is not set. In the clone, while make run serves: . instance/sandbox.env");
+      System.exit(1);
+    }
+    return value;
+  }
 
   static final HttpClient http = HttpClient.newHttpClient();
   static final Gson gson = new Gson();

@@ -1,7 +1,7 @@
 // From nothing to a sold NFT of one's own collection, with the Hedera SDK as it is. Beside `make run`, in the clone, with
 // the SDK's jar (docs/sandbox.md says where it is):
 //
-//   export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+//   . instance/sandbox.env
 //   java -cp sdk.jar examples/sdk/java/Tutorial.java
 //
 // MARKET says where the service is, NODE where its node listens.
@@ -22,9 +22,18 @@ import java.util.concurrent.ThreadLocalRandom;
 import java.util.stream.IntStream;
 
 public class Tutorial {
-  static final String MARKET = System.getenv().getOrDefault("MARKET", "http://127.0.0.1:8000");
-  static final String NODE = System.getenv("NODE");
-  static final String TOKEN = System.getenv("TOKEN");
+  static final String MARKET = environment("MARKET");
+  static final String NODE = environment("NODE");
+  static final String TOKEN = environment("TOKEN");
+
+  static String environment(String name) {
+    var value = System.getenv(name);
+    if (value == null) {
+      System.err.println(name + " is not set. In the clone, while make run serves: . instance/sandbox.env");
+      System.exit(1);
+    }
+    return value;
+  }
 
   static final HttpClient http = HttpClient.newHttpClient();
   static final Gson gson = new Gson();

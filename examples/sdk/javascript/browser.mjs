@@ -1,6 +1,5 @@
 // The same in a browser: the SDK's web build, which speaks gRPC-web to the service's own port. `npm run browser`
-// bundles it for browser.html, which any web server may serve. The service must let the page's origin call it:
-// MARKETPLACE_CORS_ORIGINS=http://127.0.0.1:8090 make run
+// bundles it for browser.html, which any web server may serve. The sandbox lets pages of any origin call it.
 //
 //   npm run browser && python3 -m http.server 8090        then open http://127.0.0.1:8090/browser.html
 import * as sdk from "@hiero-ledger/sdk";

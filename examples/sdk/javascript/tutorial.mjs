@@ -1,12 +1,16 @@
 // From nothing to a sold NFT of one's own collection, with the Hedera SDK as it is. Beside `make run`, in this folder:
 //
-//   export TOKEN=$(cat ../../../instance/sandbox-token) NODE=$(cat ../../../instance/sandbox-node)
+//   . ../../../instance/sandbox.env
 //   npm ci && node tutorial.mjs                      @hashgraph/sdk
 //   SDK=@hiero-ledger/sdk node tutorial.mjs          the same by its new name
 //
 // MARKET says where the service is, NODE where its node listens.
 
-const { MARKET = "http://127.0.0.1:8000", NODE, TOKEN, SDK = "@hashgraph/sdk" } = process.env;
+const { MARKET, NODE, TOKEN, SDK = "@hashgraph/sdk" } = process.env;
+if (!MARKET || !NODE || !TOKEN) {
+  console.error("MARKET, NODE or TOKEN is not set. In the clone, while make run serves: . instance/sandbox.env");
+  process.exit(1);
+}
 const {
   AccountCreateTransaction, Client, CustomFixedFee, CustomRoyaltyFee, Hbar, NftId, PrivateKey, TokenAssociateTransaction,
   TokenCreateTransaction, TokenMintTransaction, TokenSupplyType, TokenType, Transaction, TransferTransaction,

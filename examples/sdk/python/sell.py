@@ -2,7 +2,7 @@
 
 Beside ``make run``, in the clone:
 
-    export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+    . instance/sandbox.env
     .venv/bin/python examples/sdk/python/sell.py
 
 MARKET says where the service is, NODE where its node listens.
@@ -28,9 +28,12 @@ from hiero_sdk_python import (
     TransactionRecordQuery,
 )
 
-MARKET = os.environ.get("MARKET", "http://127.0.0.1:8000")
-NODE = os.environ["NODE"]
-TOKEN = os.environ["TOKEN"]
+try:
+    MARKET, NODE, TOKEN = (os.environ[name] for name in ("MARKET", "NODE", "TOKEN"))
+except KeyError as missing:
+    raise SystemExit(
+        f"{missing} is not set. In the clone, while make run serves: . instance/sandbox.env"
+    ) from None
 MARKETPLACE = AccountId.from_string("0.0.9001")  # MARKETPLACE_ACCOUNT_ID in the sandbox
 
 

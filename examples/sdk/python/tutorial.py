@@ -2,7 +2,7 @@
 
 Beside ``make run``, in the clone:
 
-    export TOKEN=$(cat instance/sandbox-token) NODE=$(cat instance/sandbox-node)
+    . instance/sandbox.env
     .venv/bin/python examples/sdk/python/tutorial.py
 
 MARKET says where the service is, NODE where its node listens.
@@ -33,9 +33,12 @@ from hiero_sdk_python import (
     TransferTransaction,
 )
 
-MARKET = os.environ.get("MARKET", "http://127.0.0.1:8000")
-NODE = os.environ["NODE"]
-TOKEN = os.environ["TOKEN"]
+try:
+    MARKET, NODE, TOKEN = (os.environ[name] for name in ("MARKET", "NODE", "TOKEN"))
+except KeyError as missing:
+    raise SystemExit(
+        f"{missing} is not set. In the clone, while make run serves: . instance/sandbox.env"
+    ) from None
 
 
 def call(path, body=None):

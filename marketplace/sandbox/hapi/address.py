@@ -1,5 +1,6 @@
-"""The address of the sandbox's node, kept in a file beside the ledger for programs and other processes."""
+"""The sandbox's addresses, kept in files beside its ledger for programs and other processes."""
 
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -22,24 +23,41 @@ def find_port(sandbox: Flask) -> int | None:
         return None
 
 
+def find_url(sandbox: Flask) -> str | None:
+    """The address that is served beside the node; None where there is no node."""
+    try:
+        found = re.search("^export MARKET=(.*)$", _environment(sandbox).read_text(), re.MULTILINE)
+    except OSError:
+        return None
+    return found and found[1]
+
+
+def _environment(sandbox: Flask) -> Path:
+    return _file(sandbox).with_name("sandbox.env")
+
+
 @contextmanager
-def announced(sandbox: Flask, port: int, mirror_port: int | None = None) -> Iterator[None]:
+def announced(
+    sandbox: Flask, token: str, port: int, mirror_port: int | None = None
+) -> Iterator[None]:
     """Keep the node's address in its file, as ``127.0.0.1:50211``, while it listens.
 
-    Beside it, sandbox.env has all addresses of the sandbox, as shells and dotenv read them.
+    Beside it, sandbox.env has all addresses of the sandbox and its access token, for shells and dotenv.
     """
     file, address = _file(sandbox), f"{HOST}:{port}"
-    all_addresses, url = file.with_name("sandbox.env"), sandbox.config["PUBLIC_URL"]
+    environment, url = _environment(sandbox), sandbox.config["PUBLIC_URL"]
     file.write_text(address)
-    all_addresses.write_text(
-        f"MARKET={url}\n"
-        f"MIRROR={url}/sandbox/api/v1\n"
-        f"MIRROR_GRPC={HOST}:{mirror_port or port}\n"
-        f"NODE={address}\n"
+    environment.touch(mode=0o600)
+    environment.write_text(
+        f"export MARKET={url}\n"
+        f"export MIRROR={url}/sandbox/api/v1\n"
+        f"export MIRROR_GRPC={HOST}:{mirror_port or port}\n"
+        f"export NODE={address}\n"
+        f"export TOKEN={token}\n"
     )
     try:
         yield
     finally:
-        if file.read_text() == address:  # a newer node has written its own
+        if find_port(sandbox) == port:  # a newer node has written its own
             file.unlink()
-            all_addresses.unlink()
+            environment.unlink()

@@ -84,11 +84,15 @@ class Handlers(grpc.GenericRpcHandler):
 
 
 async def serve(
-    sandbox: Flask, wanted: int, further: Iterable[int], announce: Callable[[int, list[int]], None]
+    sandbox: Flask,
+    token: str,
+    wanted: int,
+    further: Iterable[int],
+    announce: Callable[[int, list[int]], None],
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
 
-    Serve on further ports, too, if they are free. Tell on which ones.
+    Serve on further ports, too, if they are free. Announce which ones. The files of addresses have ``token``.
     """
     _raise_open_files()
     stop = asyncio.Event()
@@ -103,7 +107,7 @@ async def serve(
         with suppress(RuntimeError):  # another node was quicker
             others.append(server.add_insecure_port(f"{HOST}:{each}"))
     await server.start()
-    with announced(sandbox, port, next(iter(others), None)):
+    with announced(sandbox, token, port, next(iter(others), None)):
         announce(port, others)
         await stop.wait()
     await server.stop(GRACE_SECONDS)
