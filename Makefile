@@ -31,14 +31,10 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run port test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
 
-run: port
+run: .venv/installed
 	@PATH="$(abspath $(BIN)):$$PATH" PORT=$(PORT) exec python run.py $(FIRST)
-
-port: .venv/installed
-	@$(BIN)/python -c 'import socket; socket.create_server(("127.0.0.1", $(PORT)))' 2> /dev/null || \
-	  { echo "Port $(PORT) is taken: choose another one, make run PORT=$$(($(PORT) + 1))"; exit 1; }
 
 # The fast tests, in minutes. A single file: .venv/bin/pytest tests/api/test_add.py
 # Tests wait now and then, so there is one process more than cores.

@@ -2,18 +2,20 @@
 
     python run.py ["flask --app wsgi sandbox seed"] ...
 
-Commands that it is given are run first. Each process is a fork of this one, which has made the application:
-they share its memory, and begin at once.
+PORT and GRPC_PORT say where it serves. Commands that it is given are run first. Each process is a fork of
+this one, which has made the application: they share its memory, and begin at once.
 honcho 2.0 was tried: it hangs where Ctrl-C comes in its first half second, and leaves processes behind where
 the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neither ends a process within 2 s.
 """
 
+import fcntl
 import gc
 import importlib
 import os
 import re
 import shlex
 import signal
+import socket
 import sys
 import time
 from collections.abc import Callable
@@ -29,6 +31,33 @@ SECONDS = 1.3  # that processes have to end
 # SIGHUP: the terminal was closed.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = (*ENDING, signal.SIGCHLD)
+
+
+def require_ports() -> None:
+    """End with a sentence where PORT is taken, or where PORT or GRPC_PORT is none."""
+    for name in ("PORT", "GRPC_PORT"):
+        value = os.environ.get(name, "8000")
+        if not value.isdecimal() or int(value) > 65_535:
+            sys.exit(f"{name}={value} is no port: take a number up to 65535")
+    port = int(os.environ.get("PORT", "8000"))
+    try:
+        socket.create_server(("127.0.0.1", port)).close()
+    except OSError:
+        sys.exit(
+            f"Port {port} is taken: end what listens there, or take another: make run PORT={port + 1}"
+        )
+
+
+def lock(folder: str) -> None:
+    """Lock the data until this process and all that it forks have ended; end where they are in use."""
+    file = os.open(folder, os.O_RDONLY)
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        sys.exit(
+            f"make run serves the data in {folder} already, where {folder}/sandbox.env says."
+            " End it first, or begin in another clone"
+        )
 
 
 def run(commands: dict[str, str]) -> int:
@@ -82,7 +111,8 @@ def end(processes: list[BaseProcess]) -> None:
 if __name__ == "__main__":
     for number in ENDING:
         signal.signal(number, signal.SIG_DFL)  # nothing is to be ended yet
-    importlib.import_module("wsgi")
+    require_ports()
+    lock(importlib.import_module("wsgi").app.config["DATA_DIR"])
     gc.freeze()
     for first in sys.argv[1:]:
         process = begin(first, first, execute)

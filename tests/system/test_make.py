@@ -176,10 +176,11 @@ def test_what_the_start_says(folder):
         [curl] = re.findall(r"^ *(curl .*)\r$", shown, re.MULTILINE)
         answer = subprocess.run(["bash", "-c", curl], capture_output=True, text=True)
         assert answer.stdout.strip() == "[]"
-        [further] = re.findall(r"^  REST also on +(.*)\r$", shown, re.MULTILINE)
-        assert sorted(map(int, re.findall(r"\b[0-9]{4,5}\b", further))) == [5551, 8084, 38081]
-        for address in [f"127.0.0.1:{port}", *re.findall(r"127\.0\.0\.1:[0-9]+", further)]:
-            with urllib.request.urlopen(f"http://{address}/api/v1/network/nodes") as served:
+        [further] = re.findall(r"^  forLocalNode\(\) REST on 127.0.0.1, ports (.*)\r$", shown, re.M)
+        served_ports = further.partition(";")[0]
+        assert sorted(map(int, re.findall("[0-9]+", further))) == [5551, 8084, 38081]
+        for each in [str(port), *re.findall("[0-9]+", served_ports)]:
+            with urllib.request.urlopen(f"http://127.0.0.1:{each}/api/v1/network/nodes") as served:
                 assert f'"port":{node_port}' in served.read().decode()
         terminal.press(b"\x03")
     assert b"Ended, and all with it" not in terminal.shown
@@ -188,21 +189,41 @@ def test_what_the_start_says(folder):
     assert shown.count(f"  Hedera SDKs    {node}\r\n") == 1
 
 
+def refuse(folder, *settings):
+    """What make run says, where it does not begin."""
+    ended = subprocess.run(
+        [*MAKE, "-f", ROOT / "Makefile", *settings],
+        cwd=folder,
+        env=environment(),
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE_SECONDS,
+    )
+    assert ended.returncode != 0
+    return ended.stderr
+
+
 @pytest.mark.parametrize("host", ["127.0.0.1", ""])
-def test_a_port_that_is_taken(tmp_path, host):
+def test_a_port_that_is_taken(folder, host):
     with socket.create_server((host, 0)) as taken:
         port = taken.getsockname()[1]
-        ended = subprocess.run(
-            [*MAKE, "-f", ROOT / "Makefile", f"PORT={port}"],
-            cwd=tmp_path,
-            env=environment(),
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE_SECONDS,
-        )
-    assert ended.returncode != 0
-    assert ended.stdout == (f"Port {port} is taken: choose another one, make run PORT={port + 1}\n")
-    assert list(tmp_path.iterdir()) == []  # nothing was seeded
+        words = f"Port {port} is taken: end what listens there, or take another: make run PORT="
+        assert refuse(folder, f"PORT={port}").startswith(words)
+
+
+@pytest.mark.parametrize("setting", ["PORT=abc", "PORT=80700", "GRPC_PORT=-1"])
+def test_a_port_that_is_none(folder, setting):
+    assert refuse(folder, setting).startswith(f"{setting} is no port: take a number up to 65535\n")
+
+
+def test_a_second_one_leaves_the_first_alone(folder):
+    with make_run(folder) as terminal, reserved_port() as port:
+        terminal.wait_for(*STARTED)
+        before = (folder / "instance/sandbox.env").read_text()
+        assert f"export MARKET=http://127.0.0.1:{terminal.ports[0]}\n" in before
+        words = "make run serves the data in instance already, where instance/sandbox.env says."
+        assert refuse(folder, f"PORT={port}").startswith(words)
+        assert (folder / "instance/sandbox.env").read_text() == before
 
 
 def make(folder, *settings, target="run", **environ):
