@@ -71,15 +71,16 @@ def _refuse(location: str, wrong: Any) -> NoReturn:
     raise refusal
 
 
-def _require_meant(others: set[str], known: set[str]) -> None:
+def _require_meant(location: str, others: set[str], known: set[str]) -> None:
     """Refuse what is nearly a name of ours. Prefer: handling=strict refuses all others, too; lenient none."""
+    kind = "parameter" if location == "query" else "field"
     prefer = request.headers.get("Prefer", "")
     plain = {name.lower(): name for name in known}
     for name in others if "handling=lenient" not in prefer else ():
         near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
         if near or "handling=strict" in prefer:
             meant = f": did you mean {plain[near[0]]}?" if near else ""
-            _refuse("query", {name: [f"is no parameter here{meant}"]})
+            _refuse(location, {name: [f"is no {kind} here{meant}"]})
 
 
 def _compile_load(schema: Schema, location: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
@@ -113,9 +114,12 @@ def _read_query(lists: set[str | None]) -> dict[str, Any]:
     return {key: given.getlist(key) if key in lists else given[key] for key in given}
 
 
-def _load_body(schema: Schema) -> Any:
+def _load_body(schema: Schema, known: set[str]) -> Any:
+    given = _read_json(request)
+    if isinstance(given, dict) and (others := given.keys() - known):
+        _require_meant("json", others, known - given.keys())  # one that is there is not meant again
     try:
-        return schema.load(_read_json(request))
+        return schema.load(given)
     except ValidationError as error:
         _refuse("json", error.messages)
 
@@ -187,7 +191,7 @@ class Blueprint(flask_smorest.Blueprint):
         def read() -> dict[str, Any]:
             given = _read_query(lists)
             if not given.keys() <= known:
-                _require_meant(given.keys() - known, known)
+                _require_meant("query", given.keys() - known, known)
             return load(given)
 
         return self._takes(schema, "query", lambda path: path | read())
@@ -200,7 +204,10 @@ class Blueprint(flask_smorest.Blueprint):
         schema = schema_class()
         fields = [(field.data_key or name, field) for name, field in schema.fields.items()]
         example = {key: field.metadata["example"] for key, field in fields if field.required}
-        takes = self._takes(schema, "json", lambda path: path | _load_body(schema), example=example)
+        known = {key for key, _ in fields}
+        takes = self._takes(
+            schema, "json", lambda path: path | _load_body(schema, known), example=example
+        )
         others = self.doc(
             responses={
                 400: "RequestNotJson",

@@ -1,8 +1,8 @@
-"""Parameters that we do not know: what is nearly ours is refused, others are ignored, unless Prefer says."""
+"""Parameters and fields that we do not know: what is nearly ours is refused, others are ignored."""
 
 import pytest
 
-from tests.conftest import assert_error
+from tests.conftest import BOB, KEYS, assert_error
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -25,3 +25,13 @@ def test_others_are_ignored_unless_it_is_to_be_strict(client):
     assert client.get("/v1/orderbook?utm_source=x&_=1").status_code == 200
     r = client.get("/v1/orderbook?utm_source=x&_=1", headers={"Prefer": "handling=strict"})
     assert_error(r, 422, "is no parameter here")
+
+
+def test_a_field_that_is_nearly_ours_is_refused_before_anything_is_signed(client, lister, nft):
+    lister(nft, listing_price=250)
+    body = KEYS | {"accountId": BOB, "expectedprice": 1}
+    r = client.post("/v1/buy/extwallet", json=body)
+    assert_error(r, 422, "expectedprice is no field here: did you mean expectedPrice?")
+    for ignored in ({"expectedPrice": 250}, {"token": "x", "expectedPrice": 250}):
+        r = client.post("/v1/buy/extwallet", json=body | ignored)
+        assert r.status_code == 200, r.json
