@@ -18,6 +18,11 @@ def to_iso(nanoseconds: int) -> str:
     return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{nanos:09}Z"
 
 
+def to_second(iso: str) -> str:
+    """2026-11-20T12:34:56Z, for people, from what to_iso() wrote."""
+    return f"{iso[:19]}Z"
+
+
 def just_before(iso: str) -> str:
     """A text that sorts just below what to_iso() wrote, and above all that is earlier."""
     return iso.removesuffix("Z")

@@ -91,7 +91,7 @@ def list_command() -> None:
     for row in rows:
         rate = f"  rate {row['rate']}" if row["rate"] else ""
         echo(
-            f"{row['name']}  [{row['scopes']}]{rate}  created {row['created_at']}"
+            f"{row['name']}  [{row['scopes']}]{rate}  created {times.to_second(row['created_at'])}"
             f"  {_describe_use(row)}  {_describe_end(row)}"
         )
 
@@ -103,8 +103,8 @@ def _describe_use(row: Any) -> str:
 
 def _describe_end(row: Any) -> str:
     if row["revoked_at"]:
-        return f"revoked {row['revoked_at']}"
-    return f"expires {row['expires_at']}" if row["expires_at"] else "never expires"
+        return f"revoked {times.to_second(row['revoked_at'])}"
+    return f"expires {times.to_second(row['expires_at'])}" if row["expires_at"] else "never expires"
 
 
 @cli.command("revoke")

@@ -15,7 +15,7 @@ from marketplace.market.feed import find_feed
 from marketplace.market.nodes import list_gone_nodes, list_nodes
 from marketplace.services import services
 from marketplace.settings import PREFIX, SETTINGS, written
-from marketplace.times import to_iso
+from marketplace.times import to_iso, to_second
 
 
 @click.command("status", cls=Command)
@@ -57,4 +57,4 @@ def _describe_ledger() -> Iterator[str]:
         yield f"Account        {account_id}, whose balance the mirror node does not tell"
     else:
         yield f"Account        {account_id}, {to_hbar(account.balance):,f} HBAR"
-    yield f"Mirror node    {url}, at {to_iso(present)[:19]}Z"
+    yield f"Mirror node    {url}, at {to_second(to_iso(present))}"

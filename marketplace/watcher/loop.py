@@ -105,7 +105,7 @@ class Watch:
         self._rechecker.begin_due()
         counts = self._rechecker.collect()
         if counts.keys() - UNREMARKABLE:
-            echo_log(f"{times.to_iso(times.now())[:19]}Z {summary(counts)}")
+            echo_log(f"{times.to_second(times.to_iso(times.now()))} {summary(counts)}")
         self._rechecker.changed.wait(RECHECKING_SECONDS)
         self._rechecker.changed.clear()
         return 0

@@ -65,14 +65,14 @@ def _describe_state(webhook: WebhookRow) -> str:
         signing.find_secret(webhook)
     except signing.KeyUnusable as error:
         return f"stopped: {error.message}"
-    failure = f"{webhook['failure']}, since {webhook['failed_since']}"
+    failure = f"{webhook['failure']}, since {times.to_second(webhook['failed_since'] or '')}"
     if webhooks.is_given_up(webhook):
         resume = command(f"webhook resume {webhook['id']}")
         return f"given up: {failure}. To go on: {resume}"
     if webhook["failure"]:
-        return f"fails: {failure}; next try {webhook['due_at']}"
+        return f"fails: {failure}; next try {times.to_second(webhook['due_at'] or '')}"
     event = webhooks.get_undelivered_event(read(), webhook)
-    return f"waits since {event['seen_at']}" if event else "all delivered"
+    return f"waits since {times.to_second(event['seen_at'])}" if event else "all delivered"
 
 
 @cli.command("test")
