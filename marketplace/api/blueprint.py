@@ -23,6 +23,7 @@ from marketplace.api.response_schemas import ApiErrorSchema
 from marketplace.services import services
 
 NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
+MOST_COMPARED = 20  # names of a body, which may have thousands
 
 View = Callable[..., Any]
 Decorator = Callable[[View], View]
@@ -71,11 +72,15 @@ def _refuse(location: str, wrong: Any) -> NoReturn:
     raise refusal
 
 
-def _require_meant(location: str, others: set[str], known: set[str]) -> None:
-    """Refuse what is nearly a name of ours. Prefer: handling=strict refuses all others, too; lenient none."""
+def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> None:
+    """Refuse what is nearly a name of ours that is not given itself, among the first of the others.
+
+    Prefer: handling=strict refuses all others, too; lenient none.
+    """
+    others = [name for name in given if name not in known][:MOST_COMPARED]
     kind = "parameter" if location == "query" else "field"
     prefer = request.headers.get("Prefer", "")
-    plain = {name.lower(): name for name in known}
+    plain = {name.lower(): name for name in known if name not in given}
     for name in others if "handling=lenient" not in prefer else ():
         near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
         if near or "handling=strict" in prefer:
@@ -116,8 +121,8 @@ def _read_query(lists: set[str | None]) -> dict[str, Any]:
 
 def _load_body(schema: Schema, known: set[str]) -> Any:
     given = _read_json(request)
-    if isinstance(given, dict) and (others := given.keys() - known):
-        _require_meant("json", others, known - given.keys())  # one that is there is not meant again
+    if isinstance(given, dict) and not given.keys() <= known:
+        _require_meant("json", given, known)
     try:
         return schema.load(given)
     except ValidationError as error:
@@ -191,7 +196,7 @@ class Blueprint(flask_smorest.Blueprint):
         def read() -> dict[str, Any]:
             given = _read_query(lists)
             if not given.keys() <= known:
-                _require_meant("query", given.keys() - known, known)
+                _require_meant("query", given, known)
             return load(given)
 
         return self._takes(schema, "query", lambda path: path | read())
