@@ -20,8 +20,8 @@ const shelf = new Shelf({
 
 /** Whether it is you, and otherwise a way to be it. */
 function showYou() {
-  const be = element("button", { class: "button quiet", type: "button", onclick: () => become(account) }, "Be it");
-  shown.querySelector("[data-you]").replaceChildren(account === you() ? "It is you." : be);
+  const be = element("button", { class: "button quiet", type: "button", onclick: () => become(account) }, "Switch to it");
+  shown.querySelector("[data-you]").replaceChildren(account === you() ? "This is you." : be);
 }
 
 if (isAccount(account)) {

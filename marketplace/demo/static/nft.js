@@ -24,6 +24,7 @@ const { token, serial } = place("nft").dataset;
 let shown = null; // the record
 let collection = null; // the answer about its collection
 let rarity = null; // the answer about its traits
+let switched = null; // the owner to whom you have switched here
 let told = null; // the last answer about its events that had some
 const events = showHistory(place("history"), token, serial, { called: (answer) => (told = answer), arrived: () => show() });
 
@@ -69,11 +70,13 @@ function showState() {
   const owner = shown.owner.accountId;
   const isYours = owner === you();
   const price = element("p", { class: "price" }, ...(shown.isForSale ? [hbar(shown.listingPrice), " ", dollars(shown.listingPrice)] : ["Not for sale"]));
-  const owned = element("span", {}, "Owned by ", element("a", { href: accountPage(owner) }, owner), isYours && ", who is you");
+  const whose = isYours ? " (you)" : switchTo(owner);
+  const owned = element("span", {}, "Owned by ", element("a", { href: accountPage(owner) }, owner), whose);
   const listed = shown.lastListedDate && element("span", {}, "Last listed ", timeAgo(shown.lastListedDate));
   place("state").replaceChildren(
     price,
     element("p", { class: "by" }, owned, listed),
+    isYours && switched === owner ? notice("good", `You are ${owner} now.`) : "",
     element("p", { class: "row" }, isYours ? owners(shown) : others(shown)),
   );
   showPrice(shown, collection?.data);
@@ -88,10 +91,11 @@ function owners({ token, serialNo, owner, isForSale, listingPrice }) {
   return [link("", changed, "Change the price"), link("quiet", "#withdrawing", "Withdraw it")];
 }
 
-function others({ isForSale, owner }) {
-  const be = () => become(owner.accountId);
-  const button = element("button", { class: "button quiet", type: "button", onclick: be }, "Be its owner");
-  return [isForSale && link("", "#buying", "Buy it"), button];
+const others = ({ isForSale }) => [isForSale && link("", "#buying", "Buy it")];
+
+function switchTo(owner) {
+  const act = () => become((switched = owner));
+  return element("button", { class: "become", type: "button", onclick: act }, "Switch to its owner");
 }
 
 function traits(nft) {

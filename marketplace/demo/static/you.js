@@ -1,6 +1,6 @@
 // Who you are: an account of the sandbox, chosen in the masthead and remembered, with its balance.
 
-import { suggestedAccount } from "./addresses.js";
+import { accountPage, suggestedAccount } from "./addresses.js";
 import { tinybars } from "./amount.js";
 import { readBalances } from "./balances.js";
 import { notice } from "./element.js";
@@ -31,6 +31,7 @@ export function become(id) {
 export async function showBalance() {
   const asked = account;
   masthead.querySelector("[data-account]").textContent = asked;
+  menu.querySelector("[data-owned]").href = accountPage(asked);
   const { tinybars: amounts } = await readBalances([asked]);
   const amount = amounts[asked];
   if (asked === account) masthead.querySelector("[data-balance]").textContent = amount === null ? "" : tinybars(amount);

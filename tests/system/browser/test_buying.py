@@ -73,7 +73,7 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     expect(step(steps(page), "report")).to_be_hidden()
     visitor.look("buying-one-click")
     press(page, "See it")
-    expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER}, who is you")
+    expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER} (you)")
     expect(page.get_by_role("link", name="List it", exact=True)).to_be_visible()
 
 
@@ -246,7 +246,8 @@ def test_back_and_escape_close_the_dialog(offer):
     page = offer(every_step=False).page
     page.evaluate("history.back()")
     expect(page.locator("#buying")).to_be_hidden()
-    press(page, "Be its owner")
+    press(page, "Switch to its owner")
+    expect(page.locator("#state .notice")).to_have_text(f"You are {SELLER} now.")
     page.get_by_role("link", name="Withdraw it").click()
     expect(page.locator("#withdrawing")).to_be_visible()
     page.keyboard.press("Escape")

@@ -123,8 +123,8 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
     page.wait_for_url(f"**/demo/account/{owner}")
     expect(cards(page).filter(has_not_text="HBAR").first).to_be_visible()
     assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
-    page.get_by_role("button", name="Be it").click()
-    expect(page.locator("#account")).to_contain_text("It is you.")
+    page.get_by_role("button", name="Switch to it").click()
+    expect(page.locator("#account")).to_contain_text("This is you.")
     visitor.look("account", full=False)
     page.get_by_role("link", name="What is for sale").click()
     page.wait_for_url(f"**/?account={owner}")
@@ -143,7 +143,7 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
 def test_nonsense_can_not_be_you(visit):
     page = visit("/demo/account/foo", refusals=[400, 422]).page
     expect(page.get_by_role("alert")).to_be_visible()
-    expect(page.get_by_role("button", name="Be it")).to_have_count(0)
+    expect(page.get_by_role("button", name="Switch to it")).to_have_count(0)
 
 
 @in_both
