@@ -136,6 +136,4 @@ function showRest(shown, amount, price) {
 }
 
 /** The price in the dialog, while it is open. */
-export function showPrice(nft, fees) {
-  if (dialog.open) showDeal(nft, fees);
-}
+export const showPrice = (nft, fees) => dialog.open && showDeal(nft, fees);

@@ -7,6 +7,8 @@ import { card } from "./card.js";
 import { element } from "./element.js";
 import { onSubmit } from "./form.js";
 import { wholeNumber } from "./json.js";
+import "./owned.js";
+import { piece, readPiece } from "./piece.js";
 import { Signing } from "./signing.js";
 import { fillSnippets } from "./snippets.js";
 import { Steps } from "./step.js";
@@ -19,7 +21,10 @@ const { add, appear } = steps;
 const form = listing.querySelector("[data-trade] form");
 const field = (name) => form.elements[name].value.trim();
 const keys = () => ({ accountId: field("account"), tokenId: field("token"), serialNo: wholeNumber(field("serial")) });
+const { price, account: seller } = form.elements;
+const title = document.querySelector("h1");
 let record = null; // what was listed
+let isPriced = new URLSearchParams(location.search).has("price"); // or by hand
 
 async function addNft() {
   steps.restart(add);
@@ -50,8 +55,8 @@ async function showAppeared({ tokenId, serialNo }) {
   document.getElementById("appeared").replaceChildren(card(record, { heading: "h3", eager: true }));
   const link = (words, address) => element("a", { href: address }, words);
   const page = nftPage(tokenId, serialNo);
-  const ways = [link("the gallery", galleryPage()), link("its page", page), link("withdraw it", `${page}#withdrawing`)];
-  return appear.succeed("See it in ", ways[0], ", on ", ways[1], ", or ", ways[2], ".");
+  const ways = [link("all that is for sale", galleryPage()), link("its page", page), link("withdraw it", `${page}#withdrawing`)];
+  return appear.succeed("See it among ", ways[0], ", on ", ways[1], ", or ", ways[2], ".");
 }
 
 new Trade(listing.querySelector("[data-trade]"), signing, {
@@ -59,13 +64,32 @@ new Trade(listing.querySelector("[data-trade]"), signing, {
   ended: () => ({
     nft: record,
     title: `${record.name} is for sale`,
-    words: `It costs ${hbar(record.listingPrice)}, and leads the gallery now.`,
+    words: `It costs ${hbar(record.listingPrice)}. The network took about 0.5 HBAR for that.`,
     ways: [
       element("a", { class: "button", href: nftPage(record.token, record.serialNo) }, "See it"),
-      element("a", { class: "button quiet", href: galleryPage() }, "The gallery"),
+      element("a", { class: "button quiet", href: galleryPage() }, "All that is for sale"),
     ],
   }),
 });
 onSubmit(add.form, addNft);
-form.elements.account.value ||= you();
-onYou((account) => (form.elements.account.value = account));
+
+/** What the fields name, and the price that it has, or the cheapest of its collection. */
+async function showPiece() {
+  const [token, serial] = [field("token"), field("serial")];
+  const { nft, floor } = await readPiece(token, serial);
+  if (form.hidden || token !== field("token") || serial !== field("serial")) return;
+  const isListed = nft?.isForSale && nft.owner.accountId === field("account");
+  title.textContent = isListed ? "Change the price" : "List an NFT";
+  form.querySelector(".button").textContent = isListed ? "Change the price" : "List it";
+  form.querySelector("[data-piece]").replaceChildren(nft ? piece(nft, floor) : "");
+  if (!isPriced) price.value = nft?.listingPrice || floor || price.defaultValue;
+}
+
+seller.value ||= you();
+onYou((account) => {
+  seller.value = account;
+  showPiece();
+});
+price.addEventListener("input", () => (isPriced = true));
+form.addEventListener("change", ({ target }) => target !== price && showPiece());
+showPiece();

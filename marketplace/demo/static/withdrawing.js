@@ -28,7 +28,7 @@ export function offerWithdrawal({ nft, refresh }) {
       return {
         nft: nft(),
         title: `${name} is no longer for sale`,
-        words: "It stays yours.",
+        words: "It stays yours. The network took about 0.5 HBAR for that.",
         ways: [
           element("button", { class: "button", type: "button", onclick: () => dialog.close() }, "See it"),
           element("a", { class: "button quiet", href: again }, "List it again"),

@@ -66,15 +66,50 @@ def test_one_click_is_enough(offer):
     visitor = offer(size=PHONE)
     page, steps = visitor.page, visitor.page.locator("#withdrawing")
     page.get_by_role("link", name="Withdraw it").click()
+    expect(steps.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
     press(steps, "Withdraw it")
     said = steps.get_by_role("heading", name="is no longer for sale")
     expect(said).to_have_text(f"Tides #{visitor.nft[1]} is no longer for sale")
     steps.get_by_role("link", name="List it again").click()
+    expect(page.locator("[data-piece] .name")).to_have_text(f"Tides #{visitor.nft[1]}")
+    floor = page.get_by_label("Price in HBAR").input_value()
+    expect(page.locator("[data-piece]")).to_contain_text(f"collection costs {floor} HBAR.")
     page.get_by_label("Price in HBAR").fill("1,250")
+    expect(page.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
     press(page, "List it")
     expect(page.get_by_role("heading", name=f"Tides #{visitor.nft[1]} is for sale")).to_be_visible()
     expect(page.locator("[data-trade]")).to_contain_text("It costs 1,250 HBAR")
     visitor.look("listing-one-click")
+    page.get_by_role("link", name="See it").click()
+    page.get_by_role("link", name="Change the price").click()
+    expect(page.get_by_role("heading", name="Change the price")).to_be_visible()
+    expect(page.get_by_label("Price in HBAR")).to_have_value("1250")
+    expect(page.locator("#owned")).to_have_count(0)
+    visitor.look("listing-change")
+    page.get_by_label("Price in HBAR").fill("70")
+    press(page, "Change the price")
+    expect(page.locator("[data-trade]")).to_contain_text("It costs 70 HBAR.")
+
+
+def test_what_you_own_is_there_to_choose(offer):
+    visitor = offer(size=PHONE)
+    page, nft = visitor.page, visitor.nft
+    press(page, f"You are {SELLER}")
+    page.get_by_role("link", name="What you own").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(SELLER)
+    page.goto(f"{visitor.url}/demo/list?token={nft[0]}")
+    expect(page.locator("#owned img").first).to_be_visible()
+    visitor.look("listing-owned")
+    choice = page.locator("#owned a").first
+    name = choice.inner_text()
+    choice.click()
+    expect(page.locator("[data-piece] .name")).to_have_text(name)
+    # Of what is listed the price is the one it has.
+    page.get_by_label("Token").fill(nft[0])
+    page.get_by_label("Serial number").fill(str(nft[1]))
+    page.get_by_label("Serial number").blur()
+    expect(page.get_by_label("Price in HBAR")).to_have_value("70")
+    expect(page.get_by_role("button", name="Change the price")).to_be_visible()
 
 
 def test_a_sale_elsewhere_ends_the_listing(offer):
