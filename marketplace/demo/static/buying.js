@@ -94,14 +94,16 @@ const paidWords = (price, left) =>
 
 /** Who pays and who gets what, once the custom fees are known. */
 const parted = ({ listingPrice, owner }, fees) =>
-  fees?.royalties && saleTable(listingPrice, fees, { seller: owner.accountId, buyer: you() });
+  fees?.royalties
+    ? saleTable(listingPrice, fees, { seller: owner.accountId, buyer: you() })
+    : element("p", { class: "hint" }, "Its royalties are not known yet.");
 
 /** What the network takes out of what the seller is paid, which the bytes do not say. */
 function takenOut({ listingPrice, owner }, fees) {
   if (!fees?.royalties) return [["Royalties", "Not known yet"]];
   const seller = owner.accountId;
   const [, { gets: left }, ...others] = shares(listingPrice, fees, { seller });
-  const due = others.filter(({ who }) => who !== marketplace);
+  const due = others.filter(({ role }) => role !== "Marketplace");
   if (!due.length) return [["Royalties", "None"]];
   const taken = ({ who, role, gets, units }) => [role, `${who}: ${units ?? `${tinybars(gets)} of that`}`];
   return [...due.map(taken), ["Is left", `${seller}, the seller: ${tinybars(left)}`]];

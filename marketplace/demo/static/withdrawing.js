@@ -17,7 +17,7 @@ export function offerWithdrawal({ nft, refresh }) {
       const { token: tokenId, serialNo, owner } = nft();
       return { accountId: owner.accountId, tokenId, serialNo };
     },
-    says: "It takes back what let the marketplace sell this one NFT. Nothing is signed yet.",
+    says: "Once it is signed and submitted, the marketplace may no longer sell this one NFT.",
     roles: ({ accountId }) => ({ [accountId]: "the owner", [marketplace]: "the marketplace" }),
     reported: refresh,
   });

@@ -75,6 +75,8 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     press(page, "See it")
     expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER} (you)")
     expect(page.get_by_role("link", name="List it", exact=True)).to_be_visible()
+    expect(page.locator("#cost div")).to_contain_text("At the floor price:")
+    expect(page.locator("#cost tr").nth(1)).to_contain_text(f"Seller {BUYER}")
 
 
 def test_every_step_stays_open_for_whoever_opened_it(offer):

@@ -36,7 +36,11 @@ def test_it_works(offer):
     page.get_by_role("link", name="Withdraw it").click()
     steps = page.locator("#withdrawing")
     press(steps, "Prepare the transaction")
-    expect_done(steps, "look", "It takes back what let the marketplace sell this one NFT.")
+    expect_done(
+        steps,
+        "look",
+        "Once it is signed and submitted, the marketplace may no longer sell this one NFT.",
+    )
     ticket = steps.locator(".ticket")
     expect(ticket).to_contain_text("Allowance taken back (AccountAllowanceDelete)")
     expect(ticket).to_contain_text(f"Delisting NFT with {token} and Serial Number {serial_no}")
