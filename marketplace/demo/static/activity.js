@@ -1,6 +1,7 @@
 // The activity of the market, of a collection, or of an account: what happened, newest first.
 
 import { activityPage, api, listingPage, nftPage, withQuery } from "./addresses.js";
+import { stayInPlace } from "./arrangement.js";
 import { get } from "./call.js";
 import { element } from "./element.js";
 import { glyph, sentence, when } from "./event.js";
@@ -79,4 +80,5 @@ async function nameCollection() {
 
 offerPause(place("live"));
 showWrong(await events.begin());
+stayInPlace();
 if (tokenId) await nameCollection();

@@ -2,6 +2,7 @@
 
 import { api, listingPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
+import { stayInPlace } from "./arrangement.js";
 import { get } from "./call.js";
 import { timeAgo } from "./date.js";
 import { dollars } from "./dollars.js";
@@ -36,13 +37,23 @@ async function show() {
   if (answer.ok) describe(answer.data);
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   showChosen(place("chosen"), token);
-  const first = await shelf.open(withQuery(api("/orderbook"), { tokenId: token, minPrice, maxPrice, sort, trait: wantedTraits }));
+  const asked = { tokenId: token, minPrice, maxPrice, sort, trait: wantedTraits };
+  const [strip] = await Promise.all([showStrip(), shelf.open(withQuery(api("/orderbook"), asked))]);
+  stayInPlace();
+  showCall(answer);
+  showCall(strip);
+  if (answer.ok) await tell();
+  stayInPlace();
+}
+
+/** Its newest for sale, whatever is chosen beneath; returns the call that was made. */
+async function showStrip() {
+  const answer = await get(withQuery(api("/orderbook"), { tokenId: token, limit: 12 }));
   // Those whose images have been read: a row of placeholders says nothing.
-  const pieces = first.ok ? first.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
+  const pieces = answer.ok ? answer.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
   place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
   place("strip").hidden = pieces.length < 3; // cut to a strip, one or two show nothing
-  showCall(answer);
-  if (answer.ok) await tell();
+  return answer;
 }
 
 /** What else is known of it: an avatar, a story, and the traits to choose by. */

@@ -2,6 +2,7 @@
 
 import { api, collectionPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
+import { stayInPlace } from "./arrangement.js";
 import { element, words } from "./element.js";
 import { wanted } from "./filter.js";
 import { picture } from "./picture.js";
@@ -33,4 +34,5 @@ function tile({ token, name, imageUrl, listed, floorPrice, volume24h }, { eager 
   );
 }
 
-shelf.open(withQuery(api("/collections"), { sort, q, limit: 40 }));
+await shelf.open(withQuery(api("/collections"), { sort, q, limit: 40 }));
+stayInPlace();

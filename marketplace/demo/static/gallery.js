@@ -1,6 +1,7 @@
 // The gallery: the order book, as the address asks for it.
 
 import { api, galleryPage, listingPage, withQuery } from "./addresses.js";
+import { stayInPlace } from "./arrangement.js";
 import { get } from "./call.js";
 import { showCollections } from "./chips.js";
 import { element } from "./element.js";
@@ -31,4 +32,6 @@ const shelf = new Shelf({
 });
 
 const first = await shelf.open(account ? withQuery(api("/user/{account}/listed", { account }), { limit: 20 }) : orderbook());
+stayInPlace();
 await showCollections(first.ok && tokenId);
+stayInPlace();

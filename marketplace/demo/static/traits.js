@@ -35,8 +35,9 @@ function box(name, value, listed) {
 /** What was chosen, each with a way back. */
 export function showChosen(shown, token) {
   const chips = wantedTraits.map((name) => {
-    const others = wantedTraits.filter((other) => other !== name);
-    const href = `${collectionPage(token)}${others.length ? `?${new URLSearchParams(others.map((other) => ["trait", other]))}` : ""}`;
+    const others = new URLSearchParams(location.search);
+    others.delete("trait", name);
+    const href = others.size ? `${collectionPage(token)}?${others}` : collectionPage(token);
     const said = element("bdi", { class: "clipped" }, name.replace(":", ": "));
     return element("li", {}, element("a", { class: "chip", href, "aria-label": `Without ${name}` }, said, element("span", { class: "number" }, "✕")));
   });

@@ -102,8 +102,11 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
     assert shown["Last sale"].startswith("1,200 HBAR, ")
     page.get_by_role("link", name="What happened").click()
     page.wait_for_url(f"**/demo/activity?collection={sold[0]}")
+    page.set_viewport_size({"width": 1440, "height": 400})
+    page.evaluate("scrollTo(0, 60)")
     page.get_by_role("link", name="Sales").click()
     expect(rows(page)).to_have_count(1)
+    assert page.evaluate("scrollY") == 60
     page.get_by_role("link", name=BUYER).click()
     page.wait_for_url(f"**/demo/account/{BUYER}")
     page.get_by_role("link", name="What happened").click()

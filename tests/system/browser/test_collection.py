@@ -2,7 +2,8 @@
 
 from playwright.sync_api import expect
 
-from tests.system.browser.conftest import PHONE, everywhere, on_two_screens
+from tests.postgresql import until
+from tests.system.browser.conftest import PHONE, everywhere, in_both, on_two_screens
 from tests.system.browser.test_gallery import cards, prices
 
 
@@ -74,6 +75,40 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader):
     visitor.look("collection-traits")
     page.get_by_role("link", name=f"Without Palette:{chosen['value']}").click()
     page.wait_for_url("**/demo/collection/0.0.5002")
+
+
+TOP = "document.querySelector('.arranging').getBoundingClientRect().top"
+ADDRESSES = "all => all.map(one => one.src)"
+
+
+@in_both
+def test_a_choice_leaves_place_panel_focus_and_banner_as_they_are(visit):
+    page = visit("/demo/collection/0.0.5002").page
+    banner = page.locator("#strip img")
+    expect(cards(page).first).to_be_visible()
+    expect(page.locator("#traits summary").first).to_be_attached()
+    page.get_by_text("Filter", exact=True).click()
+    page.evaluate(f"scrollBy(0, {TOP} - 40)")
+    before = banner.evaluate_all(ADDRESSES)
+    assert len(before) == 5
+
+    def is_in_place():
+        expect(page.locator(".trait").first).to_be_attached()
+        until(lambda: round(page.evaluate(TOP)) == 40, "the controls have moved")
+        assert banner.evaluate_all(ADDRESSES) == before
+
+    page.get_by_role("link", name="Cheapest").click()
+    page.wait_for_url("**/0.0.5002?sort=price")
+    is_in_place()
+    page.locator("#traits summary").first.click()
+    page.get_by_role("checkbox").first.press("Space")
+    page.wait_for_url("**/0.0.5002?trait=*&sort=price")
+    is_in_place()
+    expect(page.get_by_role("checkbox").first).to_be_focused()
+    page.locator("#chosen a").click()
+    page.wait_for_url("**/0.0.5002?sort=price")
+    is_in_place()
+    expect(page.get_by_role("checkbox").first).to_be_visible()
 
 
 def test_an_nfts_page_leads_to_it(visit):

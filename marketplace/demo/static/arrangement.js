@@ -1,0 +1,47 @@
+// The arrangement of a list: its order, filter and tabs. To choose there loads the page anew, as it was left.
+
+import { recall, remember } from "./memory.js";
+
+const controls = document.querySelector(".arranging");
+let isChoosing = false;
+let kept = take();
+
+/** What the page that was left has remembered, if this is its successor. */
+function take() {
+  const { path, ...left } = JSON.parse(recall("arrangement") || "{}");
+  remember("arrangement", "");
+  const isNew = performance.getEntriesByType("navigation")[0]?.type === "navigate";
+  return isNew && path === location.pathname ? left : {};
+}
+
+const top = () => controls.getBoundingClientRect().top;
+const folds = () => [...controls.querySelectorAll("details")];
+const titleOf = (fold) => fold.querySelector("summary").textContent;
+const nameOf = ({ name, value, textContent }) => `${name} ${value} ${textContent}`;
+
+/** Fold, place and keyboard's focus as they were: call it whenever more of the page is there. */
+export function stayInPlace() {
+  if (kept.top === undefined) return;
+  for (const fold of folds()) fold.open = kept.open.includes(titleOf(fold));
+  scrollTo({ top: scrollY + top() - kept.top, behavior: "instant" });
+  if (!kept.focused || document.activeElement !== document.body) return;
+  const all = [...controls.querySelectorAll("a, button, input")];
+  all.find((one) => nameOf(one) === kept.focused)?.focus({ preventScroll: true });
+}
+
+if (kept.top !== undefined) {
+  document.body.style.minHeight = `${kept.bottom}px`; // a shorter list leaves the place
+  stayInPlace();
+}
+// Whoever goes on by themselves is left alone.
+for (const kind of ["keydown", "pointerdown", "touchmove", "wheel"]) {
+  addEventListener(kind, () => (kept = {}), { once: true });
+}
+addEventListener("click", ({ target }) => (isChoosing = Boolean(target.closest(".arranging, .chips"))), true);
+addEventListener("pagehide", () => {
+  if (!isChoosing) return;
+  const focused = controls.querySelector(":focus-visible");
+  const open = folds().filter((fold) => fold.open).map(titleOf);
+  const left = { top: top(), bottom: scrollY + innerHeight, open, focused: focused && nameOf(focused) };
+  remember("arrangement", JSON.stringify({ path: location.pathname, ...left }));
+});
