@@ -35,6 +35,12 @@ export function webLink(address) {
   return isWeb ? element("a", { href: address, rel: "noopener noreferrer" }, address) : address;
 }
 
+/** A link to what is no page of the market: it opens in a new tab, and says so. */
+export function tabLink(href, label, title) {
+  const said = element("span", { class: "visually-hidden" }, " (JSON, in a new tab)");
+  return element("a", { href, title, target: "_blank", rel: "noopener", class: "outward" }, label, said);
+}
+
 /** Rows of a <dl>: [["Token", node or text], ...]. */
 export function fields(rows) {
   return rows

@@ -3,7 +3,7 @@
 import { sandbox } from "./addresses.js";
 import { hbar } from "./amount.js";
 import { timeAgo } from "./date.js";
-import { element, svg } from "./element.js";
+import { element, svg, tabLink } from "./element.js";
 import { account } from "./sale.js";
 
 const GLYPHS = {
@@ -22,7 +22,7 @@ const former = (price) => element("span", { class: "amount" }, hbar(price));
 const who = (word, party) => (party ? [` ${word} `, account(party.accountId)] : []);
 
 const SENTENCES = {
-  ADDED: ({ to }) => ["Added,", ...who("owned by", to)],
+  ADDED: ({ to }) => ["Added here,", ...who("owned by", to)],
   LISTED: ({ from, price, previousPrice }) => {
     const verb = previousPrice === null ? "Listed" : "Listed again";
     return [verb, ...who("by", from), " for ", amount(price)];
@@ -37,15 +37,22 @@ const SENTENCES = {
   SOLD: ({ from, to, price }) => ["Sold", ...who("by", from), ...who("to", to), " for ", amount(price)],
   TRANSFERRED: ({ from, to, previousPrice }) => ["Moved", ...who("from", from), ...who("to", to), ...ended(previousPrice)],
   BURNED: ({ previousPrice }) => ["Burned", ...ended(previousPrice)],
-  METADATA_CHANGED: () => ["Name, picture or traits changed"],
+  METADATA_CHANGED: (_, earlier) => {
+    return [isFirst(earlier) ? "Picture and traits found" : "Name, picture or traits changed"];
+  },
 };
 
 function ended(price) {
   return price === null ? [] : [", which ended its listing for ", former(price)];
 }
 
+/** What the service reads once it has added an NFT is no change of it. Earlier events are newest first. */
+function isFirst(earlier) {
+  return earlier.find(({ kind }) => kind === "ADDED" || kind === "METADATA_CHANGED")?.kind === "ADDED";
+}
+
 /** What happened, as text and links. A kind that is not known yet is said by its own word. */
-export const sentence = (event) => SENTENCES[event.kind]?.(event) ?? [event.kind];
+export const sentence = (event, earlier = []) => SENTENCES[event.kind]?.(event, earlier) ?? [event.kind];
 
 /** A sign for those who see it; the sentence says it, too. */
 export function glyph(kind) {
@@ -53,12 +60,13 @@ export function glyph(kind) {
   return svg("svg", { class: `glyph ${kind.toLowerCase()}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
 }
 
-/** When it happened, and its transaction, where it has one. */
-export function when({ date, transactionId }) {
-  const shown = element("p", { class: "when" }, timeAgo(date));
+/** When it happened, in relation to what came earlier in the feed, and its transaction, where it has one. */
+export function when({ date, transactionId }, earlier = []) {
+  const isOlder = earlier.some((other) => other.kind === "ADDED" && other.date > date);
+  const shown = element("p", { class: "when" }, timeAgo(date), isOlder && ", before it was added here");
   // 0.0.2007@1763640000.000000001 is 0.0.2007-1763640000-000000001 to mirror nodes.
   const id = transactionId?.replace("@", "-").replace(/\.(\d+)$/, "-$1");
   const href = id && sandbox("/api/v1/transactions/{id}", { id });
-  if (href) shown.append(" · ", element("a", { href, title: transactionId }, "Transaction"));
+  if (href) shown.append(" · ", tabLink(href, "Transaction", transactionId));
   return shown;
 }

@@ -8,7 +8,8 @@ const PAGE = 30;
 
 export class Events {
   /**
-   * In root: url(query) is the address of the events, row(event) an <li>; empty() is said where there are none.
+   * In root: url(query) is the address of the events, row(event, earlier) an <li>, where earlier ones are newest first;
+   * empty() is said where there are none.
    * changed(events) hears of all that are shown, called(answer) of each call that brought some, arrived() of new ones.
    */
   constructor(root, { url, row, empty, called, changed = () => {}, arrived = () => {} }) {
@@ -51,8 +52,8 @@ export class Events {
 
   add(events) {
     const newest = events.toReversed();
-    const rows = newest.map(this.row);
     this.shown.unshift(...newest);
+    const rows = newest.map((event, i) => this.row(event, this.shown.slice(i + 1)));
     this.list.prepend(...rows);
     this.changed(this.shown);
     return rows;
@@ -72,7 +73,7 @@ export class Events {
     this.called(answer);
     if (answer.status === GONE) return this.begin();
     if (!answer.ok) return this.fail(answer);
-    const rows = answer.data.map(this.row);
+    const rows = answer.data.map((event, i) => this.row(event, answer.data.slice(i + 1)));
     this.shown.push(...answer.data);
     this.list.append(...rows);
     this.changed(this.shown);

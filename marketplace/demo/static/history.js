@@ -6,13 +6,18 @@ import { glyph, sentence, when } from "./event.js";
 import { Events } from "./events.js";
 import { priceFigure } from "./prices.js";
 
+function row(event, earlier) {
+  const what = element("p", { class: "what" }, ...sentence(event, earlier));
+  return element("li", {}, glyph(event.kind), what, when(event, earlier));
+}
+
 /** The list in root, to be read; called(answer) and arrived() as events.js has them. */
 export function showHistory(root, token, serial, { called, arrived }) {
   const [figure, list] = [element("div"), element("div")];
   root.replaceChildren(figure, list);
   return new Events(list, {
     url: (query) => withQuery(api("/nft/{token}/{serial}/events", { token, serial }), query),
-    row: (event) => element("li", {}, glyph(event.kind), element("p", { class: "what" }, ...sentence(event)), when(event)),
+    row,
     empty: () => [element("p", {}, "Nothing has happened to it here yet.")],
     changed: (events) => figure.replaceChildren(...priceFigure(events.toReversed())),
     called,

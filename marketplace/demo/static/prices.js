@@ -2,9 +2,8 @@
 
 import { hbar } from "./amount.js";
 import { time, timeAgo } from "./date.js";
-import { element, svg } from "./element.js";
+import { element, fields, svg } from "./element.js";
 
-const LEAST_GAP = 0.06; // of the whole: what follows at once is seen, too
 const WORDS = { LISTED: "Listed", PRICE_CHANGED: "Price changed", SOLD: "Sold" };
 const ENDS = new Set(["WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"]); // of a listing
 
@@ -13,29 +12,25 @@ export function priceFigure(events) {
   const moments = events.filter(({ kind, price }) => price !== null || ENDS.has(kind));
   const priced = moments.filter(({ price }) => price !== null);
   if (priced.length < 2) return [];
-  const highest = Math.max(...priced.map(({ price }) => price));
+  const prices = priced.map(({ price }) => price);
+  const highest = Math.max(...prices);
+  const labels = [["Lowest", Math.min(...prices)], ["Highest", highest], ["Last", prices.at(-1)]];
   const isListed = !ENDS.has(moments.at(-1).kind);
   const picture = element(
     "div",
     { class: "plot", "aria-hidden": "true" },
-    element("p", { class: "highest" }, hbar(highest)),
+    element("dl", {}, fields(labels.map(([label, price]) => [label, hbar(price)]))),
     plot(place(moments, highest, isListed), isListed),
     element("p", { class: "span" }, timeAgo(moments[0].date), isListed ? "now" : timeAgo(moments.at(-1).date)),
   );
   return [element("figure", { class: "prices" }, picture, legend(priced), table(priced))];
 }
 
-/** Give each event its place between 0 and 100: a gap is as wide as the time it took, but none too narrow. */
+/** Give each event its place between 0 and 100: each step is as wide, so that minutes are seen beside weeks. */
 function place(moments, highest, isListed) {
-  const dates = moments.map(({ date }) => Date.parse(date));
-  if (isListed) dates.push(Date.now());
-  const whole = dates.at(-1) - dates[0] || 1;
-  const gaps = dates.slice(1).map((date, i) => Math.max((date - dates[i]) / whole, LEAST_GAP));
-  const sum = gaps.reduce((one, other) => one + other, 0);
-  let x = 0;
+  const steps = moments.length - (isListed ? 0 : 1);
   return moments.map(({ kind, price }, i) => {
-    if (i) x += (100 * gaps[i - 1]) / sum;
-    return { kind, price, x: round(x), y: round(100 - (100 * price) / highest) };
+    return { kind, price, x: round((100 * i) / steps), y: round(100 - (100 * price) / highest) };
   });
 }
 
@@ -48,6 +43,7 @@ function plot(points, isListed) {
   return svg(
     "svg",
     { viewBox: "0 0 100 100", preserveAspectRatio: "none" },
+    svg("path", { class: "ticks", d: points.map(({ x }) => `M${x} 100v-4`).join("") }),
     svg("path", { class: "asked", d: asked(points) + (isListed ? "H100" : "") }),
     // A line without length has round ends: a dot that is not stretched.
     svg("path", { class: "sold", d: sales.map(({ x, y }) => `M${x} ${y}h.01`).join("") }),
@@ -70,7 +66,8 @@ function asked(points) {
 function legend(priced) {
   const isSold = priced.some(({ kind }) => kind === "SOLD");
   const signs = [element("span", { class: "asked" }, "Asked for"), isSold && element("span", { class: "sold" }, "Sold")];
-  return element("figcaption", { "aria-hidden": "true" }, signs);
+  const scale = element("small", {}, "One step for each event, not to scale of time");
+  return element("figcaption", { "aria-hidden": "true" }, signs, scale);
 }
 
 function table(priced) {

@@ -38,11 +38,14 @@ def test_it_works(visit, trader, sold):
         ]
     )
     sale = rows(visitor.page).first
+    link = sale.get_by_role("link", name="Transaction (JSON, in a new tab)")
+    expect(link).to_have_attribute("target", "_blank")
+    expect(link).to_have_attribute("rel", "noopener")
     expect(sale.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
     expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/demo/account/{BUYER}")
     expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
     visitor.look("activity")
-    address = sale.get_by_role("link", name="Transaction").get_attribute("href")
+    address = link.get_attribute("href")
     assert trader.call(address)["transactions"][0]["result"] == "SUCCESS"
 
 
@@ -76,6 +79,8 @@ def test_older_ones_follow(visit):
     expect(rows(page).nth(30)).to_be_visible()
     links = rows(page).locator(".of a").evaluate_all("all => all.map(one => one.href)")
     assert page.evaluate("document.activeElement.href") == links[30]
+    rows(page).nth(3).click(position={"x": 700, "y": 20})  # beside its words
+    page.wait_for_url("**/demo/nft/**")
 
 
 def test_a_feed_that_begins_anew_is_read_anew(visit, trader):
@@ -129,12 +134,23 @@ def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
             for end in ("Price$", "Listed1,500 HBAR$", "changed1,200 HBAR$", "Sold1,200 HBAR$")
         ]
     )
+    labels = ["Lowest1,200 HBAR", "Highest1,500 HBAR", "Last1,200 HBAR"]
+    expect(page.locator(".plot dl > div")).to_have_text(labels)
+    expect(page.locator(".prices")).to_contain_text("not to scale of time")
     line = page.locator(".plot .asked").get_attribute("d")
-    assert re.fullmatch(r"M0 0H[\d.]+V20H100", line)
+    assert re.fullmatch(r"M0 0H50V20H100", line)
     visitor.look("history")
     visitor.page.goto(f"{visitor.url}/demo/activity")
     expect(rows(page)).to_have_count(30)
     visitor.look("activity-market")
+
+
+def test_what_came_before_it_was_added_is_said_so(visit):
+    page = visit("/demo/nft/0.0.5004/1").page
+    words = ["Picture and traits found", "Listed by", "Added here, owned by"]
+    expect(rows(page).locator(".what")).to_have_text([re.compile(f"^{said}") for said in words])
+    dated = [r"(ago|now)$", r"ago, before it was added here · Transaction", r"(ago|now)$"]
+    expect(rows(page).locator(".when")).to_have_text([re.compile(end) for end in dated])
 
 
 def test_what_happens_to_an_nft_shows_on_its_page(visit, trader):
