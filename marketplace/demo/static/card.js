@@ -23,7 +23,7 @@ export function card(nft, { heading = "h2", eager = false } = {}) {
       "div",
       { class: "caption" },
       element(heading, {}, element("a", { href: page }, words(nft.name))),
-      nft.isForSale && element("p", { class: "price" }, hbar(nft.listingPrice)),
+      price(nft),
       element(
         "p",
         { class: "by" },
@@ -32,6 +32,10 @@ export function card(nft, { heading = "h2", eager = false } = {}) {
       ),
     ),
   );
+}
+
+function price({ isForSale, listingPrice }) {
+  return element("p", { class: isForSale ? "price" : "price off" }, isForSale ? hbar(listingPrice) : "Not for sale");
 }
 
 /** Of your own there is nothing to buy. */

@@ -8,27 +8,24 @@ import { showCall } from "./shelf.js";
 
 const CHIPS = 8;
 
+/** A collection's record, or null where it is not stored. */
+export async function readCollection(token) {
+  const answer = await get(api("/collection/{token}", { token }));
+  showCall(answer);
+  return answer.ok ? answer.data : null;
+}
+
 /** Show those that are bought most, and the chosen one. */
 export async function showCollections(chosen) {
   const answer = await get(withQuery(api("/collections"), { limit: CHIPS }));
   showCall(answer);
   const collections = answer.ok ? answer.data.filter(({ listed }) => listed) : [];
-  const one = chosen && (await choose(collections, chosen));
+  if (chosen && collections.every(({ token }) => token !== chosen.token)) collections.push(chosen);
   collections.sort((left, right) => name(left).localeCompare(name(right)));
-  const chips = collections.map((collection) => chip(collection, collection.token === chosen));
+  const chips = collections.map((collection) => chip(collection, collection.token === chosen?.token));
   const all = element("li", {}, element("a", { class: "chip", href: collectionsPage() }, "All collections"));
   document.getElementById("collections").append(...chips, all);
-  if (one) document.getElementById("count").after(about(one));
-}
-
-/** The chosen one, which is added where it is missing; null where it is not stored. */
-async function choose(collections, chosen) {
-  const found = collections.find(({ token }) => token === chosen);
-  if (found) return found;
-  const answer = await get(api("/collection/{chosen}", { chosen }));
-  showCall(answer);
-  if (answer.ok) collections.push(answer.data);
-  return answer.ok ? answer.data : null;
+  if (chosen) document.getElementById("count").after(about(chosen));
 }
 
 const name = (collection) => collection.name || collection.token;

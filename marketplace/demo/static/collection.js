@@ -37,6 +37,7 @@ async function show() {
   if (answer.ok) describe(answer.data);
   else if (answer.status !== 422) place("figures").replaceWith(notice("wait", answer.message));
   showChosen(place("chosen"), token);
+  stayInPlace();
   const asked = { tokenId: token, minPrice, maxPrice, sort, trait: wantedTraits };
   const [strip] = await Promise.all([showStrip(), shelf.open(withQuery(api("/orderbook"), asked))]);
   stayInPlace();

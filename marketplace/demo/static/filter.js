@@ -1,6 +1,8 @@
 // The filter of a shelf: what the address asks for, and what is wrong with it, field by field.
 
+import { api, withQuery } from "./addresses.js";
 import { bareHbar } from "./amount.js";
+import { get } from "./call.js";
 import { element } from "./element.js";
 import { plainNumber } from "./json.js";
 import { inWords } from "./sentence.js";
@@ -36,6 +38,15 @@ export function showWrong(answer) {
   }
   form?.querySelector("[aria-invalid]")?.focus({ preventScroll: true });
 }
+
+/** Offer the names of collections where an id is asked for. */
+async function suggest({ target }) {
+  const { data } = await get(withQuery(api("/collections"), { limit: 100 }));
+  const names = (data ?? []).map(({ token, name }) => element("option", { value: token, label: name }));
+  target.after(element("datalist", { id: "collection-names" }, names));
+  target.setAttribute("list", "collection-names");
+}
+form?.elements.collection?.addEventListener("focus", suggest, { once: true });
 
 // Empty fields stay out of the address, and numbers are written as the API takes them.
 form?.addEventListener("formdata", ({ formData }) => {

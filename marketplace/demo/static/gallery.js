@@ -3,7 +3,7 @@
 import { api, galleryPage, listingPage, withQuery } from "./addresses.js";
 import { stayInPlace } from "./arrangement.js";
 import { get } from "./call.js";
-import { showCollections } from "./chips.js";
+import { readCollection, showCollections } from "./chips.js";
 import { element } from "./element.js";
 import { forSale, priceRange, wanted } from "./filter.js";
 import { readHoldings } from "./holdings.js";
@@ -13,7 +13,9 @@ const { collection: tokenId, account, minPrice, maxPrice, sort } = wanted;
 const orderbook = (more) => withQuery(api("/orderbook"), { tokenId, minPrice, maxPrice, sort, ...more });
 const isArranged = Boolean(tokenId || minPrice || maxPrice || sort);
 
-const where = [tokenId && `of collection ${tokenId}`, account && `owned by ${account}`, priceRange(wanted)];
+const collection = tokenId && (await readCollection(tokenId));
+const name = collection?.name || `collection ${tokenId}`;
+const where = [tokenId && `of ${name}`, account && `owned by ${account}`, priceRange(wanted)];
 const which = where.filter(Boolean).join(", ");
 
 const shelf = new Shelf({
@@ -33,5 +35,5 @@ const shelf = new Shelf({
 
 const first = await shelf.open(account ? withQuery(api("/user/{account}/listed", { account }), { limit: 20 }) : orderbook());
 stayInPlace();
-await showCollections(first.ok && tokenId);
+await showCollections(first.ok && collection);
 stayInPlace();

@@ -37,7 +37,8 @@ async function show() {
     events.refresh(),
   ]);
   rarity = traits;
-  if (answer.ok) collection ??= await get(api("/collection/{token}", { token }));
+  const isWellFormed = answer.ok || answer.status === 404;
+  if (isWellFormed && !collection?.ok) collection = await get(api("/collection/{token}", { token }));
   place("nft").setAttribute("aria-busy", "false");
   const others = [told, traits, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
   place("calls").replaceChildren(exchange(answer), ...others);
@@ -48,8 +49,7 @@ async function show() {
 
 function showRecord(nft) {
   shown = nft;
-  document.title = document.title.replace(/^.* · /, () => `${nft.name} · `);
-  place("name").replaceChildren(words(nft.name));
+  showName(nft.name);
   place("ids").replaceChildren(copyable(nft.token), " ", copyable(`#${nft.serialNo}`, nft.serialNo));
   place("artwork").replaceChildren(picture(nft, { eager: true, large: true }));
   place("attributes").replaceChildren(...traits(nft));
@@ -61,6 +61,12 @@ function showRecord(nft) {
   const sale = { price: nft.isForSale ? nft.listingPrice : null, seller: nft.owner.accountId };
   if (collection.data?.royalties) showSale(place("cost"), collection.data, sale);
   else place("cost").hidden = true;
+}
+
+/** Its own name, and its collection's as far as that is known. */
+function showName(name) {
+  document.title = document.title.replace(/^.* · /, () => `${name} · `);
+  place("name").replaceChildren(words(name));
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
 
@@ -102,7 +108,8 @@ function traits(nft) {
   const missing = nft.originalImageUrl ? "It has no traits." : "Its image and traits have not been read yet.";
   if (!attributes(nft).length) return [element("p", { class: "hint" }, missing)];
   const { rank, ranked } = rarity?.data ?? {};
-  const said = rank ? element("p", { class: "hint" }, `Rarity rank ${rank} of ${ranked}`) : "";
+  const rarest = `Rarity rank ${rank} of the ${ranked} stored here`;
+  const said = rank ? element("p", { class: "hint" }, rarest) : "";
   return [element("h2", { class: "small" }, "Traits"), said, traitBoxes(nft, rarity.ok ? rarity.data : null)];
 }
 
@@ -128,6 +135,7 @@ function showError(answer) {
   const said = isUnknown
     ? [notice("wait", "Nothing is known of it here yet. List it: it belongs to the first account that asks for it."), offer]
     : [notice("bad", answer.message)];
+  if (collection?.data?.name) showName(`${collection.data.name} #${serial}`);
   place("artwork").replaceChildren(element("div", { class: "artwork" }, element("p", { class: "lost" }, "No artwork")));
   place("state").replaceChildren(...said);
   place("attributes").replaceChildren();

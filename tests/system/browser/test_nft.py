@@ -27,7 +27,7 @@ def test_it_works(visit):
     in_dollars = page.locator("#state .dollars")
     expect(in_dollars).to_have_text(re.compile(r"^about \$[\d,]+\.\d\d$"))
     rank = page.locator("#attributes .hint")
-    expect(rank).to_have_text(re.compile(r"^Rarity rank \d+ of \d+$"))
+    expect(rank).to_have_text(re.compile(r"^Rarity rank \d+ of the \d+ stored here$"))
     expect(page.locator(".traits .share").first).to_have_text(re.compile(r"^[\d.]+% have it$"))
     expect(page.locator("#fields")).to_be_hidden()
     page.get_by_text("Developer", exact=True).click()
@@ -68,6 +68,12 @@ def test_it_handles_an_nft_that_is_not_stored(visit):
     visitor.look("nft-not-stored")
     visitor.page.get_by_role("link", name="List it", exact=True).click()
     expect(visitor.page.get_by_label("Token")).to_have_value("0.0.7777")
+
+
+def test_one_that_is_not_stored_is_called_by_its_collection(visit):
+    page = visit("/demo/nft/0.0.5003/999", refusals=[404]).page
+    expect(page.get_by_role("heading", level=1)).to_have_text("Dunes #999")
+    expect(page).to_have_title("Dunes #999 · NFT Marketplace")
 
 
 def test_it_handles_nonsense(visit):
