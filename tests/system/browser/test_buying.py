@@ -1,7 +1,6 @@
 """Buying, in one click or step by step, with the real transaction: who pays whom, what is said."""
 
 import re
-import time
 from itertools import count
 
 import pytest
@@ -58,10 +57,8 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     page = visitor.page
     page.locator(".card").first.hover()
     page.get_by_role("link", name=f"Buy Tides #{nft[1]}").click()
-    started = time.monotonic()
     press(page, "Buy for 40 HBAR")
     expect(page.get_by_role("heading", name=f"You own Tides #{nft[1]}")).to_be_focused()
-    assert time.monotonic() - started < 5
     receipt = steps(page).locator("[data-trade]")
     expect(receipt).to_contain_text(re.compile(r"You paid 40 HBAR, and have [\d,.]+ HBAR now\."))
     assert parts(receipt.locator("[data-outcome] table")) == [
