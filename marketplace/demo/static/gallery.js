@@ -14,21 +14,21 @@ const orderbook = (more) => withQuery(api("/orderbook"), { tokenId, minPrice, ma
 const isArranged = Boolean(tokenId || minPrice || maxPrice || sort);
 
 const collection = tokenId && (await readCollection(tokenId));
-const name = collection?.name || `collection ${tokenId}`;
-const where = [tokenId && `of ${name}`, account && `owned by ${account}`, priceRange(wanted)];
-const which = where.filter(Boolean).join(", ");
+const name = element("bdi", { class: "clipped" }, collection?.name || `collection ${tokenId}`);
+const where = [tokenId && ["of ", name], account && [`owned by ${account}`], [priceRange(wanted)]];
+const which = where.filter((part) => part?.[0]).flatMap((part, i) => [i ? ", " : " ", ...part]);
 
 const shelf = new Shelf({
   read: account && isArranged ? () => readHoldings(wanted, orderbook({ limit: 1 })) : get,
-  tell: (shown, more) => `${more ? "The first " : ""}${forSale(shown, which)}${more ? "; more follow" : ""}`,
+  tell: (shown, more) => [more ? "The first " : "", forSale(shown), ...which, more ? "; more follow" : ""],
   empty: () => [
     element("h2", {}, "Nothing is for sale here"),
-    element("p", {}, which ? `Nothing ${which} is listed right now.` : "The order book is empty."),
+    element("p", {}, which.length ? ["Nothing", ...which, " is listed right now."] : "The order book is empty."),
     element(
       "p",
       { class: "row" },
       element("a", { class: "button", href: listingPage() }, "List an NFT"),
-      which && element("a", { class: "button quiet", href: galleryPage() }, "Show everything"),
+      which.length > 0 && element("a", { class: "button quiet", href: galleryPage() }, "Show everything"),
     ),
   ],
 });

@@ -18,8 +18,8 @@ export const showCall = (made) => calls.append(exchange(made, { open: false }));
 
 export class Shelf {
   /**
-   * read(url) answers as get() does; draw(one) makes its card; tell(shown, more) says how many there are; empty() is said
-   * where nothing is.
+   * read(url) answers as get() does; draw(one) makes its card; tell(shown, more) says how many there are, as text or
+   * nodes; empty() is said where nothing is.
    */
   constructor({ read = get, draw = card, tell, empty }) {
     Object.assign(this, { read, draw, tell, empty, pages: 0 });
@@ -55,7 +55,7 @@ export class Shelf {
     const shown = gallery.children.length;
     gallery.append(...nfts.map((nft, i) => this.draw(nft, { eager: shown + i < 8 })));
     const total = gallery.children.length;
-    count.textContent = total ? this.tell(total, Boolean(this.next)) : "";
+    count.replaceChildren(...[total ? this.tell(total, Boolean(this.next)) : ""].flat());
     if (!total) more.append(element("div", { class: "empty" }, ...this.empty()));
     if (this.next) more.append(this.button("Show more", (button) => this.extend(button)));
   }
