@@ -128,7 +128,8 @@ def report_transaction(
     withdrawn it, or somebody bought it (after a withdrawal, too, within a minute, where the owner also gave
     an approval for all). May be repeated. A refusal carries the ledger's own result code.
     Without transactionId it is about the newest transaction that this caller prepared for the account and the
-    NFT, and no other: of a listing, 200 then says that the NFT is listed for that price.
+    NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
+    new price.
     """
     if reports.answer(account_id, caller=caller(), **report):
         return {"result": "OK"}

@@ -125,11 +125,11 @@ class ListingReport(Report):
     name = listing_rule.APPROVAL
 
     def is_fulfilled(self) -> bool:
-        """Tell whether it is for sale as the prepared transaction wants it, under any id of the wallet's.
+        """Tell whether it is for sale as the report wants it, under any id of the wallet's.
 
-        Where nothing was prepared: whether it is for sale at all.
+        A report without an id asks whether it is for sale at all, whatever was prepared since.
         """
-        if self.row is None:
+        if self.transaction_id is None:
             return self.stands
         is_that_price = self.row["price"] == self.nft["listing_price"]
         return self.stands and is_that_price and self.row["prepared_at"] <= self.listed_at
