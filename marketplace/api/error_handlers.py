@@ -58,8 +58,7 @@ def _describe(error: HTTPException) -> str:
     if isinstance(error, BadHost):
         return f"The header Host is no host: {shown(request.environ.get('HTTP_HOST'))}"
     if error.code == HTTPStatus.NOT_FOUND:
-        reference = f"{request.script_root}{current_app.config['API_PREFIX']}/reference"
-        return f"There is nothing at {shown(request.path)}: {reference} lists every address"
+        return f"There is nothing at {shown(request.path)}: the API reference lists every address"
     if isinstance(error, MethodNotAllowed):
         allowed = ", ".join(sorted(error.valid_methods or ()))
         return f"{request.method} is not allowed here, only {allowed}"
