@@ -84,6 +84,7 @@ def test_a_call_is_tried_under_a_prefix(host, visit):
     page.keyboard.press("Escape")
     page.get_by_role("link", name="List an NFT", exact=True).click()
     expect(page).to_have_url(f"{host.url}/market/demo/list")
+    page.wait_for_load_state("networkidle")
 
 
 def test_the_hosts_refusal_is_shown(host, visit):

@@ -98,7 +98,7 @@ def test_one_click_is_enough(offer):
 def test_what_you_own_is_there_to_choose(offer):
     visitor = offer(size=PHONE)
     page, nft = visitor.page, visitor.nft
-    press(page, f"You are {SELLER}")
+    page.get_by_role("button", name=f"You are {SELLER}").click()  # and the balance beside it
     page.get_by_role("link", name="What you own").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(SELLER)
     page.goto(f"{visitor.url}/demo/list?token={nft[0]}")
