@@ -160,7 +160,10 @@ def test_after_a_kill_the_next_one_says_where_it_is(tmp_path):
         killed.kill()
         killed.wait()
         (tmp_path / "instance/sandbox-node").write_text("")
+        addresses = tmp_path / "instance/sandbox.env"
+        addresses.chmod(0o644)
         with serving.node(tmp_path) as node:
+            assert addresses.stat().st_mode & 0o777 == 0o600  # a token is in it
             assert f"127.0.0.1:{node.port}" in (tmp_path / "instance/sandbox-node").read_text()
             ping(node.port)
 

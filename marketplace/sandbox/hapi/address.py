@@ -47,6 +47,7 @@ def announced(
     file, address = _file(sandbox), f"{HOST}:{port}"
     environment, url = _environment(sandbox), sandbox.config["PUBLIC_URL"]
     file.write_text(address)
+    environment.unlink(missing_ok=True)  # one that a kill has left may be readable by others
     environment.touch(mode=0o600)
     environment.write_text(
         f"export MARKET={url}\n"
