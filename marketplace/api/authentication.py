@@ -50,7 +50,9 @@ def authenticate(request: Request, scope: str) -> bool | str:
     row = access_tokens.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
         source = (
-            "the file sandbox-token has the sandbox's" if services().sandbox else "ask the operator"
+            "the file sandbox-token has the sandbox's"
+            if services().sandbox
+            else "ask the operator for one"
         )
         raise NotAuthenticated(f"This access token is unknown: {source}", "invalid_token")
     if row["revoked_at"]:
