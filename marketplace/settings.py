@@ -101,16 +101,10 @@ def _folder(value: str) -> str:
     return str(Path(value))
 
 
-def _sqlite_path(value: str) -> str:
-    if not value.startswith("sqlite:///") or value in ("sqlite:///", "sqlite:///:memory:"):
-        raise ValueError("is not an SQLite file (sqlite:///instance/marketplace.db)")
-    return value.removeprefix("sqlite:///")
-
-
 def _database(value: str) -> str:
     """Return the path of an SQLite file, or the address of a PostgreSQL database."""
-    if value.startswith("sqlite:"):
-        return _sqlite_path(value)
+    if value.startswith("sqlite:///") and value not in ("sqlite:///", "sqlite:///:memory:"):
+        return value.removeprefix("sqlite:///")
     if not value.startswith(("postgresql://", "postgres://")) or not value.isprintable():
         raise ValueError(
             "is not an address of a PostgreSQL database (postgresql://user:password@host-a,host-b/market),"
@@ -145,7 +139,6 @@ class Setting(NamedTuple):
     parse: Callable[[str], Any]
     default: str | None
     in_sandbox: str | None = None  # the default there, where it is another one
-    instead: str = ""  # of an old setting
 
 
 SETTINGS = {
@@ -202,26 +195,6 @@ SETTINGS = {
     ),
     "ARWEAVE_GATEWAYS": Setting(_gateways, "https://arweave.net", "{PUBLIC_URL}/sandbox/arweave"),
 }
-# Settings of earlier versions, which still work in this one, and what the start says of them.
-OLD_SETTINGS = {
-    "ACCESS_LOG": Setting(
-        str, "", instead="start gunicorn with --access-logfile - instead, which writes text"
-    ),
-    "READY_SYNC_SECONDS": Setting(
-        _integer(0, 604_800), "0", instead="ask /status?ready&maxAge=SECONDS instead"
-    ),
-    "SANDBOX_DATABASE_URL": Setting(
-        _sqlite_path,
-        "sqlite:///{DATA_DIR}/sandbox.db",
-        instead=f"set {PREFIX}DATA_DIR to the folder of sandbox.db instead",
-    ),
-    "TRANSACTION_VALID_SECONDS": Setting(
-        _integer(15, 180), "180", instead="leave it out. The next version has 180"
-    ),
-    "USER_LIMIT_MAX": Setting(
-        _integer(10, 10_000), "1000", instead="leave it out. The next version has 1000"
-    ),
-}
 
 
 def written(name: str, value: Any) -> str:
@@ -244,12 +217,15 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
         for name, value in environ.items()
         if name.startswith(PREFIX)
     } | dict(overrides)
-    for name in given.keys() - SETTINGS.keys() - OLD_SETTINGS.keys():
+    for name in given.keys() - SETTINGS.keys():
         close = difflib.get_close_matches(name, SETTINGS, n=1)
         hint = f" (did you mean {PREFIX}{close[0]}?)" if close else ""
-        raise SettingError(f"{PREFIX}{name} is not a setting{hint}")
+        raise SettingError(
+            f"{PREFIX}{name} is not a setting{hint}: docs/settings.md has those of this version, and what"
+            " replaces older ones"
+        )
     settings: dict[str, Any] = {}
-    for name, setting in (SETTINGS | OLD_SETTINGS).items():
+    for name, setting in SETTINGS.items():
         is_sandbox = settings.get("NETWORK") == "sandbox"
         default = (setting.in_sandbox if is_sandbox else None) or setting.default
         value = given.get(name)
@@ -259,11 +235,6 @@ def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, 
             raise SettingError(f"{PREFIX}{name} is required when NETWORK is {settings['NETWORK']}")
         settings[name] = _parse(name, setting, value)
     _require_agreement(settings)
-    settings["OLD_SETTINGS"] = [
-        f"{PREFIX}{name} is an old setting: {setting.instead}"
-        for name, setting in OLD_SETTINGS.items()
-        if name in given
-    ]
     return settings
 
 
@@ -279,8 +250,8 @@ def _require_agreement(settings: dict[str, Any]) -> None:
         raise SettingError(
             f"{PREFIX}API_PREFIX={prefix!r} is where the sandbox is: take another prefix (/marketplace)"
         )
-    files = {os.path.realpath(settings[name]) for name in ("DATABASE_URL", "SANDBOX_DATABASE_URL")}
-    if len(files) < 2:
+    files = settings["DATABASE_URL"], f"{settings['DATA_DIR']}/sandbox.db"
+    if len({*map(os.path.realpath, files)}) < 2:
         raise SettingError(f"{PREFIX}DATABASE_URL is the file of the sandbox's ledger")
 
 

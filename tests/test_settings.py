@@ -3,10 +3,9 @@ import re
 import pytest
 
 from marketplace import create_app
-from marketplace.cli import startup
 from marketplace.errors import StartRefused
 from marketplace.services import services
-from marketplace.settings import OLD_SETTINGS, SETTINGS, SettingError, load
+from marketplace.settings import SETTINGS, SettingError, load
 from tests.conftest import settings
 from tests.serving import ROOT
 
@@ -131,17 +130,13 @@ def test_what_is_kept_is_in_one_folder():
     assert loaded["MEDIA_URL"] == "file:/srv/market/media"
 
 
-def test_an_old_setting_works_and_the_start_warns_of_it():
-    loaded = load({}, {"MARKETPLACE_SANDBOX_DATABASE_URL": "sqlite:///old/sandbox.db"})
-    assert loaded["SANDBOX_DATABASE_URL"] == "old/sandbox.db"
-    [warning] = startup.warnings(loaded, [])
-    assert warning.startswith("MARKETPLACE_SANDBOX_DATABASE_URL is an old setting: set")
-    assert "MARKETPLACE_DATA_DIR" in warning
-
-
 def test_a_file_may_be_called_what_an_address_has():
     for path in ("my password.db", "alice@home/market.db"):
         assert load({"DATABASE_URL": f"sqlite:///{path}"}, {})["DATABASE_URL"] == path
+
+
+GONE = ["ACCESS_LOG", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
+GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX"]
 
 
 def test_an_unknown_setting_stops_the_start():
@@ -151,6 +146,9 @@ def test_an_unknown_setting_stops_the_start():
         load({}, {"MARKETPLACE_DATABSE_URL": "x"})
     with pytest.raises(SettingError, match="MARKETPLACE_NETWROK is not a setting"):
         create_app(NETWROK="mainnet")
+    for gone in GONE:
+        with pytest.raises(SettingError, match=f"{gone} is not a setting.*: docs/settings.md has"):
+            load({}, {f"MARKETPLACE_{gone}": "1"})
 
 
 def test_a_trailing_slash_does_no_harm():
@@ -169,8 +167,6 @@ def test_a_trailing_slash_does_no_harm():
         ("DATABASE_URL", "postgresql://market:secret@host/mar\0ket"),
         ("DATABASE_URL", "postgresql://market:secret\ud800@host/market"),
         ("DATABASE_URL", "postgresql:market,secret,password=secret"),
-        ("SANDBOX_DATABASE_URL", "postgresql://market:secret@host/market"),
-        ("SANDBOX_DATABASE_URL", "postgresql://host/market?user=market&password=secret"),
         ("MEDIA_URL", "postgresql://market:secret@host/market"),
         ("MIRROR_NODE_URL", "https://market:secret@mirror.example"),
         ("REDIS_URL", "redis://:secret@host:port"),
@@ -228,4 +224,4 @@ def test_a_database_is_of_one_account_for_ever(tmp_path):
 def test_every_setting_is_in_the_operators_table():
     page = (ROOT / "docs/settings.md").read_text()
     rows = re.findall(r"^\| `([A-Z_]+)` \|", page, re.MULTILINE)
-    assert sorted(rows) == sorted([*SETTINGS, *OLD_SETTINGS])
+    assert sorted(rows) == sorted([*SETTINGS, *GONE])

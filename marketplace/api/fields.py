@@ -121,20 +121,6 @@ class Digits(WholeNumber):
         return super().read(int(value)) if DIGITS.fullmatch(value) else None
 
 
-class UserLimit(Digits):
-    """How many listings of a user are wanted. A setting is the maximum."""
-
-    def read(self, value: Any) -> int | None:
-        high = current_app.config["USER_LIMIT_MAX"]
-        self.expected = f"a whole number from {self.low} to {high}"
-        number = super().read(value)
-        return number if number is None or number <= high else None
-
-    def by_settings(self, settings: Config) -> dict[str, Any]:
-        """The OpenAPI attributes that depend on settings."""
-        return {"maximum": settings["USER_LIMIT_MAX"]}
-
-
 class WalletName(fields.String):
     """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
 

@@ -49,8 +49,8 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
 
     An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
     the owner. The wallet signs and submits it: byteArray is base64 of a HAPI TransactionList, what
-    Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes (unless the
-    operator set another time), and may be asked for again at any time, for another price too.
+    Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
+    be asked for again at any time, for another price too.
     """
     _require_wallet(wallet)
     return _hand_over(

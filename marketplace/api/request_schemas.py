@@ -29,7 +29,6 @@ from marketplace.api.fields import (
     Several,
     TraitText,
     TransactionIdField,
-    UserLimit,
     WalletName,
     WholeNumber,
     Words,
@@ -40,6 +39,7 @@ from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
 
 ORDERBOOK_LIMIT = 20
 USER_LIMIT = 10
+USER_LIMIT_MAX = 1000
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
 COLLECTIONS_LIMIT = 20
@@ -158,13 +158,7 @@ class OrderbookQuerySchema(RequestSchema):
 
 
 class UserQuerySchema(RequestSchema):
-    limit = UserLimit(
-        "Number of NFTs wanted at most; the operator sets the maximum",
-        USER_LIMIT,
-        low=1,
-        high=MAX_INT64,
-        load_default=USER_LIMIT,
-    )
+    limit = limit_field("NFTs", USER_LIMIT, USER_LIMIT_MAX)
     offset = offset_field()
     page = page_field()
 

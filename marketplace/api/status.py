@@ -23,7 +23,7 @@ blp = Blueprint("Status", __name__, description="For the operator; asks for no t
 @blp.query(StatusQuery)
 @blp.response(200, ServiceStatusSchema, description="The service is up")
 @Blueprint.doc(responses={503: "Unavailable"})
-def show_status(alive: str | None, ready: str | None, max_age: int | None) -> dict[str, Any]:
+def show_status(alive: str | None, ready: str | None, max_age: int) -> dict[str, Any]:
     """Show whether the service is up
 
     Its version and its network, until when the ledger was followed, and whether a watcher does so. A 503
@@ -33,7 +33,7 @@ def show_status(alive: str | None, ready: str | None, max_age: int | None) -> di
         return _describe("not asked", None, "not asked")
     last_sync = freshness.find_last_sync()  # fails where the database does
     if ready is not None:
-        _require_recent(last_sync, max_age or current_app.config["READY_SYNC_SECONDS"])
+        _require_recent(last_sync, max_age)
         _require_room()
     watcher = "running" if freshness.is_watched() else "silent"
     return _describe("reachable", last_sync, watcher, nodes.list_gone_nodes())

@@ -58,8 +58,7 @@ control_socket_disable = True
 # Files go through write(), which SILENT_CLIENT_SECONDS interrupts; sendfile() would wait for ever.
 sendfile = False
 
-# The old setting MARKETPLACE_ACCESS_LOG still works in this version.
-accesslog = "-" if os.environ.get("MARKETPLACE_ACCESS_LOG") in ("text", "json") else None
+# The form of --access-logfile.
 access_log_format = (
     '%(t)s %(h)s "%(r)s" %(s)s %(B)s B %(M)s ms %({marketplace.request}e)s %({marketplace.token}e)s'
 )

@@ -80,7 +80,6 @@ def warnings(
 
     ``is_shared``: other machines may serve the same database.
     """
-    yield from config["OLD_SETTINGS"]
     url = urlsplit(config["PUBLIC_URL"])
     real = config["NETWORK"] != "sandbox"
     served = served_url(config, addresses)

@@ -136,7 +136,6 @@ def give_addresses() -> dict[str, Any]:
             "wallet": current_app.config["WALLETS"][0],
             "account": current_app.config["ACCOUNT_ID"],
             "fee": current_app.config["SALE_FEE_BASIS_POINTS"],
-            "limit": current_app.config["USER_LIMIT_MAX"],
             "you": YOU,
             "api": f"{root}{current_app.config['API_PREFIX']}/v1",
             "sandbox": root + PATH,

@@ -37,6 +37,7 @@ from marketplace.store.database import write
 
 # The newest listings that one caller prepares for an account, and the newest withdrawals.
 KEPT_FOR_EACH_NFT = 5
+VALID_SECONDS = 180  # the ledger's most
 
 
 def prepare_listing(
@@ -131,16 +132,15 @@ def _prepare(
 ) -> PreparedTransaction:
     """Build a transaction that an NFT's owner signs and pays for, and remember it."""
     settings, valid_start = current_app.config, now - START_BEFORE_NOW_SECONDS * times.SECOND
-    seconds = settings["TRANSACTION_VALID_SECONDS"]
     for transaction_id in free_ids(account_id, valid_start):
         transaction = build(
             transaction_id=transaction_id,
             memo=columns["memo"],
             max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
-            valid_seconds=seconds,
+            valid_seconds=VALID_SECONDS,
             node_account_id=next_node(),
         )
-        row = describe(transaction_id, account_id, caller, seconds, now) | columns
+        row = describe(transaction_id, account_id, caller, VALID_SECONDS, now) | columns
         with write() as db:
             inserted = prepared_transactions.insert_prepared_transaction(db, row)
             prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)

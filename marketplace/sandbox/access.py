@@ -15,7 +15,7 @@ NAME = "the sandbox's own"  # in the list of tokens
 
 def kept_token() -> str:
     """Read the sandbox's own access token; make one if there is none, or if it was revoked."""
-    path = Path(current_app.config["SANDBOX_DATABASE_URL"]).with_name("sandbox-token")
+    path = Path(current_app.config["DATA_DIR"], "sandbox-token")
     with open(path, "a+", opener=_open_private) as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # concurrent processes get the same token
         file.seek(0)

@@ -56,7 +56,7 @@ def init_app(
     """
     upgrade_at_once(database)
     sandbox = create_sandbox(
-        app.config["SANDBOX_DATABASE_URL"],
+        f"{app.config['DATA_DIR']}/sandbox.db",
         app.config["MAX_CONTENT_LENGTH"],
         app.config["PUBLIC_URL"],
     )

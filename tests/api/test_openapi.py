@@ -112,12 +112,10 @@ def test_the_server_is_where_the_service_is_mounted(tmp_path, public_url, script
 
 
 def test_what_the_settings_close_is_closed_in_the_document(tmp_path):
-    app = create_app(**folders(tmp_path), WALLETS="hashpack,blade", USER_LIMIT_MAX=50)
+    app = create_app(**folders(tmp_path), WALLETS="hashpack,blade")
     paths = document(app)["paths"]
     [wallet] = paths["/v1/list/{wallet}"]["post"]["parameters"]
     assert wallet["schema"]["enum"] == ["hashpack", "blade"]
-    parameters = paths["/v1/user/{accountId}/listed"]["get"]["parameters"]
-    assert {p["name"]: p["schema"] for p in parameters}["limit"]["maximum"] == 50
 
 
 @pytest.fixture(scope="module")

@@ -50,7 +50,6 @@ def test_it_follows_the_settings(tmp_path):
         NAME="Kunsthalle",
         NODE_ACCOUNT_IDS="0.0.4",
         MAX_TRANSACTION_FEE="0.75",
-        TRANSACTION_VALID_SECONDS=60,
         WALLETS="blade,hashpack",
         **settings(tmp_path),
     )
@@ -62,7 +61,6 @@ def test_it_follows_the_settings(tmp_path):
     assert first.memo.endswith("for 250 HBAR on Kunsthalle")
     assert first.nodeAccountID.accountNum == 4
     assert first.transactionFee == 75_000_000
-    assert first.transactionValidDuration.seconds == 60
     assert_error(prepare(client, "extwallet"), 404, "extwallet", "blade, hashpack")
 
 

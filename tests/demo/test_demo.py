@@ -68,7 +68,6 @@ def assert_addresses(page, mount, api):
         "wallet": "extwallet",
         "account": "0.0.9001",
         "fee": "0",
-        "limit": "1000",
         "you": "0.0.2007",
         "api": mount + api,
         **{name: mount + path for name, path in paths.items()},

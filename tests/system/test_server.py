@@ -179,13 +179,6 @@ def test_the_access_log_names_token_and_request_and_keeps_secrets(tmp_path):
     assert token not in service.output
 
 
-def test_the_old_setting_of_the_access_log_works(tmp_path):
-    with serve(tmp_path, "--workers", "1", ACCESS_LOG="json") as service:
-        service.get("/reference").close()
-    assert "MARKETPLACE_ACCESS_LOG is an old setting: start gunicorn with" in service.output
-    assert '"GET /reference HTTP/1.1" 200' in service.output
-
-
 def test_a_log_without_room_breaks_no_answer(tmp_path):
     with (
         open("/dev/full", "w") as full,

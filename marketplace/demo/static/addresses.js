@@ -6,7 +6,7 @@ export const accessToken = meta("token");
 export const wallet = meta("wallet");
 export const marketplace = meta("account");
 export const feeBasisPoints = Number(meta("fee"));
-export const pageSize = Number(meta("limit"));
+export const pageSize = 1000;
 export const suggestedAccount = meta("you");
 
 /** Fills {names} in a path of the public API: api("/nft/{token}/{serial}", { token, serial }). */
