@@ -50,7 +50,7 @@ def find_account(query: Message, response: Message, now: int) -> None:
     if public_key := accounts.key(read(), account_id):
         info.key.CopyFrom(public_key)
     stored = accounts.get(read(), account_id)
-    info.balance, info.memo, info.deleted = stored.balance, stored.memo, bool(stored.deleted_at)
+    info.balance, info.memo = stored.balance, stored.memo
     info.receiverSigRequired = bool(stored.is_receiver_signature_required)
     info.alias = next(iter(queries.list_aliases(read(), account_id)), b"")
     info.contractAccountID = accounts.evm_address(read(), account_id).hex()

@@ -1,4 +1,4 @@
-"""Transactions about accounts: their creation, by themselves or by a transfer, update and deletion."""
+"""Transactions about accounts: their creation, by themselves or by a transfer, and their update."""
 
 from google.protobuf.message import Message
 
@@ -76,7 +76,6 @@ def check_update(content: Message) -> None:
 def update(execution: Execution, content: Message) -> None:
     account_id = entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
     execution.require_signature(account_id)
-    accounts.require_usable(execution.db, account_id)
     require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
     changes: dict[str, object] = {}
     if content.HasField("key"):

@@ -30,7 +30,6 @@ class Account(NamedTuple):
     memo: str = ""
     is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
-    deleted_at: int | None = None
 
 
 def get(db: Connection, account_id: str, created_at: int = catalogue.GENESIS) -> Account:
@@ -61,11 +60,6 @@ def add(
     refuse_if(after < 0, code)
     refuse_if(after > MAX_INT64, "INVALID_ACCOUNT_AMOUNTS")
     change(db, account_id, now, balance=after)
-
-
-def require_usable(db: Connection, account_id: str) -> None:
-    """Refuse an account that was deleted."""
-    refuse_if(get(db, account_id).deleted_at, "ACCOUNT_DELETED")
 
 
 def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:

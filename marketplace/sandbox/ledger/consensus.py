@@ -167,7 +167,6 @@ def _require_another_node(first: queries.Row, signed: Signed) -> None:
 def _require_solvency(db: Connection, signed: Signed) -> None:
     """Refuse a payer who lacks the fee, and what the transaction takes from him besides."""
     payer = signed.id.account_id
-    refuse_if(accounts.get(db, payer).deleted_at, "PAYER_ACCOUNT_DELETED")
     spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
     if accounts.balance(db, payer) < network_fees.price(signed) + spent:

@@ -16,7 +16,7 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.catalogue import Royalty
-from marketplace.sandbox.ledger import accounts, queries, tokens
+from marketplace.sandbox.ledger import queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import AssessedFee, Changes, NftTransfer, entity
 from marketplace.sandbox.ledger.tokens import Token
@@ -116,8 +116,6 @@ def assess(db: Connection, moved: Iterable[NftTransfer], given: Changes) -> list
         if not {(nft.sender, nft.token), (payer, nft.token)} & settled:
             settled.add((payer, nft.token))
             assessed += _assess_royalties(schedule_of(db, nft.token), payer, credits, treasury)
-    for assessed_fee in assessed:
-        accounts.require_usable(db, assessed_fee.collector)
     return [assessed_fee for assessed_fee in assessed if assessed_fee.amount]
 
 

@@ -113,7 +113,6 @@ class Execution:
         for (account_id, token), amount in changes.items():
             is_fee = account_id in fee_payers
             if token is None:
-                accounts.require_usable(self.db, account_id)
                 code = FEE_UNPAID if is_fee else UNPAID
                 accounts.add(self.db, account_id, amount, self.now, code)
                 self.effects.hbar[account_id] += amount

@@ -33,7 +33,6 @@ def reject(execution: Execution, content: Message) -> None:
     owner = entity(content.owner, "INVALID_OWNER_ID")
     execution.require_signature(owner)
     refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
-    accounts.require_usable(execution.db, owner)
     for rejection in content.rejections:
         if rejection.HasField("nft"):
             _reject_nft(execution, rejection.nft, owner)

@@ -8,8 +8,7 @@ CREATE TABLE account (
     automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- how many; -1: any number
     memo TEXT NOT NULL,
     is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
-    created_at INTEGER NOT NULL,
-    deleted_at INTEGER -- null of one that is there
+    created_at INTEGER NOT NULL
 ) STRICT;
 
 -- Another name of an account: its EVM address, or its key as HAPI writes it.

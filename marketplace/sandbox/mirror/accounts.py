@@ -52,7 +52,7 @@ def _account(account_id: str) -> Document:
         "balance": None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
-        "deleted": bool(account.deleted_at),
+        "deleted": False,
         "ethereum_nonce": 0,
         "evm_address": f"0x{accounts.evm_address(read(), account_id).hex()}",
         "expiry_timestamp": times.to_consensus(expires_at),
