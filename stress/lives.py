@@ -18,7 +18,7 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import closing, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -28,6 +28,7 @@ from typing import NamedTuple
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
 from hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 import NftAllowance
 from hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 import NftRemoveAllowance
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
 from sqlite_utils.utils import sqlite3
@@ -43,11 +44,9 @@ from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
-from marketplace.sandbox.hapi import entities
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.sandbox.ledger.consensus import Receipt
-from marketplace.sandbox.ledger.custom_fees import Schedule
 from marketplace.services import services
 from marketplace.store import (
     access_tokens,
@@ -925,10 +924,10 @@ def delete_token(token: str, now: int) -> Receipt:
     return _submit(body, now)
 
 
-def change_fees(token: str, schedule: Schedule, now: int) -> Receipt:
+def change_fees(token: str, fees: Iterable[CustomFee], now: int) -> Receipt:
     body = _new_body()
     body.token_fee_schedule_update.token_id.CopyFrom(token_id((token, 0)))
-    body.token_fee_schedule_update.custom_fees.extend(entities.fees_of(schedule))
+    body.token_fee_schedule_update.custom_fees.extend(fees)
     return _submit(body, now)
 
 

@@ -24,7 +24,6 @@ class Royalty(NamedTuple):
     numerator: int
     denominator: int
     fallback: int | None = None
-    spares_collectors: bool = False  # all collectors of the token are exempt from it
 
 
 class Collection(NamedTuple):

@@ -8,14 +8,13 @@ import random
 from collections import Counter
 
 import pytest
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from marketplace import times
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
-from marketplace.sandbox.catalogue import Royalty as SandboxRoyalty
 from marketplace.sandbox.ledger import accounts, queries
-from marketplace.sandbox.ledger.custom_fees import FixedFee as SandboxFixedFee
-from marketplace.sandbox.ledger.custom_fees import Schedule
+from marketplace.sandbox.ledger.messages import account, token
 from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
@@ -47,10 +46,8 @@ class Market(selling.Market):
 
     def charge(self, token, *fees):
         """Let an issuer change a token's custom fees."""
-        royalties = tuple(fee for fee in fees if isinstance(fee, SandboxRoyalty))
-        fixed = tuple(fee for fee in fees if isinstance(fee, SandboxFixedFee))
         with self._sandbox.app_context():
-            receipt = lives.change_fees(token, Schedule(royalties, fixed), times.now())
+            receipt = lives.change_fees(token, fees, times.now())
         assert receipt.result in ("SUCCESS", "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
 
     def change(self, change):
@@ -115,9 +112,9 @@ class Chance:
             part = dice.choice(
                 ((5, 100), (1, 40), (1, 3), (3, 4), (1, 1), (0, 7), (2**63 - 1, 2**63 - 1))
             )
-            return SandboxRoyalty(collector, *part, None, spares)
+            return royalty(collector, *part, spares)
         amount = dice.choice((1, 5, HBAR // 10, HBAR, 20 * HBAR, 2**63 - 1))
-        return SandboxFixedFee(collector, amount, dice.choice((None, None, None, COIN)), spares)
+        return fixed(amount, dice.choice((None, None, None, COIN)), collector, spares)
 
     def _change(self, db):
         dice, now = self._dice, times.now()
@@ -168,8 +165,19 @@ def _try(market, chance):
     return outcome
 
 
-def fixed(amount=HBAR, token=None, collector=COLLECTOR):
-    return SandboxFixedFee(collector, amount, token)
+def custom_fee(collector, spares, **kind):
+    options = {"all_collectors_are_exempt": spares, **kind}
+    return CustomFee(fee_collector_account_id=account(collector), **options)
+
+
+def fixed(amount=HBAR, unit=None, collector=COLLECTOR, spares=False):
+    fee = {"amount": amount, "denominating_token_id": unit and token(unit)}
+    return custom_fee(collector, spares, fixed_fee=fee)
+
+
+def royalty(collector, numerator, denominator, spares=False):
+    part = {"numerator": numerator, "denominator": denominator}
+    return custom_fee(collector, spares, royalty_fee={"exchange_value_fraction": part})
 
 
 @pytest.fixture
@@ -216,16 +224,16 @@ def test_fixed_fees_that_are_newer_than_the_listing(market, listed):
 @pytest.mark.parametrize(("part", "status"), [(1, 200), (5, 200), (6, 409), (9, 409)])
 def test_royalties_that_are_newer_than_the_listing(market, listed, part, status):
     nft = listed()
-    market.charge(TOKEN, SandboxRoyalty(COLLECTOR, part, 10))
+    market.charge(TOKEN, royalty(COLLECTOR, part, 10))
     assert market.buy(nft).status_code == status
 
 
 @pytest.mark.parametrize(
     "fees",
     [
-        [SandboxRoyalty(COLLECTOR, 1, 1)],
-        [SandboxRoyalty(COLLECTOR, 1, 2), SandboxRoyalty(OTHER, 1, 2)],
-        [SandboxRoyalty(COLLECTOR, 1, 2), fixed(5 * HBAR)],
+        [royalty(COLLECTOR, 1, 1)],
+        [royalty(COLLECTOR, 1, 2), royalty(OTHER, 1, 2)],
+        [royalty(COLLECTOR, 1, 2), fixed(5 * HBAR)],
         [fixed(10 * HBAR)],
         [fixed(2**63 - 1), fixed(2**63 - 1)],
     ],

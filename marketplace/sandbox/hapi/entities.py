@@ -9,22 +9,14 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     TokenKycStatus,
     TokenPauseStatus,
 )
-from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 
 from marketplace import times
-from marketplace.sandbox import catalogue
-from marketplace.sandbox.hapi.messages import account, timestamp, token
-from marketplace.sandbox.ledger import accounts, custom_fees, nfts, queries, tokens
+from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import entity
+from marketplace.sandbox.ledger.messages import account, timestamp, token
 from marketplace.sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.store.database import read
-
-# Fields that a token's info shares with its creation.
-SAME_FIELDS = (
-    "decimals", "maxSupply", "memo", "metadata", "name", "supplyType", "symbol", "tokenType"
-)  # fmt: skip
-KEY_FIELDS = [field for field, _ in tokens.KEYS.values()]
 
 
 def find_balance(query: Message, response: Message, now: int) -> None:
@@ -62,11 +54,9 @@ def find_account(query: Message, response: Message, now: int) -> None:
 def find_token(query: Message, response: Message, now: int) -> None:
     found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
     definition = found.definition
-    for field in SAME_FIELDS:
-        setattr(info, field, getattr(definition, field))
-    for field in ("treasury", "autoRenewAccount", "autoRenewPeriod", "expiry", *KEY_FIELDS):
-        if definition.HasField(field):
-            getattr(info, field).CopyFrom(getattr(definition, field))
+    for field, value in definition.ListFields():
+        if field.name in info.DESCRIPTOR.fields_by_name:  # of the same name, and type
+            info.MergeFrom(type(info)(**{field.name: value}))
     if not definition.HasField("expiry"):
         info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
     info.tokenId.CopyFrom(token(found.token))
@@ -82,30 +72,6 @@ def find_token(query: Message, response: Message, now: int) -> None:
         info.pause_status = (
             TokenPauseStatus.Paused if found.is_paused else TokenPauseStatus.Unpaused
         )
-    info.custom_fees.extend(fees_of(custom_fees.schedule_of(read(), found.token)))
-
-
-def fees_of(schedule: custom_fees.Schedule) -> list[CustomFee]:
-    royalties = [_fee(each, royalty_fee=_royalty(each)) for each in schedule.royalties]
-    return royalties + [_fee(each, fixed_fee=_fixed_fee(each)) for each in schedule.fixed]
-
-
-def _fee(fee: catalogue.Royalty | custom_fees.FixedFee, **kind: object) -> CustomFee:
-    return CustomFee(
-        fee_collector_account_id=account(fee.collector),
-        all_collectors_are_exempt=fee.spares_collectors,
-        **kind,
-    )
-
-
-def _royalty(royalty: catalogue.Royalty) -> dict[str, object]:
-    fraction = {"numerator": royalty.numerator, "denominator": royalty.denominator}
-    fallback = None if royalty.fallback is None else {"amount": royalty.fallback}
-    return {"exchange_value_fraction": fraction, "fallback_fee": fallback}
-
-
-def _fixed_fee(fee: custom_fees.FixedFee) -> dict[str, object]:
-    return {"amount": fee.amount, "denominating_token_id": fee.token and token(fee.token)}
 
 
 def find_nft(query: Message, response: Message, now: int) -> None:

@@ -11,10 +11,10 @@ from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRec
 
 from marketplace import times
 from marketplace.sandbox.hapi.codes import code
-from marketplace.sandbox.hapi.messages import account, timestamp, token
 from marketplace.sandbox.hapi.network import exchange_rate
 from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import read_transaction_id, refuse_if
+from marketplace.sandbox.ledger.messages import account, timestamp, token
 from marketplace.store.database import read
 
 KEPT_SECONDS = 180  # how long after consensus a node has receipts and records

@@ -4,14 +4,12 @@ Each type of transaction has a base, and extras: https://docs.hedera.com/network
 pays for each transaction that reaches consensus, successful or not.
 """
 
-import json
 from decimal import Decimal
 
 from google.protobuf.message import Message
 
 from marketplace.hbar import TINYBARS
-from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import queries
+from marketplace.sandbox.ledger import tokens
 from marketplace.sandbox.ledger.envelopes import Signed, write_id
 from marketplace.store.database import read
 
@@ -112,10 +110,7 @@ def _of_transfer(transfer: Message) -> Decimal:
 
 
 def _has_custom_fees(token: str) -> bool:
-    changed = queries.get(read(), "fee_schedule", token=token)
-    if changed is None:
-        return bool(catalogue.collection_of(token).royalties)
-    return any(json.loads(changed["document"]).values())
+    return bool(tokens.find(read(), token).definition.custom_fees)
 
 
 def _beyond(count: int, included: int) -> int:

@@ -77,20 +77,14 @@ CREATE TABLE token (
     is_created INTEGER NOT NULL CHECK (is_created IN (0, 1)),
     is_paused INTEGER NOT NULL CHECK (is_paused IN (0, 1)),
     created_at INTEGER NOT NULL,
-    modified_at INTEGER NOT NULL
+    modified_at INTEGER NOT NULL,
+    fees_at INTEGER NOT NULL DEFAULT 0 -- when its custom fees were last changed
 ) STRICT;
 
 -- A token that was deleted, with all of its NFTs. Their rows stay as they were.
 CREATE TABLE deleted_token (
     token TEXT PRIMARY KEY,
     deleted_at INTEGER NOT NULL
-) STRICT;
-
--- The custom fees of a token whose issuer has changed them. Of others, the catalogue knows them.
-CREATE TABLE fee_schedule (
-    token TEXT PRIMARY KEY,
-    document TEXT NOT NULL, -- JSON
-    since INTEGER NOT NULL
 ) STRICT;
 
 -- What an account has of a token that is no NFT: fixed fees may be paid in it.

@@ -46,12 +46,9 @@ def create(execution: Execution, content: Message) -> None:
         execution.require_signature(account_id)
     if content.HasField("adminKey"):
         execution.require_key(content.adminKey)
-    token = Token(queries.new_id(db), content, is_created=True, created_at=now, modified_at=now)
-    schedule = custom_fees.read(content.custom_fees, now)
-    custom_fees.change(db, token, schedule)
-    definition = type(content).FromString(content.SerializeToString())
-    definition.ClearField("custom_fees")
-    tokens.put(db, token, definition=definition)
+    token = Token(queries.new_id(db), content, True, False, now, now, now)
+    custom_fees.require_valid(token)
+    tokens.put(db, token)
     # Its treasury is neither frozen nor without KYC.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
@@ -130,10 +127,13 @@ def delete(execution: Execution, content: Message) -> None:
 def change_fees(execution: Execution, content: Message) -> None:
     token = tokens.get_usable(execution.db, entity(content.token_id, "INVALID_TOKEN_ID"))
     require_issuer(execution, token, "fee_schedule")
-    schedule = custom_fees.read(content.custom_fees, execution.now)
-    before = custom_fees.schedule_of(execution.db, token.token)
-    refuse_if(not any((*schedule[:2], *before[:2])), "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
-    custom_fees.change(execution.db, token, schedule)
+    definition = token.definition
+    if not content.custom_fees and not definition.custom_fees:
+        raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
+    definition.ClearField("custom_fees")
+    definition.custom_fees.extend(content.custom_fees)
+    custom_fees.require_valid(token)
+    tokens.put(execution.db, token, fees_at=execution.now)
 
 
 def set_paused(execution: Execution, content: Message, *, is_paused: bool) -> None:

@@ -7,18 +7,14 @@ account TREASURY is its treasury, and TREASURY's key is each of its keys.
 from functools import cache
 from typing import Any, NamedTuple
 
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    AccountID,
-    Key,
-    TokenSupplyType,
-    TokenType,
-)
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType, TokenType
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries
 from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
+from marketplace.sandbox.ledger.messages import account
 from marketplace.store.rows import Connection
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
@@ -38,11 +34,12 @@ KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 class Token(NamedTuple):
     token: str
-    definition: TokenCreateTransactionBody  # without its custom fees
+    definition: TokenCreateTransactionBody
     is_created: bool = False  # by a transaction
     is_paused: bool = False
     created_at: int = catalogue.GENESIS  # nanoseconds
     modified_at: int = catalogue.GENESIS
+    fees_at: int = catalogue.GENESIS  # when its custom fees were last changed
 
     @property
     def treasury(self) -> str:
@@ -66,8 +63,7 @@ def find(db: Connection, token: str) -> Token:
             definition.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
         return Token(token, definition)
     definition = TokenCreateTransactionBody.FromString(row["definition"])
-    flags = bool(row["is_created"]), bool(row["is_paused"])
-    return Token(token, definition, *flags, row["created_at"], row["modified_at"])
+    return Token(**dict(row) | {"definition": definition})
 
 
 def get_usable(db: Connection, token: str) -> Token:
@@ -88,12 +84,18 @@ def _catalogued(token: str) -> bytes:
     definition = TokenCreateTransactionBody(
         name=collection.name,
         symbol=collection.symbol,
-        treasury=AccountID(accountNum=int(queries.TREASURY.rpartition(".")[2])),
+        treasury=account(queries.TREASURY),
         supplyType=TokenSupplyType.INFINITE,
     )
     definition.autoRenewPeriod.seconds = LIFE_SECONDS
     for name in KEYS_OF_CATALOGUE:
         getattr(definition, KEYS[name][0]).CopyFrom(_treasurys_key())
+    for royalty in collection.royalties:
+        fee = definition.custom_fees.add(fee_collector_account_id=account(royalty.collector))
+        part = fee.royalty_fee.exchange_value_fraction
+        part.numerator, part.denominator = royalty.numerator, royalty.denominator
+        if royalty.fallback:
+            fee.royalty_fee.fallback_fee.amount = royalty.fallback
     content: bytes = definition.SerializeToString()
     return content
 
@@ -102,8 +104,7 @@ def put(db: Connection, token: Token, **changes: Any) -> None:
     """Write a token with some fields changed."""
     changed = token._replace(**changes)
     content = changed.definition.SerializeToString()
-    flags = {"is_created": int(changed.is_created), "is_paused": int(changed.is_paused)}
-    queries.put(db, "token", **changed._asdict() | {"definition": content} | flags)
+    queries.put(db, "token", **changed._asdict() | {"definition": content})
 
 
 def supply(db: Connection, token: Token) -> int:

@@ -1,12 +1,13 @@
 """The mirror node's tokens: collections, and their custom fees."""
 
 import base64
+from collections.abc import Callable
 
 from flask import Blueprint, request
+from google.protobuf.message import Message
 
 from marketplace import times
-from marketplace.sandbox import catalogue
-from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
+from marketplace.sandbox.ledger import keys, queries, tokens
 from marketplace.sandbox.ledger.envelopes import write_id
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
@@ -74,17 +75,16 @@ def _summary(token: tokens.Token) -> Document:
 def show_token(token: str) -> Document:
     parameters.require_known()
     found = tokens.find(read(), token)
-    schedule = custom_fees.schedule_of(read(), token)
     definition, pause_key = found.definition, found.key("pause")
     paused = "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
     expiry = definition.expiry.seconds * times.SECOND + definition.expiry.nanos
     fees = {
-        "created_timestamp": times.to_consensus(schedule.since),
-        "fixed_fees": [_fixed_fee(fee) for fee in schedule.fixed],
+        "created_timestamp": times.to_consensus(found.fees_at),
+        "fixed_fees": _fees(definition, "fixed_fee", _fixed_fee),
     }
     name = "fractional_fees" if found.is_fungible else "royalty_fees"
-    fees[name] = [_royalty(royalty) for royalty in schedule.royalties]
+    fees[name] = _fees(definition, "royalty_fee", _royalty)
     has_renewal = definition.HasField("autoRenewAccount")
     key_names = {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS}
     return (
@@ -111,20 +111,29 @@ def show_token(token: str) -> Document:
     )
 
 
-def _fixed_fee(fee: custom_fees.FixedFee) -> Document:
-    return {
-        "all_collectors_are_exempt": fee.spares_collectors,
-        "amount": fee.amount,
-        "collector_account_id": fee.collector,
-        "denominating_token_id": fee.token,
-    }
+def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -> list[Document]:
+    return [
+        show(getattr(fee, kind))
+        | {
+            "all_collectors_are_exempt": fee.all_collectors_are_exempt,
+            "collector_account_id": write_id(fee.fee_collector_account_id),
+        }
+        for fee in definition.custom_fees
+        if fee.HasField(kind)
+    ]
 
 
-def _royalty(royalty: catalogue.Royalty) -> Document:
-    fallback = royalty.fallback and {"amount": royalty.fallback, "denominating_token_id": None}
+def _fixed_fee(fee: Message) -> Document:
+    is_of_units = fee.HasField("denominating_token_id")
+    unit = write_id(fee.denominating_token_id) if is_of_units else None
+    return {"amount": fee.amount, "denominating_token_id": unit}
+
+
+def _royalty(royalty: Message) -> Document:
+    part = royalty.exchange_value_fraction
     return {
-        "all_collectors_are_exempt": royalty.spares_collectors,
-        "amount": {"denominator": royalty.denominator, "numerator": royalty.numerator},
-        "collector_account_id": royalty.collector,
-        "fallback_fee": fallback,
+        "amount": {"denominator": part.denominator, "numerator": part.numerator},
+        "fallback_fee": (
+            _fixed_fee(royalty.fallback_fee) if royalty.HasField("fallback_fee") else None
+        ),
     }
