@@ -11,7 +11,12 @@ from marshmallow import Schema, fields
 
 from marketplace import times
 from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
-from marketplace.api.response_schemas import EventSchema, FoundCollectionSchema, NftSchema
+from marketplace.api.response_schemas import (
+    EventSchema,
+    FoundCollectionSchema,
+    FoundSchema,
+    NftSchema,
+)
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
@@ -59,6 +64,10 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
     members, columns = [], []
     for name, field in schema.dump_fields.items():
         key = quote(field.data_key or name).replace("%", "%%")
+        if isinstance(field, fields.List) and isinstance(field.inner, fields.Nested):
+            members.append(f"{key}:%s")
+            columns.append((name, _list_of(compile_schema(field.inner.schema, app))))
+            continue
         if isinstance(field, fields.Nested):
             inner, inner_columns = _compile_fields(field.schema, app)
             if field.allow_none:  # an object of one member, or null
@@ -72,6 +81,10 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
         members.append(f"{key}:%s")
         columns.append((field.attribute or name, _encoder(field, app)))
     return "{" + ",".join(members) + "}", columns
+
+
+def _list_of(encode: Encode) -> Encode:
+    return lambda rows: f"[{','.join(map(encode, rows))}]"
 
 
 def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
@@ -109,7 +122,7 @@ def answer_many(encode: Encode, rows: Iterable[Any], headers: Mapping[str, str])
     if isinstance(rows, str):
         return EncodedRows([rows], headers)
     if isinstance(rows, list):
-        return EncodedRows([f"[{','.join(map(encode, rows))}]"], headers)
+        return EncodedRows([_list_of(encode)(rows)], headers)
     request.environ[IS_STREAMED] = True
     return EncodedRows(_write(encode, rows), headers)
 
@@ -135,9 +148,8 @@ def encode_events(epoch: str, lines: str | None) -> str:
 
 def init_app(app: Flask) -> None:
     own = services(app)
-    own.encoders = {
-        schema: compile_schema(schema(), app) for schema in (NftSchema, FoundCollectionSchema)
-    }
+    encoded = (NftSchema, FoundCollectionSchema, FoundSchema)
+    own.encoders = {schema: compile_schema(schema(), app) for schema in encoded}
     own.encoders[EventSchema] = encode_event
     encode = compile_schema(EventSchema(exclude=["cursor"]), app)
     own.encode_event_body = lambda row: encode(row)[1:]

@@ -14,6 +14,7 @@ from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
 from marketplace.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words
 from marketplace.store import collection_search, nfts
+from marketplace.store.collection_search import BY_SALES, BY_VOLUME, Words
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
@@ -40,7 +41,8 @@ def list_collections(
     Those of which an NFT is stored. Where more follow, the Link header leads to the next page. A collection
     that changes its place meanwhile may be on two pages, or on none.
     """
-    rows = _find_collections(q, limit + 1, sort, page and page[1:])
+    words = collection_search.count_words(read(), find_words(q))
+    rows = _find_collections(words, limit + 1, sort, page and page[1:])
     if len(rows) <= limit:
         return rows, {}
     last = rows[limit - 1]
@@ -52,39 +54,46 @@ def list_collections(
 @blp.get("/search")
 @require_scope("read")
 @blp.query(SearchQuerySchema)
-@blp.response(200, FoundSchema, description="What was found")
-@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+@blp.rows(FoundSchema(), description="What was found")
 def search_marketplace(q: str) -> dict[str, Any]:
     """Search
 
     Collections by words or an id; an NFT by its collection and serial number, such as "tides 7", "Tides #7"
     or "0.0.5001 7"; an account by its id. At most 10 of each, those collections first that most was paid for.
     """
-    found = _find_collections(q, AT_MOST, collection_search.BY_VOLUME) if find_words(q) else []
-    return {"collections": found, "nfts": _find_nfts(q), "accounts": _find_accounts(q.strip())}
+    words = collection_search.count_words(read(), find_words(q))
+    found = _find_collections(words, AT_MOST, BY_VOLUME) if words else []
+    return {
+        "collections": found,
+        "nfts": _find_nfts(q, words),
+        "accounts": _find_accounts(q.strip()),
+    }
 
 
 def _find_collections(
-    q: str,
+    words: Words,
     limit: int,
     sort: str,
     after: tuple[int | str, str] | None = None,
 ) -> list[FoundCollectionRow]:
     since = times.now() - DAY
-    first = collection_search.get_first_sale_since(read(), times.to_iso(since))["first_at"]
-    if first:  # it is no longer of the last 24 hours then
-        cached_until(times.to_nanoseconds(first) + DAY)
-    return collection_search.list_found_collections(
-        read(), sort, find_words(q), times.to_iso(since), after, limit
+    rows = collection_search.list_found_collections(
+        read(), sort, words, times.to_iso(since), after, limit
     )
+    if sort == BY_SALES or any(row["volume_24h"] for row in rows):
+        first = collection_search.get_first_sale_since(read(), times.to_iso(since))["first_at"]
+        if first:  # it is no longer of the last 24 hours then
+            cached_until(times.to_nanoseconds(first) + DAY)
+    return rows
 
 
-def _find_nfts(q: str) -> list[NftRow]:
+def _find_nfts(q: str, words: Words) -> list[NftRow]:
     numbered = NUMBERED.fullmatch(q)
-    if not numbered or not find_words(numbered[1]) or not 1 <= int(numbered[2]) <= MAX_INT64:
+    names = find_words(numbered[1]) if numbered else ()
+    if not numbered or not names or not 1 <= int(numbered[2]) <= MAX_INT64:
         return []
-    found = collection_search.list_found_tokens(read(), find_words(numbered[1]), AT_MOST)
-    return nfts.list_nfts(read(), [(row["token"], int(numbered[2])) for row in found])
+    named = {word: words[word] for word in names}
+    return collection_search.list_found_nfts(read(), named, int(numbered[2]), AT_MOST)
 
 
 def _find_accounts(q: str) -> list[dict[str, Any]]:

@@ -3,16 +3,20 @@
 Keys grow along each order: those of numbers are negative. A page begins after a key and a token.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 from marketplace.store.rows import (
     Connection,
     FirstSaleRow,
     FoundCollectionRow,
-    TokenRow,
+    NftRow,
     count,
     only,
 )
+
+# Each word that is asked for, and how many words of collections begin with it: not counted beyond RARE.
+Words = Mapping[str, int]
 
 # The keys of each order, and its index. By what was sold since a moment, there is none: _BY_SALES.
 KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
@@ -48,7 +52,7 @@ _BY_SALES = """
     LIMIT :limit
 """
 # Of a rare word its collections are looked up; otherwise the order is followed, and each asked for the word.
-RARE = 1000
+RARE = 300
 _HAS_WORD = {
     True: """
         AND token IN (SELECT token FROM collection_word WHERE word >= :word_{n} AND word < :end_{n})""",
@@ -78,12 +82,17 @@ _SHOWN = """
     FROM page JOIN collection ON collection.token = page.token
     ORDER BY page.key, page.token
 """
+_NFTS = """
+    WITH page AS ({page})
+    SELECT nft.* FROM page JOIN nft ON nft.token = page.token AND nft.serial_no = :serial_no
+    ORDER BY page.key, page.token
+"""
 
 
 def list_found_collections(
     db: Connection,
     sort: str,
-    words: Sequence[str],
+    words: Words,
     since: str,
     after: tuple[int | str, str] | None,
     limit: int,
@@ -92,37 +101,44 @@ def list_found_collections(
 
     ``since``: from when sales count for volume_24h.
     """
-    page, parameters = _find_page(db, sort, words, after, limit)
-    parameters |= {"since": since, "looked_through": LOOKED_THROUGH}
-    return db.execute(_SHOWN.replace("{page}", page), parameters).fetchall()
+    others = {"since": since, "looked_through": LOOKED_THROUGH}
+    return _list_found(db, _SHOWN, sort, words, after, limit, others)
 
 
-def list_found_tokens(db: Connection, words: Sequence[str], limit: int) -> list[TokenRow]:
-    """List those of which most was sold, of what list_found_collections() finds."""
-    return db.execute(*_find_page(db, BY_VOLUME, words, None, limit)).fetchall()
+def list_found_nfts(db: Connection, words: Words, serial_no: int, limit: int) -> list[NftRow]:
+    """List the NFTs of a serial number in those collections that list_found_collections() finds first."""
+    return _list_found(db, _NFTS, BY_VOLUME, words, None, limit, {"serial_no": serial_no})
 
 
-def _find_page(
+def _list_found(
     db: Connection,
+    sql: str,
     sort: str,
-    words: Sequence[str],
+    words: Words,
     after: tuple[int | str, str] | None,
     limit: int,
-) -> tuple[str, dict[str, object]]:
-    """The statement that finds the keys and tokens of a page, and its parameters."""
+    others: Mapping[str, object],
+) -> list[Any]:
+    """Run a statement about the keys and tokens of a page."""
+    if 0 in words.values():
+        return []
     key, token = after or ("" if sort == "name" else -(2**63), "")
-    parameters: dict[str, object] = {"key": key, "token": token, "limit": limit}
-    counts = [count_with_word(db, word, RARE) for word in words]
+    parameters: dict[str, object] = {"key": key, "token": token, "limit": limit, **others}
+    rarest = min(words, key=words.__getitem__, default="")
     has_words = ""
     for n, word in enumerate(words):
         parameters |= {f"word_{n}": word, f"end_{n}": word + LAST}
-        is_rarest = counts[n] < RARE and counts.index(min(counts)) == n
-        has_words += _HAS_WORD[is_rarest].format(n=n)
-    page = _BY_SALES if sort == BY_SALES else _BY_KEY
-    sold_has_words = has_words.replace("collection.token", "sold.token")
-    return page.format(
-        key=KEYS.get(sort), has_words=has_words, sold_has_words=sold_has_words
-    ), parameters
+        has_words += _HAS_WORD[word == rarest and words[word] < RARE].format(n=n)
+    page = (_BY_SALES if sort == BY_SALES else _BY_KEY).format(
+        key=KEYS.get(sort),
+        has_words=has_words,
+        sold_has_words=has_words.replace("collection.token", "sold.token"),
+    )
+    return db.execute(sql.replace("{page}", page), parameters).fetchall()
+
+
+def count_words(db: Connection, words: Sequence[str]) -> Words:
+    return {word: count_with_word(db, word, RARE) for word in words}
 
 
 def count_with_word(db: Connection, word: str, limit: int) -> int:

@@ -72,7 +72,7 @@ ARGUMENTS = {
     "owner": "0.0.1001", "low": 1, "high": 20, "now": DATE, "attempts_before": 1, "transaction_id": "x",
     "account_id": "0.0.1001", "kept": 5, "before": DATE, "token_hash": "x", "name": "x", "revoked_at": DATE,
     "used_at": DATE, "event": EVENT, "home": "''", "price": 5, "sold_at": DATE,
-    "word": "x", "change": 1, "delivered_to": 500, "words": ("x",), "values": ["x"], "traits": [("x", "x")],
+    "word": "x", "change": 1, "delivered_to": 500, "words": {"x": 1}, "values": ["x"], "traits": [("x", "x")],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "caller": "x", "fee_tinybars": 5,
     "webhook": WEBHOOK, "webhook_id": 1, "changed_at": DATE,
@@ -101,7 +101,7 @@ for name in (
     "_find_rare",
 ):  # of several statements
     del STATEMENTS[name]
-for name in ("list_events", "get_page", "list_found_collections", "_find_page"):
+for name in ("list_events", "get_page", "list_found_collections", "_list_found", "count_words"):
     del STATEMENTS[name]
 KEYS = (DATE, "0.0.7001", 1), (5, "0.0.7001", 1)
 for after, owner in itertools.product((None, KEYS[0]), (None, "0.0.1001")):
@@ -132,7 +132,7 @@ for selection, after, newest_first in itertools.product(SELECTIONS, (None, 500),
         events.get_page, selection=selection, after=after, newest_first=newest_first
     )
 for by, words in itertools.product(
-    (*collection_search.KEYS, "volume24h"), ((), ("x", "common"), ("common",))
+    (*collection_search.KEYS, "volume24h"), ({}, {"x": 1, "common": 300}, {"common": 300})
 ):
     STATEMENTS[f"list_found_collections {by} {words}"] = partial(
         collection_search.list_found_collections, sort=by, words=words, after=None
@@ -155,7 +155,7 @@ SCANS = {
 OF_TWO_PAGES = ("list_selected DEAREST", "get_page")
 # What words or a rare trait find is sorted, and so are sums and counts.
 FOUND = re.compile(
-    r"list_found_tokens|list_found_collections (volume24h|.*x)|list_selected .* trait|list_trait_values"
+    r"list_found_nfts|list_found_collections (volume24h|.*x)|list_selected .* trait|list_trait_values"
 )
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft\.listing_price DESC|event\.id)|SCAN part"
