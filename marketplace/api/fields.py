@@ -8,7 +8,7 @@ from flask import Config, Flask, current_app
 from marshmallow import fields, missing
 
 from marketplace import times
-from marketplace.api.paging import CollectionPosition, Position, read_position
+from marketplace.api.paging import Position, read_position
 from marketplace.errors import MarketplaceError, shown
 from marketplace.ids import (
     CURSOR,
@@ -191,17 +191,8 @@ class PagePosition(Strict, fields.String):
         super().__init__(description, **kwargs)
 
     def read(self, value: Any) -> Position | None:
-        position = read_position(Position, value)
-        return position if position and position.order in self.orders else None
-
-
-class CollectionPagePosition(Strict, fields.String):
-    """The same, of the list of collections."""
-
-    expected = PagePosition.expected
-
-    def read(self, value: Any) -> CollectionPosition | None:
-        return read_position(CollectionPosition, value)
+        position = read_position(value)
+        return position if position and position.sort in self.orders else None
 
 
 class Words(Strict, fields.String):

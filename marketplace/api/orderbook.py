@@ -23,7 +23,9 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 @blp.query(OrderbookQuerySchema)
 @blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_orderbook(limit: int, offset: int, page: Position | None, selection: Selection) -> Page:
+def list_orderbook(
+    limit: int, offset: int, page: Position | None, selection: Selection
+) -> Page[NftRow]:
     """List the NFTs for sale
 
     Newest listing first; those whose date is not known last; ties by token and serial number. Or by price,
@@ -45,19 +47,17 @@ def read_newest(
         if row is None:
             return []
         page = Position.of(row)
-    return orderbook.list_newest(read(), limit, page, owner)
+    return orderbook.list_newest(read(), limit, page and page[1:], owner)
 
 
 def _read_selected(selection: Selection, limit: int, offset: int, after: Position) -> list[NftRow]:
-    if isinstance(after.key, int):  # a position of the dearest first holds a negative price
-        after = after._replace(key=abs(after.key))
     return orderbook.list_selected(
         read(),
         SORTS[selection.sort],
         selection.token is not None,
         selection.low,
         selection.high,
-        after,
+        after[1:],
         limit,
         offset,
         selection.by_type,

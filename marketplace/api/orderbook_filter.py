@@ -46,14 +46,15 @@ class Selection(NamedTuple):
     def beginning(self) -> Position:
         """A position before all that is wanted."""
         if self.sort == DEAREST:  # after all that have too high a price
-            return Position(-self.high - 1, self.token or LAST, MAX_INT64)
-        return Position(LAST if self.sort == NEWEST else self.low, self.token or FIRST, 0)
+            return Position(DEAREST, self.high + 1, self.token or LAST, MAX_INT64)
+        first = LAST if self.sort == NEWEST else self.low
+        return Position(self.sort, first, self.token or FIRST)
 
     def leads_to(self, position: Position) -> bool:
         """Tell whether a page of it can end at a position."""
         key = position.key
-        has_price = isinstance(key, str) or self.low <= abs(key) <= self.high
-        return position.order == self.sort and has_price and self.token in (None, position.token)
+        has_price = isinstance(key, str) or self.low <= key <= self.high
+        return position.sort == self.sort and has_price and self.token in (None, position.token)
 
 
 PLAIN = Selection()

@@ -6,7 +6,6 @@ once, even while others are listed and sold.
 
 import base64
 import json
-import re
 from collections.abc import Callable, Collection
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
@@ -14,14 +13,13 @@ from urllib.parse import quote, urlencode
 
 from flask import request
 
-from marketplace.ids import MAX_HBAR, MAX_INT64, is_entity_id
+from marketplace.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow
+from marketplace.store.rows import FoundCollectionRow, NftRow
 
 MAX_TOKEN_LENGTH = 1000  # characters: longer than that of the longest ids, and of the longest name
 _write_json = json.JSONEncoder(separators=(",", ":")).encode
-LISTED_ORDER = re.compile(r"|[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9:]{8}\.[0-9]{9}Z")
 
 EVENTS_CURSOR = "X-Events-Cursor"
 
@@ -48,88 +46,64 @@ FEED_LINK_HEADER = documented(
 NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
 BY_ID = "id"
 BY_NAME = "name"
-# The sort key of a row. Keys grow along a list; those of dates shrink.
-KEYS: dict[str, Callable[[Any], str | int]] = {
-    NEWEST: lambda row: row["listed_order"],
-    CHEAPEST: lambda row: row["listing_price"],
-    DEAREST: lambda row: -row["listing_price"],
-    BY_ID: lambda row: 0,
-}
 ORDERS = (NEWEST, CHEAPEST, DEAREST)
+# The column that an order of NFTs follows; of collections it is always the key.
+KEYS = {
+    NEWEST: "listed_order",
+    CHEAPEST: "listing_price",
+    DEAREST: "listing_price",
+    BY_ID: "serial_no",
+}
 Headers = dict[str, str]
 View = Callable[..., Any]
-Page = list[NftRow] | tuple[list[NftRow], Headers]
+Row = TypeVar("Row", NftRow, FoundCollectionRow)
+Page = list[Row] | tuple[list[Row], Headers]
 
 
 class Position(NamedTuple):
     """The last entry of a page: the next page begins after it."""
 
-    key: str | int  # as KEYS has it: which order it is of, can be told from it
+    sort: str
+    key: str | int  # what the entry has in the column of this order
     token: str
-    serial_no: int
+    serial_no: int = 0  # of an NFT
 
     @classmethod
-    def of(cls, row: Any, order: str = NEWEST) -> "Position":
-        return cls(KEYS[order](row), row["token"], row["serial_no"])
-
-    @property
-    def order(self) -> str:
-        if isinstance(self.key, str):
-            return NEWEST
-        if self.key == 0:
-            return BY_ID
-        return CHEAPEST if self.key > 0 else DEAREST
+    def of(cls, row: Any, sort: str = NEWEST) -> "Position":
+        if sort in KEYS:
+            return cls(sort, row[KEYS[sort]], row["token"], row["serial_no"])
+        return cls(sort, row["key"], row["token"])
 
     def is_possible(self) -> bool:
-        is_serial_no = type(self.serial_no) is int and 1 <= self.serial_no <= MAX_INT64
-        return _is_key(self.key) and is_entity_id(self.token) and is_serial_no
-
-
-class CollectionPosition(NamedTuple):
-    """The last collection of a page, in an order."""
-
-    sort: str
-    key: str | int
-    token: str
-
-    def is_possible(self) -> bool:
-        """Raises ValueError for half of a surrogate pair."""
-        if self.sort == BY_NAME:
+        """Tell whether a database takes it. Raises ValueError for half of a surrogate pair."""
+        if self.sort in (NEWEST, BY_NAME):
             is_key = isinstance(self.key, str) and b"\0" not in self.key.encode()
         else:
-            is_key = type(self.key) is int and -MAX_INT64 <= self.key <= 0
-        return is_key and is_entity_id(self.token)
+            is_key = type(self.key) is int and abs(self.key) <= MAX_INT64
+        is_serial_no = type(self.serial_no) is int and 0 <= self.serial_no <= MAX_INT64
+        return is_key and is_serial_no and is_entity_id(self.token)
 
 
-AnyPosition = TypeVar("AnyPosition", Position, CollectionPosition)
-
-
-def write_position(position: Position | CollectionPosition) -> str:
+def write_position(position: Position) -> str:
     """The opaque text that stands in a link."""
     return base64.urlsafe_b64encode(_write_json(position).encode()).decode()
 
 
-def read_position(kind: type[AnyPosition], page: str) -> AnyPosition | None:
+def read_position(page: str) -> Position | None:
     """Read what write_position() wrote; None for anything else."""
     if len(page) > MAX_TOKEN_LENGTH:
         return None
     try:
-        position = kind(*json.loads(base64.urlsafe_b64decode(page)))
+        position = Position(*json.loads(base64.urlsafe_b64decode(page)))
         is_written = position.is_possible() and write_position(position) == page
     except (ValueError, TypeError, RecursionError):
         return None
     return position if is_written else None
 
 
-def _is_key(key: object) -> bool:
-    if type(key) is int:
-        return abs(key) <= MAX_HBAR
-    return isinstance(key, str) and LISTED_ORDER.fullmatch(key) is not None
-
-
 def page(
-    rows: list[NftRow], limit: int, order: str = NEWEST, query: dict[str, Any] | None = None
-) -> Page:
+    rows: list[Row], limit: int, sort: str = NEWEST, query: dict[str, Any] | None = None
+) -> Page[Row]:
     """Cut a list that was read one row too far to its page, and link to the next where there is one.
 
     ``query`` is what else was asked, and the next page is to be asked, too: by its names on the wire.
@@ -137,7 +111,7 @@ def page(
     if len(rows) <= limit:
         return rows
     rows = rows[:limit]
-    following = write_position(Position.of(rows[-1], order))
+    following = write_position(Position.of(rows[-1], sort))
     return rows, link_to_next(**(query or {}), limit=limit, page=following)
 
 

@@ -20,7 +20,6 @@ from marketplace.api.fields import (
     AccountName,
     Choice,
     Choices,
-    CollectionPagePosition,
     Digits,
     EntityId,
     EventsCursor,
@@ -176,9 +175,7 @@ class CollectionsQuerySchema(RequestSchema):
         load_default="",
     )
     limit = limit_field("collections", COLLECTIONS_LIMIT, COLLECTIONS_LIMIT_MAX)
-    page = CollectionPagePosition(
-        "Where a page begins, from the Link header of the page before", load_default=None
-    )
+    page = page_field(COLLECTION_SORTS)
 
     @validates_schema
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:

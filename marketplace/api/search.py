@@ -7,7 +7,7 @@ from marketplace import times
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.paging import CollectionPosition, Headers, write_position
+from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
 from marketplace.api.response_cache import cached_until
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
@@ -34,21 +34,16 @@ blp = Blueprint("Search", __name__, description="What people look for")
     headers=paging.LINK_HEADER,
 )
 def list_collections(
-    sort: str, q: str, limit: int, page: CollectionPosition | None
-) -> tuple[list[FoundCollectionRow], Headers]:
+    sort: str, q: str, limit: int, page: Position | None
+) -> Page[FoundCollectionRow]:
     """List collections
 
     Those of which an NFT is stored. Where more follow, the Link header leads to the next page. A collection
     that changes its place meanwhile may be on two pages, or on none.
     """
     words = collection_search.count_words(read(), find_words(q))
-    rows = _find_collections(words, limit + 1, sort, page and page[1:])
-    if len(rows) <= limit:
-        return rows, {}
-    last = rows[limit - 1]
-    following = write_position(CollectionPosition(sort, last["key"], last["token"]))
-    asked = {"sort": sort, "q": q, "limit": limit}
-    return rows[:limit], paging.link_to_next(**asked, page=following)
+    rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
+    return paging.page(rows, limit, sort, {"sort": sort, "q": q})
 
 
 @blp.get("/search")

@@ -9,6 +9,7 @@ from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySche
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import nfts
 from marketplace.store.database import read
+from marketplace.store.rows import NftRow
 
 blp = Blueprint("Users", __name__, description="What one account holds and lists")
 
@@ -19,7 +20,9 @@ blp = Blueprint("Users", __name__, description="What one account holds and lists
 @blp.query(UserQuerySchema)
 @blp.rows(NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> Page:
+def list_user_listings(
+    account_id: str, limit: int, offset: int, page: Position | None
+) -> Page[NftRow]:
     """List an account's NFTs for sale
 
     In the order of the order book; an empty array where the account has listed nothing.
@@ -33,12 +36,12 @@ def list_user_listings(account_id: str, limit: int, offset: int, page: Position 
 @blp.query(UserNftsQuerySchema)
 @blp.rows(NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_nfts(account_id: str, limit: int, page: Position | None) -> Page:
+def list_user_nfts(account_id: str, limit: int, page: Position | None) -> Page[NftRow]:
     """List an account's NFTs
 
     Those stored here, for sale or not, by token and serial number; not the burned ones. An empty array where
     nothing that the account holds is stored.
     """
-    _, token, serial_no = page or Position(0, "", 0)
+    _, _, token, serial_no = page or Position(BY_ID, 0, "")
     rows = nfts.list_nfts_of_owner(read(), account_id, token, serial_no, limit + 1)
     return paging.page(rows, limit, BY_ID)

@@ -309,15 +309,16 @@ def written(*position):
 @pytest.mark.once("refused before a statement is asked")
 @pytest.mark.parametrize("sort", SORTS)
 def test_what_is_no_position_is_refused(idle_client, sort):
-    for key in (0, MAX_HBAR + 1, 2**63, True, 1.0, "1", None, [], -MAX_HBAR - 1, "~", -(2**63)):
-        page = written(key, TOKENS[0], 1)
+    other = 5 if sort == SORTS[0] else DATES[0]
+    for key in (other, 2**63, True, 1.0, None, [], -(2**63), "\0", "\ud800"):
+        page = written(sort, key, TOKENS[0], 1)
         assert_error(get(idle_client, sort=sort, page=page), 422, "page must be a page token")
 
 
 def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
     top = 2**63 - 1
-    for sort, key in (("price", MAX_HBAR), ("-price", -1), ("lastListedDate", "")):
-        page = written(key, f"{top}.{top}.{top}", top)
+    for sort, key in (("price", MAX_HBAR), ("-price", 1), ("lastListedDate", "")):
+        page = written(sort, key, f"{top}.{top}.{top}", top)
         assert get(client, sort=sort, page=page).json == []
     assert get(client, sort="-price", offset=top).json == []
     assert get(client, sort="price", offset=top, tokenId=TOKENS[0]).json == []
@@ -326,8 +327,8 @@ def test_the_edges_of_a_position_are_none_of_the_lists(client, stored):
 
 def test_a_position_may_be_anybodys(client, stored):
     """It is no secret, and what is asked for after it is on the list anyway."""
-    assert get(client, page=written("", "0.0.9999", 1)).json == []
-    assert len(get(client, page=written(DATES[5], TOKENS[0], 1)).json) == 20
+    assert get(client, page=written(SORTS[0], "", "0.0.9999", 1)).json == []
+    assert len(get(client, page=written(SORTS[0], DATES[5], TOKENS[0], 1)).json) == 20
 
 
 def test_what_is_no_page_token_is_refused(client, stored):
@@ -339,18 +340,20 @@ def test_what_is_no_page_token_is_refused(client, stored):
         token[:-1],
         token + "AA",
         written(),
-        written(DATES[0], TOKENS[0]),
-        written(DATES[0], TOKENS[0], 1, 1),
-        written(None, TOKENS[0], 1),
-        written(f"{DATES[0]}0", TOKENS[0], 1),
-        written("9", TOKENS[0], 1),
-        written(DATES[0], "0.0.9223372036854775808", 1),
-        written(DATES[0], 5, 1),
-        written(DATES[0], TOKENS[0], 0),
-        written(DATES[0], TOKENS[0], 2**63),
-        written(DATES[0], TOKENS[0], True),
+        written(SORTS[0], DATES[0]),
+        written(SORTS[0], DATES[0], TOKENS[0], 1, 1),
+        written(SORTS[0], None, TOKENS[0], 1),
+        written([], DATES[0], TOKENS[0], 1),
+        written("name", DATES[0], TOKENS[0], 1),
+        written(SORTS[0], DATES[0], "0.0.9223372036854775808", 1),
+        written(SORTS[0], DATES[0], 5, 1),
+        written(SORTS[0], DATES[0], TOKENS[0], -1),
+        written(SORTS[0], DATES[0], TOKENS[0], 2**63),
+        written(SORTS[0], DATES[0], TOKENS[0], True),
         base64.urlsafe_b64encode(b"[" * 150).decode(),
-        base64.urlsafe_b64encode(f'["{DATES[0]}", "{TOKENS[0]}", 1]'.encode()).decode(),
+        base64.urlsafe_b64encode(
+            f'["{SORTS[0]}", "{DATES[0]}", "{TOKENS[0]}", 1]'.encode()
+        ).decode(),
         "é",
         "\0",
         "%",

@@ -197,7 +197,9 @@ def test_a_page_belongs_to_its_order(app, client):
         == f"{MADE}2"
     )
     strange = [
-        base64.urlsafe_b64encode(json.dumps(["name", key, "0.0.1"], separators=(",", ":")).encode())
+        base64.urlsafe_b64encode(
+            json.dumps(["name", key, "0.0.1", 0], separators=(",", ":")).encode()
+        )
         for key in ("\ud800", "\0a")
     ]
     for sort, asked in (("newest", page), *(("name", each) for each in (page[1:], "x", *strange))):
