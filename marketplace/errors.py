@@ -84,12 +84,16 @@ class MarketplaceError(Exception):
 
 
 class Unavailable(MarketplaceError):
-    """The client tries again after so many seconds."""
+    """The client tries again after so many seconds. The log may have a reason that the client is not told."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
 
-    def __init__(self, message: str, retry_after: int) -> None:
+    def __init__(self, message: str, retry_after: int, reason: str | None = None) -> None:
         super().__init__(message, headers={"Retry-After": str(retry_after)})
+        self.reason = reason or message
+
+    def __str__(self) -> str:
+        return self.reason
 
 
 class RequestNotJson(MarketplaceError):
@@ -354,11 +358,9 @@ class BuyingOff(MarketplaceError):
 
 
 class SignerFailed(Unavailable):
-    """The log has the reason; the client is not told."""
-
     def __init__(self, reason: str) -> None:
-        super().__init__("The marketplace's signer did not sign. Nothing was done; try again", 10)
-        self.reason = reason
+        message = "The marketplace's signer did not sign. Nothing was done; try again"
+        super().__init__(message, 10, reason)
 
 
 class FeesSpent(Unavailable):
@@ -370,14 +372,7 @@ class FeesSpent(Unavailable):
 
 
 class OperatorNeeded(Unavailable):
-    """Nothing can be bought until the operator acts. The log has the reason; the client is not told."""
-
-    def __init__(self, message: str, reason: str, retry_after: int) -> None:
-        super().__init__(message, retry_after)
-        self.reason = reason
-
-    def __str__(self) -> str:
-        return self.reason
+    """Nothing can be bought until the operator acts, who finds the reason in the log."""
 
 
 class BudgetTooSmall(OperatorNeeded):
@@ -387,9 +382,9 @@ class BudgetTooSmall(OperatorNeeded):
         """``fee``, ``budget``: in tinybars."""
         super().__init__(
             "Nothing can be bought at the moment: the operator must raise the fee budget",
+            3600,
             f"One purchase can cost up to {hbar.written(fee)} HBAR; the hourly budget is"
             f" {hbar.written(budget)}. Raise MARKETPLACE_SALE_FEE_BUDGET",
-            3600,
         )
 
 
@@ -400,8 +395,8 @@ class BalanceTooLow(OperatorNeeded):
         """``balance``: in tinybars."""
         super().__init__(
             "The marketplace can't pay fees at the moment: nothing can be bought",
-            f"The marketplace's account has {hbar.written(balance)} HBAR, too little for a fee. Top it up",
             300,
+            f"The marketplace's account has {hbar.written(balance)} HBAR, too little for a fee. Top it up",
         )
 
 
@@ -411,9 +406,9 @@ class ClockBehind(OperatorNeeded):
     def __init__(self, seconds: int) -> None:
         super().__init__(
             "Nothing can be bought at the moment: the service's clock is wrong",
+            60,
             f"The clock of this machine is {seconds} s behind the ledger: purchases signed by it would expire"
             " early. Set the clock",
-            60,
         )
 
 
@@ -486,13 +481,11 @@ class DatabaseUnusable(Unavailable):
 
 
 class DatabaseUnreachable(Unavailable):
-    """The log has the reason, which names servers and users; the client is not told."""
+    """Its reason names servers and users."""
 
     def __init__(self, reason: str) -> None:
-        super().__init__(
-            "The database can not be reached just now. Try again: nothing is done twice", 2
-        )
-        self.reason = reason
+        message = "The database can not be reached just now. Try again: nothing is done twice"
+        super().__init__(message, 2, reason)
 
     def __str__(self) -> str:
         return f"The database can not be reached: {self.reason}"

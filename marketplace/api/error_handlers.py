@@ -30,6 +30,8 @@ def body(status: int, message: str, reason: str, errors: Any = None) -> dict[str
 
 
 def answer_marketplace_error(error: MarketplaceError) -> Answer:
+    if isinstance(error, DatabaseUnusable | DatabaseUnreachable):  # the operator must fix it
+        current_app.logger.error("%s", error)
     answer = body(error.status, error.message, error.word(), error.errors)
     return answer, error.status, error.headers
 
@@ -74,26 +76,18 @@ def answer_database_error(error: DatabaseError) -> Answer:
     reason = explain(error)
     if reason is None:
         raise error
-    is_unusable = isinstance(reason, DatabaseUnusable)
-    return answer_unusable(reason) if is_unusable else answer_marketplace_error(reason)
-
-
-def answer_unusable(error: MarketplaceError) -> Answer:
-    """Log it, too: the operator must fix it."""
-    current_app.logger.error("%s", error)
-    return answer_marketplace_error(error)
+    return answer_marketplace_error(reason)
 
 
 def answer_refused_start(error: StartRefused) -> Answer:
     """Answer 503 for a database with which the service would not start now; the log says why."""
-    current_app.logger.error("%s", error)
-    return answer_marketplace_error(DatabaseUnusable("it is not what it was at the start"))
+    unusable = DatabaseUnusable("it is not what it was at the start")
+    unusable.reason = str(error)
+    return answer_marketplace_error(unusable)
 
 
 def init_app(app: Flask) -> None:
     app.register_error_handler(MarketplaceError, answer_marketplace_error)
-    app.register_error_handler(DatabaseUnusable, answer_unusable)
-    app.register_error_handler(DatabaseUnreachable, answer_unusable)
     app.register_error_handler(HTTPException, answer_http_error)
     app.register_error_handler(DatabaseError, answer_database_error)
     app.register_error_handler(StartRefused, answer_refused_start)
