@@ -3,7 +3,8 @@
     python run.py ["flask --app wsgi sandbox seed"] ...
 
 PORT and GRPC_PORT say where it serves. Commands that it is given are run first. Each process is a fork of
-this one, which has made the application: they share its memory, and begin at once.
+this one, which has made the application: they share its memory, and begin at once. Then a small program
+takes this one's place, and waits for them: deploy/supervise.py.
 honcho 2.0 was tried: it hangs where Ctrl-C comes in its first half second, and leaves processes behind where
 the terminal is closed. (supervisor 4.3 loses signals in its first second.) Neither ends a process within 2 s.
 """
@@ -17,17 +18,15 @@ import shlex
 import signal
 import socket
 import sys
-import time
 from collections.abc import Callable
-from contextlib import suppress
 from importlib.metadata import entry_points
 from multiprocessing import get_context
 from multiprocessing.process import BaseProcess
 from pathlib import Path
 
 PROCFILE = Path(__file__).with_name("Procfile")
+SUPERVISOR = Path(__file__).resolve().with_name("deploy") / "supervise.py"
 VARIABLE = re.compile(r"\$\{(\w+):-(\w+)\}")  # ${PORT:-8000}
-SECONDS = 1.3  # that processes have to end
 # SIGHUP: the terminal was closed.
 ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 SIGNALS = (*ENDING, signal.SIGCHLD)
@@ -60,21 +59,6 @@ def lock(folder: str) -> None:
         )
 
 
-def run(commands: dict[str, str]) -> int:
-    """Run commands until a signal comes, or one of them ends. Returns the exit code."""
-    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)
-    processes = [begin(name, command, serve) for name, command in commands.items()]
-    ended, number = [], signal.SIGCHLD  # which comes, too, where a process stops for a while
-    while number not in ENDING and not ended:
-        number = signal.sigwait(SIGNALS)
-        ended = [process.name for process in processes if not process.is_alive()]
-    end(processes)
-    if number in ENDING:
-        return 0
-    print("Ended, and all with it:", *ended, file=sys.stderr)
-    return 1
-
-
 def begin(name: str, command: str, target: Callable[[str], None]) -> BaseProcess:
     process = get_context("fork").Process(target=target, args=(command,), name=name)
     process.start()
@@ -96,18 +80,6 @@ def execute(command: str) -> None:
     sys.exit(script.load()())
 
 
-def end(processes: list[BaseProcess]) -> None:
-    """Ask processes to end, and kill those that do not, with all that they have begun."""
-    for process in processes:
-        process.terminate()
-    until = time.monotonic() + SECONDS
-    for process in processes:
-        process.join(max(0, until - time.monotonic()))
-    for process in processes:
-        with suppress(ProcessLookupError):
-            os.killpg(process.pid, signal.SIGKILL)
-
-
 if __name__ == "__main__":
     for number in ENDING:
         signal.signal(number, signal.SIG_DFL)  # nothing is to be ended yet
@@ -119,5 +91,7 @@ if __name__ == "__main__":
         process.join()
         if process.exitcode:
             sys.exit(process.exitcode)
-    lines = PROCFILE.read_text().splitlines()
-    sys.exit(run(dict(line.split(": ", 1) for line in lines)))
+    signal.pthread_sigmask(signal.SIG_BLOCK, SIGNALS)  # those that come now wait for the supervisor
+    lines = (line.split(": ", 1) for line in PROCFILE.read_text().splitlines())
+    pids = [f"{name}={begin(name, command, serve).pid}" for name, command in lines]
+    os.execv(sys.executable, [sys.executable, "-I", "-S", SUPERVISOR, *pids])  # noqa: S606
