@@ -7,7 +7,7 @@ import threading
 import time
 import zlib
 from collections.abc import Callable
-from multiprocessing import forkserver
+from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
@@ -276,22 +276,25 @@ def cost(content: bytes, seconds: float = QUICK.decoding) -> Cost:
     enrichment_processes.QUICK = limits
     with serve_raw(lambda connection: connection.sendall(response(content))) as url:
         settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{url}/ipfs"}, {})
-        processes, began = EnrichmentProcesses(settings, dict), time.monotonic()
-        found, process = _enrich(processes)
+        with closing(EnrichmentProcesses(settings, dict)) as processes:
+            began = time.monotonic()
+            found, process = _enrich(processes)
     return Cost(found.reason or "made small", process, time.monotonic() - began)
 
 
 def _enrich(processes: EnrichmentProcesses) -> tuple[Found, int]:
     """What became of it, and the most memory that the process took."""
     peak, is_done = 0, threading.Event()
-    server = forkserver._forkserver._forkserver_pid
+    processes.enrich("{}", is_quick=True)  # which begins the fork server
+    server = processes._server.pid
     before = _memory(server)
 
     def look() -> None:
         nonlocal peak
         while not is_done.wait(0.001):
-            for pid in _read(Path(f"/proc/{server}/task/{server}/children")).split():
-                peak = max(peak, _memory(pid) - before)
+            for keeper in _children(server):
+                for pid in _children(keeper):
+                    peak = max(peak, _memory(pid) - before)
 
     looker = threading.Thread(target=look)
     looker.start()
@@ -300,6 +303,10 @@ def _enrich(processes: EnrichmentProcesses) -> tuple[Found, int]:
     finally:
         is_done.set()
         looker.join()
+
+
+def _children(pid: str | int) -> list[str]:
+    return _read(Path(f"/proc/{pid}/task/{pid}/children")).split()
 
 
 def _memory(pid: str) -> int:

@@ -1,105 +1,89 @@
 """The processes that meet strangers: one for each try, without our environment, and killed in the end."""
 
-import multiprocessing
 import os
 import signal
+import socket
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager, suppress
-from multiprocessing import forkserver
+from collections.abc import Iterable, Mapping
+from multiprocessing import Pipe
 from multiprocessing.connection import Connection
-from multiprocessing.context import ForkServerProcess
 from typing import Any
 
-from marketplace.watcher.strangers import enrich
+from marketplace.watcher.strangers import enrich, fork_server
 from marketplace.watcher.strangers.enrich import LONG, QUICK, Found, Limits, MakeAdapters, Outcome
 
 # Past what hosts and the processor are given: a process that is still at it by then is killed.
 SPARE_SECONDS = 2
 KILLED_AFTER_SECONDS = 1  # past all that: where it has left half a message, for which we wait
+IDLE_SECONDS = 30  # after which the fork server ends, and with it 30 MB
 NEEDED = ("ARWEAVE_GATEWAYS", "DATA_DIR", "IPFS_GATEWAYS", "MIRROR_NODE_RATE", "MIRROR_NODE_URL")
 # All of their environment: how the operator's gateways are reached, and where our code is.
 PASSED_ON = {"http_proxy", "https_proxy", "no_proxy", "all_proxy", "ssl_cert_file", "ssl_cert_dir"}
 PASSED_ON |= {"requests_ca_bundle", "curl_ca_bundle", "res_options", "ld_library_path"}
 # Freed memory goes back to the system at once.
 ALLOCATOR = {"MALLOC_ARENA_MAX": "1", "MALLOC_MMAP_THRESHOLD_": "65536"}
-# Imported once, and not by each process: what it needs, what the sandbox's gateway needs, and the command.
-PRELOADED = [enrich.__name__, "marketplace.sandbox.gateway", "flask.cli"]
 # Ends of a process that are not the image's doing: the system is out of memory, or is stopping us.
 ENDED_BY_OTHERS = (-signal.SIGKILL, -signal.SIGTERM, -signal.SIGHUP)
 
 
 class EnrichmentProcesses:
-    """Begins a process for each try. Safe to be used by several threads."""
+    """Begins a process for each try, by a fork server. Safe to be used by several threads."""
 
     def __init__(self, settings: Mapping[str, Any], make_adapters: MakeAdapters) -> None:
-        """The first of all begins the server of forks, without the environment: before there are threads."""
         self._arguments = {name: settings[name] for name in NEEDED}, make_adapters
-        self._context = multiprocessing.get_context("forkserver")
-        self._context.set_forkserver_preload(PRELOADED)
-        self._processes: set[ForkServerProcess] = set()
-        with _clean_environment():
-            forkserver.ensure_running()
-            self._server = self._find_server()
-
-    def _find_server(self) -> int:
-        """The process id of the server of forks, which is the parent of all that it forks."""
-        ours, theirs = self._context.Pipe(duplex=False)
-        process = self._context.Process(target=_send_parent, args=(theirs,))
-        process.start()
-        pid: int = ours.recv()
-        process.join()
-        return pid
-
-    def _require_server(self) -> None:
-        """End this program where the server of forks has ended: a new one would have our environment."""
-        with suppress(ChildProcessError):
-            if os.waitid(os.P_PID, self._server, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None:
-                return
-        os.kill(os.getpid(), signal.SIGTERM)
-        raise EOFError("the server of forks has ended")
+        self._lock = threading.Lock()
+        self._server: subprocess.Popen[bytes] | None = None
+        self._messages = socket.socket()  # to the fork server
 
     def enrich(self, pointer: str, *, is_quick: bool) -> Found:
         """Find the metadata and the image of an NFT."""
         limits = QUICK if is_quick else LONG
-        ours, theirs = self._context.Pipe(duplex=False)
-        arguments = theirs, pointer, limits, *self._arguments
-        process = self._context.Process(target=enrich.run, args=arguments, daemon=True)
-        with ours:
+        seconds = _seconds(limits) + KILLED_AFTER_SECONDS
+        (ours, theirs), (ended, ending) = Pipe(), Pipe(duplex=False)
+        with ours, ended:
             try:
-                with theirs:
-                    self._require_server()
-                    process.start()
-            except (OSError, EOFError) as error:
+                with theirs, ending:
+                    self._send([theirs.fileno(), ending.fileno()])
+                ours.send((enrich.run, seconds, (pointer, limits, *self._arguments)))
+            except OSError as error:
                 return Found(Outcome.BUSY, f"nothing can be fetched now: {type(error).__name__}")
-            self._processes.add(process)
-            # A decoder that a stranger has taken over may send half a message, or end its pipe and stay.
-            killer = threading.Timer(_seconds(limits) + KILLED_AFTER_SECONDS, process.kill)
-            killer.daemon = True
+            return receive(ours, ended, limits)
+
+    def _send(self, descriptors: Iterable[int]) -> None:
+        """Send descriptors to the fork server; begin another one where that has ended. Raises OSError."""
+        with self._lock:
             try:
-                killer.start()
-                return receive(ours, process, limits)
-            except RuntimeError as error:  # no thread can be started
-                return Found(Outcome.BUSY, f"nothing can be fetched now: {error}")
-            finally:
-                killer.cancel()
-                process.kill()
-                process.join()
-                self._processes.discard(process)
+                socket.send_fds(self._messages, [b"."], descriptors)
+            except OSError:
+                self._begin_server()
+                socket.send_fds(self._messages, [b"."], descriptors)
+
+    def _begin_server(self) -> None:
+        """Begin a fork server without our environment: there are passwords in it, and keys."""
+        self._messages.close()
+        self._messages, theirs = socket.socketpair()
+        kept = {name: value for name, value in os.environ.items() if name.lower() in PASSED_ON}
+        kept["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
+        imported = enrich.__name__, self._arguments[1].__module__
+        command = [sys.executable, "-m", fork_server.__name__, str(IDLE_SECONDS), *imported]
+        with theirs:
+            self._server = subprocess.Popen(  # noqa: S603
+                command, stdin=theirs.fileno(), env=kept | ALLOCATOR, start_new_session=True
+            )
+        threading.Thread(target=self._server.wait, daemon=True).start()
 
     def close(self) -> None:
         """End all processes, whatever they do."""
-        for process in [*self._processes]:
-            process.kill()
+        with self._lock:
+            self._messages.close()
+            if self._server and self._server.poll() is None:
+                os.killpg(self._server.pid, signal.SIGKILL)
 
 
-def _send_parent(answers: Connection) -> None:
-    answers.send(os.getppid())
-
-
-def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> Found:
+def receive(answers: Connection, ended: Connection, limits: Limits) -> Found:
     """Read the messages of a process until it ends, or its time is up."""
     found = None
     until = time.monotonic() + _seconds(limits)
@@ -114,9 +98,8 @@ def receive(answers: Connection, process: ForkServerProcess, limits: Limits) -> 
                 else read
             )
     except EOFError:
-        process.join()
         if time.monotonic() < until:
-            outcome, reason = _explain_end(process.exitcode, found, limits)
+            outcome, reason = _explain_end(_read_exit_code(ended), found, limits)
     except (OSError, ValueError, TypeError):  # a message that is too long, or none
         outcome, reason = Outcome.UNUSABLE, "it breaks what decodes images"
     if found is None:
@@ -130,7 +113,15 @@ def _seconds(limits: Limits) -> float:
     return limits.fetching + 3 * limits.decoding + SPARE_SECONDS
 
 
-def _explain_end(code: int | None, found: Found | None, limits: Limits) -> tuple[Outcome, str]:
+def _read_exit_code(ended: Connection) -> int:
+    try:
+        code: int = ended.recv()
+    except EOFError:  # what would have sent it was killed with it
+        return -signal.SIGKILL
+    return code
+
+
+def _explain_end(code: int, found: Found | None, limits: Limits) -> tuple[Outcome, str]:
     if code == -signal.SIGPROF and limits is QUICK:
         return Outcome.SLOW, "it takes longer to decode: it is made later"
     if code == -signal.SIGPROF:
@@ -140,18 +131,3 @@ def _explain_end(code: int | None, found: Found | None, limits: Limits) -> tuple
     if found is None:
         return Outcome.UNREACHABLE, "it breaks what fetches it"
     return Outcome.UNUSABLE, "it breaks what decodes images"
-
-
-@contextmanager
-def _clean_environment() -> Iterator[None]:
-    """Let what is begun meanwhile have no environment of ours: there are passwords in it, and keys."""
-    ours = dict(os.environ)
-    kept = {name: value for name, value in ours.items() if name.lower() in PASSED_ON}
-    kept["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
-    try:
-        os.environ.clear()
-        os.environ.update(kept | ALLOCATOR)
-        yield
-    finally:
-        os.environ.clear()
-        os.environ.update(ours)

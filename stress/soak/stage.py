@@ -123,7 +123,7 @@ class Stage:
             return "watcher"
         if "images.py" in process.command:
             return "decoder"
-        if "forkserver" in process.command:
+        if "fork_server" in process.command:
             return "stranger"  # it meets strangers' hosts
         return "worker" if process.parent == self.master.pid else "other"
 

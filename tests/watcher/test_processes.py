@@ -11,6 +11,7 @@ import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, suppress
+from pathlib import Path
 
 import pytest
 from PIL import Image
@@ -90,12 +91,20 @@ def test_an_image_that_takes_too_long_is_ended(make, monkeypatch):
 
 
 def child_of(processes):
+    """The process that reads: the child of its keeper, which is the fork server's."""
     until = time.monotonic() + PATIENCE_SECONDS
-    while not processes._processes:
-        assert time.monotonic() < until
+    while time.monotonic() < until:
+        for keeper in children(processes._server and processes._server.pid):
+            for pid in children(keeper):
+                return pid
         time.sleep(0.01)
-    (process,) = processes._processes
-    return process.pid
+    raise AssertionError("nothing was begun")
+
+
+def children(pid):
+    with suppress(FileNotFoundError):
+        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    return []
 
 
 @pytest.mark.parametrize(
@@ -105,7 +114,7 @@ def child_of(processes):
 def test_a_process_that_is_ended_is_told_from_one_that_breaks(make, number, outcome):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(processes.enrich, POINTER, is_quick=False)
-        os.kill(child_of(processes), number)
+        os.kill(int(child_of(processes)), number)
         assert under_way.result(PATIENCE_SECONDS).outcome is outcome
 
 
@@ -127,20 +136,51 @@ def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, m
         assert found.reason == "the metadata names no image"
 
 
-ENDED_SERVER = """
-import os, signal
-from marketplace.settings import load
-from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-processes = EnrichmentProcesses(load({"NETWORK": "sandbox"}, {}), dict)
-os.kill(processes._server, signal.SIGKILL)
-while True:
-    processes.enrich("{}", is_quick=True)
+def test_each_fork_server_is_without_our_environment(make, monkeypatch):
+    """Where one was killed, too, and another one is begun."""
+    monkeypatch.setenv("MARKETPLACE_PASSWORD", "secret")
+    monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
+    with make() as processes:
+        for _ in range(2):
+            assert processes.enrich("{}", is_quick=False).reason == "the metadata names no image"
+            environment = Path(f"/proc/{processes._server.pid}/environ").read_text()
+            assert "HTTPS_PROXY=http://proxy:3128" in environment
+            assert "PASSWORD" not in environment
+            processes._server.kill()
+            processes._server.wait()
+
+
+def test_a_fork_server_ends_when_nothing_is_asked(make, monkeypatch):
+    monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.2)
+    with make() as processes:
+        for _ in range(2):
+            assert processes.enrich("{}", is_quick=False).reason == "the metadata names no image"
+            assert processes._server.wait(PATIENCE_SECONDS) == 0
+
+
+def test_nothing_is_lost_between_two_fork_servers(make, monkeypatch):
+    monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.002)
+    with make() as processes, ThreadPoolExecutor(3) as threads:
+        found = threads.map(lambda _: processes.enrich("{}", is_quick=False), range(12))
+        assert {each.reason for each in found} == {"the metadata names no image"}
+
+
+def test_nothing_outlives_the_watcher():
+    with serve_raw(drip_headers) as url:
+        program = f"""
+from tests.watcher.test_processes import *
+settings = load({{"NETWORK": "sandbox", "IPFS_GATEWAYS": "{url}/ipfs"}}, {{}})
+processes = EnrichmentProcesses(settings, dict)
+threading.Thread(target=processes.enrich, args=(POINTER,), kwargs={{"is_quick": False}}, daemon=True).start()
+print(child_of(processes), flush=True)
+os.kill(os.getpid(), signal.SIGKILL)
 """
-
-
-def test_none_is_begun_by_a_server_of_forks_with_our_environment():
-    ended = subprocess.run([sys.executable, "-c", ENDED_SERVER], timeout=PATIENCE_SECONDS)
-    assert ended.returncode == -signal.SIGTERM
+        ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    assert ended.returncode == -signal.SIGKILL
+    until = time.monotonic() + PATIENCE_SECONDS
+    while Path(f"/proc/{int(ended.stdout)}").exists():
+        assert time.monotonic() < until
+        time.sleep(0.01)
 
 
 def send_half_a_message(answers, *_):
@@ -164,15 +204,6 @@ def test_one_that_stays_is_killed(make, monkeypatch, stay):
     assert found.outcome in (Outcome.SLOW, Outcome.UNUSABLE)
 
 
-class Ended:
-    """A process that has ended by itself."""
-
-    exitcode = 0
-
-    def join(self):
-        pass
-
-
 def received(*messages):
     ours, theirs = multiprocessing.Pipe(duplex=False)
 
@@ -183,8 +214,10 @@ def received(*messages):
 
     sending = threading.Thread(target=send)
     sending.start()
-    with ours:
-        found = receive(ours, Ended(), LONG)
+    ended, ending = multiprocessing.Pipe(duplex=False)
+    ending.send(0)
+    with ours, ended, ending:
+        found = receive(ours, ended, LONG)
     sending.join()
     return found
 
