@@ -27,7 +27,6 @@ from marketplace.market import events, nft_collections
 from marketplace.market.events import Event
 from marketplace.market.feed import find_feed
 from marketplace.services import services
-from marketplace.store import events as statements
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.postgresql import DATABASE, new_server
@@ -168,7 +167,8 @@ def race_ours(url: str, folder: Path) -> None:
     def list_after(row: Any) -> list[Any]:
         with app.app_context():
             after = row["id"] if row else begin
-            return statements.list_events(read(), statements.ALL, "", after, 1000)
+            sql = "SELECT * FROM event WHERE id > :after ORDER BY id LIMIT 1000"
+            return read().execute(sql, {"after": after}).fetchall()
 
     with app.app_context():
         begin = find_feed(read()).newest

@@ -135,11 +135,6 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
     yield "]"
 
 
-def encode_event(row: Any) -> str:
-    """An event, whose body was encoded when it was stored."""
-    return f'{{"id":"{row["cursor"]}",{row["body"]}'
-
-
 def encode_events(epoch: str, lines: str | None) -> str:
     """A page of events, as PageRow has them."""
     start = f'{{"id":"{epoch}-'
@@ -150,6 +145,7 @@ def init_app(app: Flask) -> None:
     own = services(app)
     encoded = (NftSchema, FoundCollectionSchema, FoundSchema)
     own.encoders = {schema: compile_schema(schema(), app) for schema in encoded}
-    own.encoders[EventSchema] = encode_event
+    # Events are encoded when they are stored: all but their cursor.
+    own.encoders[EventSchema] = str
     encode = compile_schema(EventSchema(exclude=["cursor"]), app)
     own.encode_event_body = lambda row: encode(row)[1:]

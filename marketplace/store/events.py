@@ -24,7 +24,6 @@ INSERT = """
     )
 """
 
-COLUMNS = "*, CAST(:epoch AS TEXT) || '-' || id AS cursor, COALESCE(consensus_at, seen_at) AS date"
 # The columns of a FeedRow. ``home``: Engine.home.
 FEED = """
     (SELECT value FROM property WHERE name = 'events_epoch') AS epoch,
@@ -47,17 +46,9 @@ class Selection(NamedTuple):
 ALL = Selection()
 
 
-def list_events(
-    db: Connection,
-    selection: Selection,
-    epoch: str,
-    after: int,
-    limit: int,
-    *,
-    newest_first: bool = False,
-) -> list[EventRow]:
-    sql, parameters = _select(COLUMNS, selection, after, limit, newest_first)
-    return db.execute(sql, parameters | {"epoch": epoch}).fetchall()
+def get_next_event(db: Connection, selection: Selection, after: int) -> EventRow | None:
+    sql, parameters = _select("*", selection, after, 1, newest_first=False)
+    return db.execute(sql, parameters).fetchone()
 
 
 def get_page(
@@ -127,11 +118,6 @@ def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
 def get_feed(db: Connection, home: str) -> FeedRow:
     row: FeedRow = only(db, f"SELECT {FEED.format(home=home)}")
     return row
-
-
-def get_oldest_event(db: Connection) -> EventRow | None:
-    sql = "SELECT * FROM event WHERE id = (SELECT MIN(id) FROM event)"
-    return db.execute(sql).fetchone()
 
 
 def get_sales_since(db: Connection, token: str, since: str) -> SalesRow:

@@ -162,8 +162,6 @@ class EventRow(TypedDict):
     consensus_at: str | None
     seen_at: str
     body: str  # JSON, from behind the cursor on
-    cursor: str  # the epoch and the id
-    date: str  # when it happened, or else when it was seen here
 
 
 class FeedRow(TypedDict):

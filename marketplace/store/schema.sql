@@ -143,19 +143,19 @@ CREATE TABLE event (
     body TEXT NOT NULL -- the event as JSON, from behind its id on, as every reader is given it
 ) STRICT;
 
--- Serves events.list_events of an NFT.
+-- Serves events.get_page of an NFT.
 CREATE INDEX event_by_nft ON event (token, serial_no, id);
 
--- Serves events.list_events of a collection.
+-- Serves events.get_page of a collection.
 CREATE INDEX event_by_token ON event (token, id);
 
--- Serves events.list_events of an account.
+-- Serves events.get_page of an account.
 CREATE INDEX event_by_from_account ON event (from_account, id) WHERE from_account IS NOT NULL;
 
--- Serves events.list_events of an account.
+-- Serves events.get_page of an account.
 CREATE INDEX event_by_to_account ON event (to_account, id) WHERE to_account IS NOT NULL;
 
--- Serves events.list_events of some kinds.
+-- Serves events.get_page of some kinds.
 CREATE INDEX event_by_kind ON event (kind, id);
 
 -- Serves events.get_sales_since. These two begin with the kind, or SQLite would prefer event_by_kind.

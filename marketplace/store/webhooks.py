@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from marketplace.store import events, properties
+from marketplace.store import events
 from marketplace.store.rows import Connection, EventRow, WebhookRow, only
 
 
@@ -10,13 +10,7 @@ def is_given_up(webhook: WebhookRow) -> bool:
     return webhook["failure"] is not None and webhook["due_at"] is None
 
 
-def lock_webhooks(db: Connection) -> None:
-    # Two who add a webhook wait for each other, on whatever machine.
-    properties.mark_property(db, "webhooks", b"")
-
-
 def insert_webhook(db: Connection, webhook: Mapping[str, object]) -> WebhookRow:
-    # While nobody else inserts one: lock_webhooks().
     sql = """
         INSERT INTO webhook (id, url, kinds, is_private, salt, secret_hash, delivered_to)
         VALUES (
@@ -37,17 +31,12 @@ def list_webhooks(db: Connection) -> list[WebhookRow]:
     return db.execute("SELECT * FROM webhook ORDER BY id").fetchall()
 
 
-def list_undelivered_events(
-    db: Connection, webhook: WebhookRow, epoch: str, limit: int
-) -> list[EventRow]:
-    # Oldest first. The epoch is of their cursors.
-    selection = events.Selection(kinds=tuple(webhook["kinds"].split()))
-    return events.list_events(db, selection, epoch, webhook["delivered_to"], limit)
+def select(webhook: WebhookRow) -> events.Selection:
+    return events.Selection(kinds=tuple(webhook["kinds"].split()))
 
 
 def get_undelivered_event(db: Connection, webhook: WebhookRow) -> EventRow | None:
-    found = list_undelivered_events(db, webhook, "", 1)
-    return found[0] if found else None
+    return events.get_next_event(db, select(webhook), webhook["delivered_to"])
 
 
 def mark_webhook(

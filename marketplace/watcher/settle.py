@@ -61,7 +61,7 @@ def forget_preparations() -> None:
 def forget_events() -> None:
     """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
     before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * DAY)
-    oldest = events.get_oldest_event(read())
+    oldest = events.get_next_event(read(), events.ALL, 0)
     deleted = EVENTS_AT_ONCE if oldest and oldest["seen_at"] < before else 0
     while deleted == EVENTS_AT_ONCE:
         with write() as db:

@@ -6,7 +6,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from marketplace.api import row_json
 from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.ids import EventKind
 from marketplace.services import services
@@ -49,7 +48,7 @@ event_rows = st.fixed_dictionaries(
 
 
 def encode_event(row):
-    return row_json.encode_event({**row, "body": services().encode_event_body(row)})
+    return f'{{"id":"{row["cursor"]}",{services().encode_event_body(row)}'
 
 
 def encode_nft(row):

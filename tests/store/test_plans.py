@@ -101,7 +101,7 @@ for name in (
     "_find_rare",
 ):  # of several statements
     del STATEMENTS[name]
-for name in ("list_events", "get_page", "list_found_collections", "_list_found", "count_words"):
+for name in ("get_next_event", "get_page", "list_found_collections", "_list_found", "count_words"):
     del STATEMENTS[name]
 KEYS = (DATE, "0.0.7001", 1), (5, "0.0.7001", 1)
 for after, owner in itertools.product((None, KEYS[0]), (None, "0.0.1001")):
@@ -130,6 +130,10 @@ SELECTIONS = (
 for selection, after, newest_first in itertools.product(SELECTIONS, (None, 500), (False, True)):
     STATEMENTS[f"get_page {selection} {after} {newest_first}"] = partial(
         events.get_page, selection=selection, after=after, newest_first=newest_first
+    )
+for selection in (events.ALL, events.Selection(kinds=("SOLD",))):
+    STATEMENTS[f"get_next_event {selection}"] = partial(
+        events.get_next_event, selection=selection, after=500
     )
 for by, words in itertools.product(
     (*collection_search.KEYS, "volume24h"), ({}, {"x": 1, "common": 300}, {"common": 300})

@@ -43,7 +43,6 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
     }
     webhook |= {"salt": salt, "secret_hash": signing.hash_secret(secret)}
     with write() as db:
-        webhooks.lock_webhooks(db)
         id = webhooks.insert_webhook(db, webhook)["id"]
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
     echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
@@ -84,7 +83,7 @@ def test_command(id: int) -> None:
 
     webhook = _find(id)
     secret, message_id = signing.find_secret(webhook), f"test-{secrets.token_hex(8)}"
-    body = messages.write("webhook.test", times.to_iso(times.now()), "{}")
+    body = messages.write("webhook.test", f"{times.to_iso(times.now())[:23]}Z", {})
     if failure := messages.post(Fetcher({}), webhook, secret, message_id, body):
         raise click.ClickException(f"{webhook['url']} did not take the message: {failure}")
     echo(f"{webhook['url']} took the message")

@@ -1,22 +1,23 @@
 """Delivers events to webhooks: in order, at least once, and to none later because of another one."""
 
+import json
 import random
-import threading
 import time
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import NamedTuple
+from contextvars import copy_context
+from typing import Any
 
 from flask import Flask
 
 from marketplace import times
-from marketplace.api.response_schemas import EventSchema
+from marketplace.api.row_json import encode_events
 from marketplace.counts import count
-from marketplace.market.feed import Feed, find_feed
+from marketplace.ids import Cursor
+from marketplace.market.feed import Feed, find_feed, read_page
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.services import services
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
-from marketplace.store.rows import EventRow, WebhookRow
+from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
@@ -32,101 +33,91 @@ LONGEST_PAUSE = 6 * 3600 * times.SECOND
 GIVEN_UP_AFTER = 3 * 86_400 * times.SECOND
 
 
-class Delivered(NamedTuple):
-    """The result of some deliveries to a webhook."""
-
-    webhook: WebhookRow  # as it was stored
-    events: list[EventRow]  # those that it took
-    failed: EventRow | None = None  # the next one
-    failure: str | None = None
-
-
 class Deliveries:
     """The deliveries in progress: each webhook's in a thread of its own."""
 
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
         self._threads = ThreadPoolExecutor(AT_ONCE, "webhook")
-        self._in_progress: dict[str, Future[Delivered]] = {}  # by the hash of the webhook's secret
-        self._changed = threading.Event()
+        # By the hash of the webhook's secret: the webhook as it was stored, and what _deliver() returns.
+        self._in_progress: dict[str, tuple[WebhookRow, Future[tuple[int, str | None]]]] = {}
 
     def run(self) -> float:
-        """Do what is due, and wait a moment; returns for how many seconds to pause then."""
+        """Do what is due; returns for how many seconds to pause then."""
         self.step(times.now())
-        self._changed.wait(PAUSE_SECONDS)
-        self._changed.clear()
-        return 0
+        return PAUSE_SECONDS
 
     def step(self, now: int) -> bool:
         """Store what has ended, and begin what is due; returns whether anything is in progress."""
-        for key, each in [*self._in_progress.items()]:
-            if each.done():
+        for key, (webhook, delivery) in [*self._in_progress.items()]:
+            if delivery.done():
                 del self._in_progress[key]
-                self._store(each.result(), now)
-        rows, present = webhooks.list_webhooks(read()), times.to_iso(now)
-        if not rows:
-            return bool(self._in_progress)
-        feed = find_feed(read())  # after the rows: none of them is ahead of it
+                self._store(webhook, *delivery.result(), now)
+        rows, feed = webhooks.list_webhooks(read()), find_feed(read())  # none is ahead of the feed
         for webhook in rows:
-            is_due = (webhook["due_at"] or "") <= present and not webhooks.is_given_up(webhook)
-            if is_due and webhook["secret_hash"] not in self._in_progress:
+            is_due = (webhook["due_at"] or "") <= times.to_iso(now)
+            is_idle = webhook["secret_hash"] not in self._in_progress
+            if is_due and is_idle and not webhooks.is_given_up(webhook):
                 self._begin(webhook, feed)
         return bool(self._in_progress)
 
-    def _store(self, delivered: Delivered, now: int) -> None:
-        webhook, events, failed, failure = delivered
-        to = events[-1]["id"] if events else webhook["delivered_to"]
+    def _store(self, webhook: WebhookRow, to: int, failure: str | None, now: int) -> None:
         failed_since = due_at = None
-        if failed and failure:
-            failed_since = (not events and webhook["failed_since"]) or times.to_iso(now)
+        if failure:
+            is_same = to == webhook["delivered_to"]
+            failed_since = (is_same and webhook["failed_since"]) or times.to_iso(now)
             due_at = find_next_try(failure, times.to_nanoseconds(failed_since), now)
             self._app.logger.warning(
-                "Webhook %s did not take event %s: %s. %s",
-                *(webhook["id"], failed["cursor"], failure),
+                "Webhook %s has taken events up to %s, and not the next: %s. %s",
+                *(webhook["id"], to, failure),
                 f"It is tried again at {due_at}" if due_at else "It is given up",
             )
+            count("webhook_deliveries", outcome="failed")
         with write() as db:
             webhooks.mark_webhook(db, webhook, to, failure, failed_since, due_at)
-        count("webhook_deliveries", len(events), outcome="delivered")
-        count("webhook_deliveries", failed is not None, outcome="failed")
 
     def _begin(self, webhook: WebhookRow, feed: Feed) -> None:
-        after = webhook["delivered_to"]
+        after, selection = webhook["delivered_to"], webhooks.select(webhook)
         kept = min(max(after, feed.oldest - 1), feed.newest)
+        page = read_page(
+            read(), selection, Cursor(feed.epoch, kept), EVENTS_AT_ONCE, newest_first=False
+        )
+        events = json.loads(encode_events(page.epoch, page.lines))
         if kept != after:
             warning = "Webhook %s goes on after event %s in place of %s: others are not kept"
             self._app.logger.warning(warning, webhook["id"], kept, after)
+        elif not events and feed.newest - after >= NOTED_AFTER:
+            kept = feed.newest  # so that none counts as lost once they are deleted
+        if kept != after:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, kept)
-            return
-        events = webhooks.list_undelivered_events(read(), webhook, feed.epoch, EVENTS_AT_ONCE)
-        if not events:
-            if (
-                feed.newest - after >= NOTED_AFTER
-            ):  # so that none counts as lost once they are deleted
-                with write() as db:
-                    webhooks.mark_webhook(db, webhook, feed.newest)
-            return
-        try:
-            secret = find_secret(webhook)
-        except KeyUnusable as error:
-            warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
-            return
-        delivery = self._threads.submit(self._deliver, webhook, secret, events)
-        delivery.add_done_callback(lambda _: self._changed.set())
-        self._in_progress[webhook["secret_hash"]] = delivery
+        elif events:
+            try:
+                secret = find_secret(webhook)
+            except KeyUnusable as error:
+                warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
+                return
+            context = copy_context()  # in which deliveries are counted
+            delivery = self._threads.submit(context.run, self._deliver, webhook, secret, events)
+            self._in_progress[webhook["secret_hash"]] = webhook, delivery
 
-    def _deliver(self, webhook: WebhookRow, secret: bytes, events: list[EventRow]) -> Delivered:
-        """Deliver events in order, until one fails or it is time to store how far it is."""
-        until = time.monotonic() + STORING_SECONDS
-        encode = services(self._app).encoders[EventSchema]
-        for position, event in enumerate(events):
+    def _deliver(
+        self, webhook: WebhookRow, secret: bytes, events: list[dict[str, Any]]
+    ) -> tuple[int, str | None]:
+        """Deliver events in order, until one fails or it is time to store how far it is.
+
+        Returns the last one that was taken, and why the next one was not.
+        """
+        until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
+        for event in events:
             if time.monotonic() > until:
-                return Delivered(webhook, events[:position])
-            body = messages.write(f"nft.{event['kind'].lower()}", event["date"], encode(event))
-            if failure := messages.post(self._fetcher, webhook, secret, event["cursor"], body):
-                return Delivered(webhook, events[:position], event, failure)
-        return Delivered(webhook, events)
+                break
+            body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
+            if failure := messages.post(self._fetcher, webhook, secret, event["id"], body):
+                return to, failure
+            to = int(event["id"].rpartition("-")[2])
+            count("webhook_deliveries", outcome="delivered")
+        return to, None
 
 
 def find_next_try(failure: str, failed_since: int, now: int) -> str | None:

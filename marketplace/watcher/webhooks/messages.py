@@ -1,6 +1,7 @@
 """A message to a webhook: how it is written and posted."""
 
-import requests
+import json
+from typing import Any
 
 from marketplace import times
 from marketplace.ledger.http_client import FetchError
@@ -10,17 +11,11 @@ from marketplace.watcher.webhooks.signing import sign
 
 SECONDS = 5.0  # for an answer
 GONE = "it answered 410"
-# An error of requests, and what it means: the first that fits.
-FAILURES = {
-    requests.exceptions.SSLError: "its TLS certificate is not valid",
-    requests.Timeout: "it did not answer in time",
-    requests.ConnectionError: "it can not be reached",
-}
 
 
-def write(kind: str, date: str, data: str) -> bytes:
-    """``data``: JSON."""
-    return f'{{"type":"{kind}","timestamp":"{date[:23]}Z","data":{data}}}'.encode()
+def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
+    message = {"type": kind, "timestamp": date, "data": data}
+    return json.dumps(message, separators=(",", ":")).encode()
 
 
 def post(
@@ -40,6 +35,5 @@ def post(
     except FetchError as error:
         return str(error)
     except (OSError, ValueError) as error:
-        fitting = (words for kind, words in FAILURES.items() if isinstance(error, kind))
-        return next(fitting, type(error).__name__)
+        return type(error).__name__
     return None if 200 <= status < 300 else f"it answered {status}"
