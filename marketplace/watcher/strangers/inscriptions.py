@@ -13,7 +13,6 @@ from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror_schemas import Message
 
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
-CHUNK = 64 * 1024
 
 
 def join(memo: str, messages: Iterable[Message], max_bytes: int) -> bytes:
@@ -54,22 +53,11 @@ def _join_chunks(messages: Iterable[Message], max_bytes: int) -> bytes:
 
 
 def _decompress(algorithm: str, compressed: bytes, max_bytes: int) -> bytes:
-    content = bytearray()
     if algorithm == "zstd":
-        with zstandard.ZstdDecompressor(max_window_size=2**27).stream_reader(compressed) as reader:
-            while chunk := reader.read(CHUNK):
-                content += chunk
-                _require_size(content, max_bytes)
-        return bytes(content)
-    decompressor = brotli.Decompressor()
-    chunk = decompressor.process(compressed, output_buffer_limit=CHUNK)
-    while chunk or not decompressor.can_accept_more_data():
-        content += chunk
-        _require_size(content, max_bytes)
-        chunk = decompressor.process(b"", output_buffer_limit=CHUNK)
-    return bytes(content)
-
-
-def _require_size(content: bytearray, max_bytes: int) -> None:
+        decompressor = zstandard.ZstdDecompressor(max_window_size=2**27)
+        content = decompressor.stream_reader(compressed).read(max_bytes + 1)
+    else:
+        content = brotli.Decompressor().process(compressed, output_buffer_limit=max_bytes + 1)
     if len(content) > max_bytes:
         raise Unfetchable(f"the inscription is larger than {max_bytes} bytes")
+    return content
