@@ -8,14 +8,13 @@ that the ledger shows, or by nothing for a purchase that was never submitted.
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ids import TransactionId
+from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market.prepare import MIRROR_LAG
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
-from marketplace.store.rows import PreparedTransactionRow
+from marketplace.store.prepared_transactions import UNSETTLED
 
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind stops one that is further ahead.
@@ -71,35 +70,8 @@ def an_hour_before(now: int) -> str:
     return times.to_iso(now - HOUR)
 
 
-def list_unsettled(limit: int) -> list[PreparedTransactionRow]:
-    """List expired purchases whose fee is not known yet, the oldest first."""
-    overdue = times.to_iso(times.now() - MIRROR_LAG)
-    return prepared_transactions.list_purchases_unsettled(read(), overdue, limit)
-
-
-def settle(purchases: list[PreparedTransactionRow], present: int, deadline: Deadline) -> None:
-    """Ask the ledger about purchases of which the followed feed has shown no transaction.
-
-    ``present``: how far the mirror node has come, in nanoseconds. A purchase that it can not tell about yet
-    stays reserved, and is asked about again.
-    """
-    for purchase in purchases:
-        transaction_id = purchase["transaction_id"]
-        try:
-            parsed = TransactionId.require(transaction_id)
-            rows = mirror_node().list_transactions(parsed, deadline)
-        except LedgerAnswerInvalid as error:
-            current_app.logger.warning("%s is not settled yet: %s", transaction_id, error)
-            continue
-        except LedgerUnreachable:
-            return
-        never_comes = purchase["expires_at"] < times.to_iso(present - MIRROR_LAG)
-        if not note_charged(transaction_id, rows) and never_comes:
-            _note(transaction_id, 0, is_sold=False)
-
-
-def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
-    """Note the fee of a purchase by its rows on the ledger. Tells whether they show it.
+def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
+    """Note the fee of a purchase by its rows on the ledger.
 
     A fee that is shown replaces that of a purchase which was taken as never submitted.
     """
@@ -107,10 +79,14 @@ def note_charged(transaction_id: str, rows: list[Transaction]) -> bool:
     purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     if originals and purchase and (purchase["is_settled"] == 0 or purchase["fee_tinybars"] == 0):
         is_sold = any(row.result == "SUCCESS" for row in originals)
-        _note(transaction_id, sum(row.fee_tinybars for row in rows), is_sold)
-    return bool(originals)
+        with write() as db:
+            fee = sum(row.fee_tinybars for row in rows)
+            prepared_transactions.mark_settled(db, transaction_id, fee, is_sold)
 
 
-def _note(transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
-    with write() as db:
-        prepared_transactions.mark_settled(db, transaction_id, fee_tinybars, is_sold)
+def note_never_submitted(followed_to: int) -> None:
+    """Release the fees of purchases that had expired when the ledger was read up to a moment."""
+    before = times.to_iso(followed_to - MIRROR_LAG)
+    if prepared_transactions.is_any_expired(read(), UNSETTLED, before):
+        with write() as db:
+            prepared_transactions.mark_never_submitted(db, before)

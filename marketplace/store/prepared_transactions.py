@@ -90,9 +90,10 @@ def delete_prepared_transactions_beyond(
     db.execute(sql, {name: prepared[name] for name in names} | {"kept": kept})
 
 
-# What is over: listings and withdrawals that have ended, and purchases that are settled. Each has an index.
+# Listings and withdrawals; purchases; those whose fee is not known yet. Each has an index.
 PREPARATIONS = "is_settled IS NULL"
-SETTLED_PURCHASES = "is_settled IS NOT NULL AND is_settled = 1"
+PURCHASES = "is_settled IS NOT NULL"
+UNSETTLED = "is_settled = 0"
 
 
 def is_any_expired(db: Connection, which: str, before: str) -> bool:
@@ -186,16 +187,13 @@ def get_held(db: Connection, since: str, caller: str, end_user: str) -> HeldRow:
     return row
 
 
-def list_purchases_unsettled(
-    db: Connection, before: str, limit: int
-) -> list[PreparedTransactionRow]:
-    sql = """
-        SELECT * FROM prepared_transaction
-        WHERE is_settled = 0 AND expires_at < :before
-        ORDER BY expires_at
-        LIMIT :limit
+def mark_never_submitted(db: Connection, before: str) -> None:
+    # Those that had expired before a moment, and of which the ledger shows nothing.
+    sql = f"""
+        UPDATE prepared_transaction SET fee_tinybars = 0, is_settled = 1, is_sold = 0, signed = NULL
+        WHERE {UNSETTLED} AND expires_at < :before
     """
-    return db.execute(sql, {"before": before, "limit": limit}).fetchall()
+    db.execute(sql, {"before": before})
 
 
 def mark_settled(

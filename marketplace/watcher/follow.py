@@ -73,7 +73,7 @@ class Follower:
         return self._present
 
     def _write(self, page: Page, cursor: int, fresh: int) -> None:
-        _settle(page.rows)
+        _settle(page.rows, fresh)
         db = read()
         rechecks = [each for row in page.rows for each in find_rechecks(row) if _is_ours(db, each)]
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
@@ -106,14 +106,15 @@ def _begin_at(present: int, state: FollowRow | None) -> None:
         )
 
 
-def _settle(rows: list[Transaction]) -> None:
-    """Note what purchases were charged, failed or not: the rows say it."""
+def _settle(rows: list[Transaction], fresh: int) -> None:
+    """Note what purchases were charged, failed or not: the rows say it; nothing, where none comes."""
     by_id = defaultdict(list)
     for row in rows:
         if row.name == "CRYPTOTRANSFER" and row.payer == current_app.config["ACCOUNT_ID"]:
             by_id[str(row.transaction_id)].append(row)
     for transaction_id, charged in by_id.items():
         purchase_fees.note_charged(transaction_id, charged)
+    purchase_fees.note_never_submitted(fresh)
 
 
 def _is_ours(db: Connection, recheck: Recheck) -> bool:

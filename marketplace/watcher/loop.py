@@ -18,10 +18,10 @@ from marketplace.store.database_errors import explained
 from marketplace.watcher.backfill import backfill
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower
+from marketplace.watcher.forget import forget_events, forget_prepared
 from marketplace.watcher.network import store_network
 from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import Rechecker
-from marketplace.watcher.settle import forget_events, forget_preparations, settle_purchases
 from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done, summary
 
@@ -112,8 +112,7 @@ class Watch:
 
     def _do_chores(self) -> float:
         refresh_due()
-        settle_purchases()
-        forget_preparations()
+        forget_prepared()
         if time.monotonic() > self._forgot_at + FORGETTING_SECONDS:
             self._forgot_at = time.monotonic()
             forget_events()

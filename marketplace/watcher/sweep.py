@@ -11,9 +11,9 @@ from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
+from marketplace.watcher.forget import forget_prepared
 from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import drain_queue
-from marketplace.watcher.settle import forget_preparations, settle_purchases
 from marketplace.watcher.work import Done
 
 DAY = 24 * 3600 * times.SECOND
@@ -27,8 +27,7 @@ def sync() -> Counter[Done]:
     began_at = begin_sweep(0)
     counts = drain_queue()
     end_sweep(began_at)
-    settle_purchases()
-    forget_preparations()
+    forget_prepared()
     del counts[Done.TOKENS]
     return counts + refresh_due()
 

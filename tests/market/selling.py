@@ -38,6 +38,7 @@ class Market:
         self.ledger = Ledger(self.app)
         self.follower = Follower()
         self.serial_no = 0
+        self.follow()
 
     def list_one(self, price=5):
         self.serial_no += 1
@@ -56,7 +57,9 @@ class Market:
         return self.ledger.submit(stuff(base64.b64decode(r.json["byteArray"]), signatures))
 
     def sync(self):
+        """Let another watcher read on, and compare everything."""
         with self.app.app_context():
+            Follower().step()
             sync()
 
     def follow(self):

@@ -145,7 +145,7 @@ STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
 del STATEMENTS["is_any_expired"], STATEMENTS["delete_expired"]
-for which in (prepared_transactions.PREPARATIONS, prepared_transactions.SETTLED_PURCHASES):
+for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASES):
     for statement in (prepared_transactions.is_any_expired, prepared_transactions.delete_expired):
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
