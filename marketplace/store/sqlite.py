@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from datetime import UTC, datetime
+from mmap import mmap
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -29,6 +30,7 @@ from marketplace.store.sqlite_files import (
     upgrade,
     writing,
 )
+from marketplace.store.wal_index import open_map, read_header
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
 # https://sqlite.org/wal.html#walresetbug
@@ -60,8 +62,9 @@ class Database(Engine):
         super().__init__(str(path), schema, owners)
         self.path = Path(path)
         self._local = threading.local()
-        self._observer: sqlite3.Cursor | None = None
-        self._observers = 0  # opened until now: each counts commits anew
+        self._observer: sqlite3.Connection | None = None
+        self._observers = 0  # opened until now
+        self._header: mmap | None = None
         self._observing = threading.Lock()
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -164,21 +167,24 @@ class Database(Engine):
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         self._identity = read_version(self.path, self.schema, self._owners, timeout)
 
-    def data_version(self) -> tuple[int, int] | None:
-        """Another value after each commit, by whatever thread or process; None while it can not be read.
-
-        SQLite counts for a connection the commits of all others; so one that never writes sees them all.
-        """
+    def data_version(self) -> tuple[int, bytes] | None:
+        """Another value after each commit, by whatever thread or process; None while it can not be read."""
         try:
             self._require_same_file_lately()
-            with self._observing:
-                if self._observer is None:
-                    # Any thread may ask it, and nobody waits for it.
-                    self._observer = self._connect(timeout=0, check_same_thread=False).cursor()
-                    self._observers += 1
-                return self._observers, self._observer.execute("PRAGMA data_version").fetchone()[0]
-        except (sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
+            header = read_header(self._header or self._observe())
+            return (self._observers, header) if header else None
+        except (OSError, ValueError, sqlite3.Error, DatabaseUnusable, DatabaseUnreadable):
             return None
+
+    def _observe(self) -> mmap:
+        """Open the header that changes with each commit, and a connection that keeps its file."""
+        with self._observing:
+            if self._observer is None:
+                # Any thread may close it, and nobody waits for it.
+                self._observer = self._connect(timeout=0, check_same_thread=False)
+                self._observers += 1
+            self._header = open_map(self.path)
+            return self._header
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer; they are opened again when needed."""
@@ -186,9 +192,9 @@ class Database(Engine):
         if connection:
             connection.close()
         with self._observing:
-            observer, self._observer = self._observer, None
+            observer, self._observer, self._header = self._observer, None, None
             if observer:
-                observer.connection.close()
+                observer.close()
 
     @contextmanager
     def write(self) -> Iterator[sqlite3.Connection]:

@@ -1,0 +1,104 @@
+"""The version of an SQLite database is another one after each commit, and reading it costs nobody a lock."""
+
+import subprocess
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+
+import pytest
+
+from marketplace.store import wal_index
+from marketplace.store.database import SCHEMA
+from marketplace.store.sqlite import Database
+from tests.serving import ROOT
+from tests.store.tokens import insert_token
+
+pytestmark = pytest.mark.once("its file, locks and library")
+
+
+@pytest.fixture
+def database(tmp_path):
+    with closing(Database(tmp_path / "market.db", SCHEMA)) as database:
+        yield database
+
+
+def in_another_process(database, program):
+    command = [sys.executable, "-c", program, str(database.path)]
+    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return ended.stdout.strip()
+
+
+WRITE = """
+import sys
+from sqlite_utils.utils import sqlite3
+connection = sqlite3.connect(sys.argv[1], isolation_level=None, timeout=0)
+try:
+    connection.execute("INSERT INTO property VALUES (hex(randomblob(8)), x'00')")
+    print("written")
+except sqlite3.OperationalError as error:
+    print(error)
+"""
+
+
+def test_each_commit_changes_the_version(database):
+    seen = [database.data_version()]
+    for number in range(3):
+        with database.write() as connection:
+            insert_token(connection, f"ours {number}")
+        seen.append(database.data_version())
+        assert in_another_process(database, WRITE) == "written"
+        seen.append(database.data_version())
+        database.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        seen.append(database.data_version())
+    assert None not in seen
+    commits = [version for number, version in enumerate(seen) if number % 3 != 0 or number == 0]
+    assert len({*commits}) == len(commits) == 7
+
+
+def test_nothing_else_changes_it(database):
+    version = database.data_version()
+    database.connection.execute("SELECT * FROM property").fetchall()
+    with pytest.raises(ZeroDivisionError), database.write() as connection:
+        insert_token(connection, "rolled back")
+        raise ZeroDivisionError
+    assert database.data_version() == version
+
+
+def test_a_reader_of_the_version_takes_no_lock_from_a_writer(database):
+    """A process that closes a descriptor of the -shm file loses its locks there."""
+    with database.write() as connection:
+        insert_token(connection, "not committed yet")
+        with ThreadPoolExecutor(1) as thread:
+            assert thread.submit(database.data_version).result()
+            thread.submit(database.close).result()
+            assert thread.submit(database.data_version).result()
+        assert in_another_process(database, WRITE) == "database is locked"
+    assert in_another_process(database, WRITE) == "written"
+
+
+DAMAGE = """
+import sys
+with open(sys.argv[1] + "-shm", "r+b") as file:
+    file.seek(48 + 8)
+    file.write(b"killed")
+"""
+
+
+def test_there_is_none_while_a_header_is_half_written(database):
+    """As a process leaves it that is killed between its two copies. The next statement mends it."""
+    assert database.data_version()
+    in_another_process(database, DAMAGE)
+    assert database.data_version() is None
+    database.connection.execute("SELECT * FROM property").fetchall()
+    assert database.data_version()
+
+
+def test_maps_of_deleted_files_are_closed(tmp_path):
+    for number in range(5):
+        with closing(Database(tmp_path / f"{number}.db", SCHEMA)) as database:
+            assert database.data_version()
+            before = len(wal_index._maps)
+    assert before == len(wal_index._maps)
+    with closing(Database(tmp_path / "last.db", SCHEMA)) as database:
+        assert database.data_version()
+        assert len(wal_index._maps) <= before
