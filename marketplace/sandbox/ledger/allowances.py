@@ -2,9 +2,9 @@
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens
+from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
 
@@ -116,12 +116,9 @@ def _owner_of(execution: Execution, approval: Message) -> str:
 def _set_spender(
     execution: Execution, token: str, serial_no: int, owner: str, spender: str | None
 ) -> None:
-    db, now = execution.db, execution.now
     refuse_if(serial_no < 1, "INVALID_TOKEN_NFT_SERIAL_NUMBER")
-    tokens.get_usable(db, token)
-    nft = nfts.find(db, token, serial_no)
+    tokens.get_usable(execution.db, token)
+    nft = nfts.find(execution.db, token, serial_no)
     if nft is None or nft.owner != owner:
         raise Refused("SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-    nfts.put(db, nft, spender=spender, modified_at=now)
-    name = "CRYPTOAPPROVEALLOWANCE" if spender else "CRYPTODELETEALLOWANCE"
-    history.write_nft_transaction(db, execution.id, now, name, NftTransfer(token, serial_no))
+    execution.change_nft(nft, spender=spender)

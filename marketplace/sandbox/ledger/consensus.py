@@ -180,18 +180,16 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     execution = Execution(db, signed, consensus_at, price)
     execution.charge()
     result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
-    _record(execution, result)
     if result != "SUCCESS":
         batches.revert(execution)
-    for inner, code in execution.inner:
-        _record(inner, code, execution)
+    _record(execution, result)
     return result
 
 
-def _record(execution: Execution, result: str, batch: Execution | None = None) -> None:
-    history.write_signed(execution, result, batch)
-    if execution.effects.child:
-        history.write_executed(execution.effects.child)
+def _record(execution: Execution, result: str, outer: Execution | None = None) -> None:
+    history.write(execution, result, outer)
+    for inner, code in execution.inner:
+        _record(inner, code, execution)
 
 
 def _execute(execution: Execution) -> str:

@@ -3,15 +3,16 @@
 from collections import Counter
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, keys, network_fees, signatures, tokens
+from marketplace.sandbox.ledger import accounts, keys, network_fees, nfts, signatures, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
+from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
 
 # By account and token. HBAR have no token, and are in tinybars.
@@ -33,7 +34,7 @@ class AssessedFee(NamedTuple):
 
 
 class NftTransfer(NamedTuple):
-    """An NFT that changed hands. Minted ones have no sender, and approved ones no receiver either."""
+    """An NFT that changed, and perhaps hands. What was minted has no sender, what was approved neither."""
 
     token: str
     serial_no: int
@@ -46,12 +47,10 @@ class NftTransfer(NamedTuple):
 class Effects:
     """The effects of a transaction. A failed one has none."""
 
-    # Tinybars by account, but for the transaction's own fee.
-    hbar: Counter[str] = field(default_factory=Counter)
+    # Tinybars and units of tokens, but for the transaction's own fee.
+    moved: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     assessed_fees: list[AssessedFee] = field(default_factory=list)
-    nft_transfers: list[NftTransfer] = field(default_factory=list)
-    # Units of a token, by account and token.
-    units: Counter[tuple[str, str]] = field(default_factory=Counter)
+    nfts: list[NftTransfer] = field(default_factory=list)
     # For automatic associations, in tinybars.
     further_fee: int = 0
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
@@ -59,8 +58,6 @@ class Effects:
     # The id of what the transaction created, and the accounts that were created for aliases.
     created: str | None = None
     auto_created: list[str] = field(default_factory=list)
-    # The transaction that a schedule executed.
-    child: "Execution | None" = None
 
 
 @dataclass
@@ -73,7 +70,7 @@ class Execution:
     # Tinybars by the price list, which a failed transaction costs, too.
     fee: int
     effects: Effects = field(default_factory=Effects)
-    # The transactions of a batch, with their result codes.
+    # The transactions of a batch, or of a schedule, with their result codes.
     inner: "list[tuple[Execution, str]]" = field(default_factory=list)
 
     @property
@@ -111,27 +108,41 @@ class Execution:
         Refuses an account that has too little, with another code if it is one of the fee payers.
         """
         for (account_id, token), amount in changes.items():
-            is_fee = account_id in fee_payers
+            unpaid = UNPAID if token is None else UNITS_UNPAID
+            code = FEE_UNPAID if account_id in fee_payers else unpaid
             if token is None:
-                code = FEE_UNPAID if is_fee else UNPAID
                 accounts.add(self.db, account_id, amount, self.now, code)
-                self.effects.hbar[account_id] += amount
+                self.effects.moved[account_id, None] += amount
                 continue
             tokens.get_usable(self.db, token)
             if amount < 0:
                 accounts.require_associated(self.db, account_id, token)
-            if accounts.associate_receiver(self.db, account_id, token, self.now):
-                self.charge_further(network_fees.ASSOCIATION)
-            tokens.require_unrestricted(self.db, token, account_id)
-            code = FEE_UNPAID if is_fee else UNITS_UNPAID
+            self.let_hold(account_id, token)
             self.change_units(account_id, token, amount, code)
+
+    def let_hold(self, account_id: str, token: str) -> None:
+        """Associate an account with a token, if need be. Refuses where it may not hold the token."""
+        if accounts.associate_receiver(self.db, account_id, token, self.now):
+            self.charge_further(network_fees.ASSOCIATION)
+        tokens.require_unrestricted(self.db, token, account_id)
 
     def change_units(
         self, account_id: str, token: str, amount: int, code: str = UNITS_UNPAID
     ) -> None:
         """Change how many units of a token an account has. Refuses, with the code, to take more."""
         accounts.add_units(self.db, account_id, token, amount, code)
-        self.effects.units[account_id, token] += amount
+        self.effects.moved[account_id, token] += amount
+
+    def change_nft(self, nft: Nft, **changes: Any) -> None:
+        """Change some columns of an NFT."""
+        nfts.put(self.db, nft, modified_at=self.now, **changes)
+        self.effects.nfts.append(NftTransfer(nft.token, nft.serial_no))
+
+    def move_nft(self, nft: Nft, receiver: str, is_approval: bool = False) -> None:
+        """Give an NFT to another account; NOBODY's is minted, or ends."""
+        nfts.put(self.db, nft, owner=receiver, spender=None, modified_at=self.now)
+        moved = NftTransfer(nft.token, nft.serial_no, nft.owner, receiver, is_approval)
+        self.effects.nfts.append(moved)
 
 
 def require_id(body: Message) -> None:

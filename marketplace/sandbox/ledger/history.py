@@ -3,7 +3,6 @@
 import base64
 import json
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 
 from google.protobuf.message import Message
@@ -12,31 +11,48 @@ from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import TYPES, write_id
-from marketplace.sandbox.ledger.execution import AssessedFee, Execution, NftTransfer
+from marketplace.sandbox.ledger.execution import AssessedFee, Changes, Execution, NftTransfer
 from marketplace.store.rows import Connection
 
 # The account or token that a transaction is about, where mirror nodes name one: the first of these fields.
 ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
 
 
-def write_signed(execution: Execution, result: str, batch: Execution | None = None) -> None:
-    """Record a transaction that reached consensus, successful or not; by itself, or in a batch."""
+def write(execution: Execution, result: str, outer: Execution | None = None) -> None:
+    """Record a transaction that reached consensus, successful or not, and what it did to NFTs.
+
+    ``outer`` is the batch that it is in, or the schedule's transaction.
+    """
+    db, now, effects = execution.db, execution.now, execution.effects
     body = execution.signed.body
     kind = body.WhichOneof("data")
-    fields: dict[str, Any] = {
-        "entity_id": execution.effects.created or _entity(getattr(body, kind)),
+    fee = execution.fee + effects.further_fee
+    moved = Counter(effects.moved)
+    moved.update({(execution.payer, None): -fee, (accounts.FEE_COLLECTOR, None): fee})
+    rows = _amounts(moved)
+    fields = {
+        "charged_tx_fee": fee,
+        "entity_id": effects.created or _entity(getattr(body, kind)),
         "max_fee": str(body.transactionFee),
         "memo_base64": base64.b64encode(body.memo.encode()).decode(),
+        "nft_transfers": [shown(nft) for nft in effects.nfts if nft.sender or nft.receiver],
         "node": write_id(body.nodeAccountID),
         "result": result,
+        "scheduled": body.transactionID.scheduled,
+        "token_transfers": [row for row in rows if "token_id" in row],
         "transaction_hash": base64.b64encode(execution.signed.hash).decode(),
+        "transfers": [row for row in rows if "token_id" not in row],
         "valid_duration_seconds": str(body.transactionValidDuration.seconds),
     }
-    if batch:
+    if outer and body.HasField("batch_key"):
         fields["batch_key"] = keys.shown(body.batch_key)
-        fields["parent_consensus_timestamp"] = times.to_consensus(batch.now)
-    _write_execution(execution, TYPES[kind], fields)
-    for nonce, account_id in enumerate(execution.effects.auto_created, start=1):
+        fields["parent_consensus_timestamp"] = times.to_consensus(outer.now)
+    if effects.assessed_fees:
+        fields["assessed_custom_fees"] = [_assessed(fee) for fee in effects.assessed_fees]
+    write_transaction(db, execution.id, TYPES[kind], now, fields, effects.total_supply)
+    for nft in effects.nfts:
+        write_nft_transaction(db, execution.id, now, TYPES[kind], nft)
+    for nonce, account_id in enumerate(effects.auto_created, start=1):
         _write_creation(execution, account_id, nonce)
 
 
@@ -45,6 +61,18 @@ def _entity(content: Message) -> str | None:
         if name in content.DESCRIPTOR.fields_by_name:
             return write_id(getattr(content, name))
     return None
+
+
+def _amounts(moved: Changes) -> list[dict[str, Any]]:
+    """The changes of balances, by the accounts' numbers."""
+    return [
+        {"account": account_id, "amount": amount, "is_approval": False}
+        | ({"token_id": token} if token else {})
+        for (account_id, token), amount in sorted(
+            moved.items(), key=lambda change: by_number(change[0][0])
+        )
+        if amount
+    ]
 
 
 def _write_creation(execution: Execution, account_id: str, nonce: int) -> None:
@@ -56,32 +84,6 @@ def _write_creation(execution: Execution, account_id: str, nonce: int) -> None:
     }
     now = execution.now - nonce
     write_transaction(execution.db, execution.id, "CRYPTOCREATEACCOUNT", now, fields)
-
-
-def write_executed(execution: Execution) -> None:
-    """Record what a schedule executed, under the id of the transaction that made the schedule."""
-    scheduled = execution.signed.body.scheduleCreate.scheduledTransactionBody
-    fields = {
-        "memo_base64": base64.b64encode(scheduled.memo.encode()).decode(),
-        "scheduled": True,
-    }
-    _write_execution(execution, TYPES[scheduled.WhichOneof("data")], fields)
-
-
-def _write_execution(execution: Execution, name: str, fields: dict[str, Any]) -> None:
-    effects, fee = execution.effects, execution.fee + execution.effects.further_fee
-    hbar = Counter(effects.hbar)
-    hbar.update({execution.payer: -fee, accounts.FEE_COLLECTOR: fee})
-    moved = {
-        "charged_tx_fee": fee,
-        "nft_transfers": [shown(transfer) for transfer in effects.nft_transfers],
-        "token_transfers": _token_transfers(effects.units),
-        "transfers": _transfers(hbar),
-    }
-    if effects.assessed_fees:
-        moved["assessed_custom_fees"] = [_assessed(fee) for fee in effects.assessed_fees]
-    supply = effects.total_supply
-    write_transaction(execution.db, execution.id, name, execution.now, moved | fields, supply)
 
 
 def write_transaction(
@@ -129,15 +131,6 @@ def write_transaction(
     )
 
 
-def _transfers(hbar: Mapping[str, int]) -> list[dict[str, Any]]:
-    """The changes of balances, by the accounts' numbers."""
-    return [
-        {"account": account_id, "amount": amount, "is_approval": False}
-        for account_id, amount in sorted(hbar.items(), key=lambda change: by_number(change[0]))
-        if amount
-    ]
-
-
 def by_number(entity_id: str) -> tuple[int, ...]:
     """A key that sorts ids as mirror nodes do."""
     return tuple(map(int, entity_id.split(".")))
@@ -150,14 +143,6 @@ def _assessed(fee: AssessedFee) -> dict[str, Any]:
         "effective_payer_account_ids": [fee.payer],
         "token_id": fee.token,
     }
-
-
-def _token_transfers(units: Mapping[tuple[str, str], int]) -> list[dict[str, Any]]:
-    return [
-        {"account": account_id, "amount": amount, "is_approval": False, "token_id": token}
-        for (account_id, token), amount in sorted(units.items())
-        if amount
-    ]
 
 
 def shown(transfer: NftTransfer) -> dict[str, Any]:

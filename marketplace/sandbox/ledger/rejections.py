@@ -5,10 +5,10 @@ Source: TokenRejectHandler of https://github.com/hiero-ledger/hiero-consensus-no
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import accounts, nfts, queries, tokens, transfers
+from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import resolve
 from marketplace.sandbox.ledger.envelopes import refuse_if
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import Execution, entity
 
 MAX_REJECTIONS = 10
 
@@ -46,8 +46,7 @@ def _reject_nft(execution: Execution, asked: Message, owner: str) -> None:
     treasury = _treasury_of(execution, token_id, owner)
     refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
     tokens.require_unrestricted(db, token_id, owner, treasury)
-    rejected = NftTransfer(token_id, nft.serial_no, owner, treasury)
-    transfers.change_owner(execution, nft, rejected, "TOKENREJECT")
+    execution.move_nft(nft, treasury)
 
 
 def _reject_units(execution: Execution, asked: Message, owner: str) -> None:

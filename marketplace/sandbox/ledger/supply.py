@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox.ledger import accounts, history, nfts, queries, tokens, transfers
+from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
-from marketplace.sandbox.ledger.execution import Execution, NftTransfer, entity
+from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.sandbox.ledger.token_transactions import issued, require_issuer
 from marketplace.sandbox.ledger.tokens import Token
@@ -40,19 +40,16 @@ def mint(execution: Execution, content: Message) -> None:
 
 
 def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
-    db, now = execution.db, execution.now
     refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
     _require_few(metadata)
     _require_short(*metadata)
-    tokens.require_room(db, token, len(metadata))
-    highest = queries.get_highest_serial_no(db, token.token)
+    tokens.require_room(execution.db, token, len(metadata))
+    highest = queries.get_highest_serial_no(execution.db, token.token)
     refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
     for serial_no, content in enumerate(metadata, start=highest + 1):
         encoded = base64.b64encode(content).decode()
-        nfts.put(db, Nft(token.token, serial_no, token.treasury, None, now, now, encoded))
-        minted = NftTransfer(token.token, serial_no, nfts.NOBODY, token.treasury)
-        history.write_nft_transaction(db, execution.id, now, "TOKENMINT", minted)
-        execution.effects.nft_transfers.append(minted)
+        new = Nft(token.token, serial_no, nfts.NOBODY, created_at=execution.now, metadata=encoded)
+        execution.move_nft(new, token.treasury)
 
 
 def burn(execution: Execution, content: Message) -> None:
@@ -83,18 +80,16 @@ def _end(
     elif not content.serialNumbers:
         raise Refused(missing[1])
     _require_few(content.serialNumbers)
-    name = "TOKENWIPE" if "account" in content.DESCRIPTOR.fields_by_name else "TOKENBURN"
     for serial_no in sorted(set(content.serialNumbers)):
         nft = nfts.require(nfts.find(db, token.token, serial_no))
         refuse_if(nft.owner != owner, foreign)
-        ended = NftTransfer(token.token, serial_no, owner, nfts.NOBODY)
-        transfers.change_owner(execution, nft, ended, name)
+        execution.move_nft(nft, nfts.NOBODY)
     execution.effects.total_supply = tokens.supply(db, token)
 
 
 def update_nfts(execution: Execution, content: Message) -> None:
     """Give NFTs other metadata. The supply key may, too, while the treasury has them: HIP-850."""
-    db, now = execution.db, execution.now
+    db = execution.db
     token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
     refuse_if(not content.serial_numbers, "MISSING_SERIAL_NUMBERS")
     _require_few(content.serial_numbers)
@@ -106,9 +101,7 @@ def update_nfts(execution: Execution, content: Message) -> None:
         encoded = nft.metadata
         if content.HasField("metadata"):
             encoded = base64.b64encode(content.metadata.value).decode()
-        nfts.put(db, nft, metadata=encoded, modified_at=now)
-        updated = NftTransfer(token.token, serial_no)
-        history.write_nft_transaction(db, execution.id, now, "TOKENUPDATENFTS", updated)
+        execution.change_nft(nft, metadata=encoded)
 
 
 def _require_units(token: Token, amount: int, of_nfts: Sequence[object], code: str) -> None:

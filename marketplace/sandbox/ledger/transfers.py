@@ -10,19 +10,10 @@ from typing import NamedTuple
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import (
-    accounts,
-    allowances,
-    custom_fees,
-    history,
-    network_fees,
-    nfts,
-    tokens,
-)
+from marketplace.sandbox.ledger import accounts, allowances, custom_fees, nfts, tokens
 from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
-from marketplace.sandbox.ledger.nfts import Nft
 
 MAX_TRANSFERS = 10  # of HBAR, and of all tokens' units
 MAX_NFT_TRANSFERS = 10
@@ -95,9 +86,8 @@ def transfer(execution: Execution, content: Message) -> None:
     charges = _assess(execution, given, moved)
     for nft in moved:
         tokens.get_usable(execution.db, nft.token)
-        if accounts.associate_receiver(execution.db, nft.receiver, nft.token, execution.now):
-            execution.charge_further(network_fees.ASSOCIATION)
-        tokens.require_unrestricted(execution.db, nft.token, nft.sender, nft.receiver)
+        execution.let_hold(nft.receiver, nft.token)
+        tokens.require_unrestricted(execution.db, nft.token, nft.sender)
     _spend_allowances(execution, content)
     execution.move(charges.first, charges.payers)
     execution.move(charges.then, charges.payers)
@@ -197,12 +187,4 @@ def _move(execution: Execution, transfer: NftTransfer) -> None:
     if transfer.is_approval:
         allowances.require_spender(execution.db, nft, transfer.sender, execution.payer)
     refuse_if(nft.owner != transfer.sender, "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
-    change_owner(execution, nft, transfer, "CRYPTOTRANSFER")
-
-
-def change_owner(execution: Execution, nft: Nft, transfer: NftTransfer, name: str) -> None:
-    """Move an NFT, and record that under the name of its transaction."""
-    db, now = execution.db, execution.now
-    nfts.put(db, nft, owner=transfer.receiver, spender=None, modified_at=now)
-    history.write_nft_transaction(db, execution.id, now, name, transfer)
-    execution.effects.nft_transfers.append(transfer)
+    execution.move_nft(nft, transfer.receiver, transfer.is_approval)
