@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
-from marketplace.sandbox.ledger import accounts, keys, network_fees, queries
+from marketplace.sandbox.ledger import accounts, keys, network_fees
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, entity
 
@@ -101,7 +101,7 @@ def require_memo(memo: str) -> None:
 def _require_limit(execution: Execution, account_id: str, limit: int) -> None:
     _require_possible_limit(limit)
     refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
-    used = queries.count_automatic_associations(execution.db, account_id)
+    used = accounts.count_automatic_associations(execution.db, account_id)
     if limit != accounts.UNLIMITED and used > limit:
         raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
 

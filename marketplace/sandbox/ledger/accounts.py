@@ -160,6 +160,10 @@ def associate(
         )
 
 
+def count_automatic_associations(db: Connection, account_id: str) -> int:
+    return queries.count(db, "association", account_id=account_id, is_automatic=1)
+
+
 def associate_receiver(db: Connection, account_id: str, token: str, now: int) -> bool:
     """Associate an account with a token that it is about to get, and tell whether that was needed.
 
@@ -169,7 +173,7 @@ def associate_receiver(db: Connection, account_id: str, token: str, now: int) ->
         return False
     limit = get(db, account_id).automatic_associations
     refuse_if(limit == 0, "TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
-    if limit != UNLIMITED and queries.count_automatic_associations(db, account_id) >= limit:
+    if limit != UNLIMITED and count_automatic_associations(db, account_id) >= limit:
         raise Refused("NO_REMAINING_AUTOMATIC_ASSOCIATIONS")
     associate(db, account_id, token, now, is_automatic=True)
     return True

@@ -43,7 +43,7 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
     tokens.require_unrestricted(db, token, account_id)
     units = queries.count_units_of(db, account_id, token)
     refuse_if(units, "TRANSACTION_REQUIRES_ZERO_TOKEN_BALANCES")
-    refuse_if(queries.count_nfts_of(db, account_id, token), "ACCOUNT_STILL_OWNS_NFTS")
+    refuse_if(queries.count(db, "nft", owner=account_id, token=token), "ACCOUNT_STILL_OWNS_NFTS")
 
 
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:

@@ -27,6 +27,16 @@ def delete(db: Connection, table: str, **columns: object) -> None:
     db.execute(f"DELETE FROM {table} WHERE {_equal(columns)}", columns)
 
 
+def select(db: Connection, table: str, **columns: object) -> list[Row]:
+    """The rows of a table that have these values."""
+    return _rows(db, f"SELECT * FROM {table} WHERE {_equal(columns)}", **columns)
+
+
+def count(db: Connection, table: str, **columns: object) -> int:
+    """How many rows of a table have these values."""
+    return _number(db, f"SELECT COUNT(*) FROM {table} WHERE {_equal(columns)}", **columns)
+
+
 def _equal(columns: Iterable[str]) -> str:
     return " AND ".join(f"{name} = :{name}" for name in columns)
 
@@ -70,12 +80,8 @@ def new_id(db: Connection) -> str:
 
 
 def _is_used(db: Connection, entity_id: str) -> bool:
-    sql = """
-        SELECT EXISTS (SELECT 1 FROM account WHERE account_id = :entity_id)
-            OR EXISTS (SELECT 1 FROM token WHERE token = :entity_id)
-            OR EXISTS (SELECT 1 FROM nft WHERE token = :entity_id)
-    """
-    return bool(_number(db, sql, entity_id=entity_id))
+    ids = {"account": "account_id", "token": "token", "nft": "token"}
+    return any(get(db, table, **{column: entity_id}) for table, column in ids.items())
 
 
 # Fungible tokens
@@ -84,11 +90,6 @@ def _is_used(db: Connection, entity_id: str) -> bool:
 def count_units_of(db: Connection, account_id: str, token: str) -> int:
     sql = "SELECT balance FROM holding WHERE account_id = :account_id AND token = :token"
     return _number(db, sql, account_id=account_id, token=token)
-
-
-def count_units(db: Connection, token: str) -> int:
-    sql = "SELECT balance FROM holding WHERE token = :token"
-    return sum(row["balance"] for row in _rows(db, sql, token=token))
 
 
 def list_holders(db: Connection, token: str) -> list[Row]:
@@ -123,11 +124,6 @@ def is_deleted(db: Connection, token: str) -> bool:
 # Associations of accounts with tokens
 
 
-def count_automatic_associations(db: Connection, account_id: str) -> int:
-    sql = "SELECT COUNT(*) FROM association WHERE account_id = :account_id AND is_automatic = 1"
-    return _number(db, sql, account_id=account_id)
-
-
 def list_associations(db: Connection, account_id: str) -> list[Row]:
     # Each with how many NFTs or units of the token the account has.
     sql = """
@@ -146,24 +142,10 @@ def list_associations(db: Connection, account_id: str) -> list[Row]:
 # NFTs
 
 
-def list_nfts_of(
-    db: Connection, owner: str, token: str | None = None, low: int = 0, high: int = MAX_INT64
-) -> list[Row]:
-    sql = """
-        SELECT * FROM nft
-        WHERE owner = :owner
-          AND (:token IS NULL OR token = :token)
-          AND serial_no BETWEEN :low AND :high
-    """
-    return _rows(db, sql, owner=owner, token=token, low=low, high=high)
-
-
-def list_nfts_in(db: Connection, token: str, low: int, high: int) -> list[Row]:
-    sql = """
-        SELECT * FROM nft WHERE token = :token AND serial_no BETWEEN :low AND :high
-        ORDER BY serial_no
-    """
-    return _rows(db, sql, token=token, low=low, high=high)
+def list_nfts(db: Connection, low: int = 0, high: int = MAX_INT64, **columns: object) -> list[Row]:
+    # Those of an owner or a token, or both, with a serial number between two.
+    sql = f"SELECT * FROM nft WHERE {_equal(columns)} AND serial_no BETWEEN :low AND :high"
+    return _rows(db, sql, low=low, high=high, **columns)
 
 
 def count_nfts(db: Connection, token: str) -> int:
@@ -172,31 +154,9 @@ def count_nfts(db: Connection, token: str) -> int:
     return _number(db, sql, token=token)
 
 
-def count_nfts_of(db: Connection, owner: str, token: str) -> int:
-    sql = "SELECT COUNT(*) FROM nft WHERE owner = :owner AND token = :token"
-    return _number(db, sql, owner=owner, token=token)
-
-
 def get_highest_serial_no(db: Connection, token: str) -> int:
     sql = "SELECT COALESCE(MAX(serial_no), 0) FROM nft WHERE token = :token"
     return _number(db, sql, token=token)
-
-
-# Approvals for all NFTs of a token
-
-
-def list_approvals_for_all(db: Connection, account_id: str) -> list[Row]:
-    # Those that an account has given, and those that it has got.
-    sql = "SELECT * FROM approval_for_all WHERE :account_id IN (owner, spender)"
-    return _rows(db, sql, account_id=account_id)
-
-
-# Allowances of HBAR and of fungible tokens
-
-
-def list_allowances(db: Connection, owner: str) -> list[Row]:
-    sql = "SELECT * FROM allowance WHERE owner = :owner AND amount > 0"
-    return _rows(db, sql, owner=owner)
 
 
 # Transactions

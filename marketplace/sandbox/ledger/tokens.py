@@ -110,7 +110,7 @@ def put(db: Connection, token: Token, **changes: Any) -> None:
 def supply(db: Connection, token: Token) -> int:
     """How many NFTs or units of a token there are."""
     if token.is_fungible:
-        return queries.count_units(db, token.token)
+        return sum(row["balance"] for row in queries.select(db, "holding", token=token.token))
     return queries.count_nfts(db, token.token)
 
 

@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
@@ -39,7 +39,7 @@ def show_account(account_id: str) -> Document:
     history: Document = {"transactions": [], "links": {"next": None}}
     if parameters.is_true("transactions"):
         history = transactions.show_page(account_id)
-    return _account(account_id) | {"balance": _balance(account_id)} | history
+    return _listed({"account_id": account_id}) | history
 
 
 def _account(account_id: str) -> Document:
@@ -71,7 +71,6 @@ def _balance(account_id: str) -> Document:
     held = queries.list_associations(read(), account_id)
     return {
         "balance": accounts.balance(read(), account_id),
-        "timestamp": times.to_consensus(times.now()),
         "tokens": [{"balance": row["balance"], "token_id": row["token"]} for row in held],
     }
 
@@ -82,11 +81,16 @@ def list_accounts() -> Document:
     parameters.require_known(
         "account.balance", "account.id", "account.publickey", "balance", "limit", "order"
     )
-    page, following = parameters.page(_known(), {"account.id": "account_id"}, "asc")
-    listed = [_account(row["account_id"]) for row in page]
+    return parameters.page("accounts", _known(), _listed, {"account.id": "account_id"}, "asc")
+
+
+def _listed(row: Row) -> Document:
+    account_id = row["account_id"]
+    account = _account(account_id)
     if parameters.is_true("balance"):
-        listed = [account | {"balance": _balance(account["account"])} for account in listed]
-    return {"accounts": listed, "links": {"next": following}}
+        moment = {"timestamp": times.to_consensus(times.now())}
+        account["balance"] = _balance(account_id) | moment
+    return account
 
 
 def _known() -> list[Row]:
@@ -110,12 +114,16 @@ def _asked(rows: Iterable[Row]) -> list[Row]:
 def list_balances() -> Document:
     """List the balances of all accounts that have changed, and of an account that is asked for."""
     parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
-    page, following = parameters.page(_known(), {"account.id": "account_id"})
-    balances = [{"account": row["account_id"]} | _balance(row["account_id"]) for row in page]
-    for balance in balances:
-        del balance["timestamp"]  # all have the list's
-    moment = times.to_consensus(times.now()) if balances else None
-    return {"timestamp": moment, "balances": balances, "links": {"next": following}}
+    return _balances(_known(), lambda row: _balance(row["account_id"]))
+
+
+def _balances(rows: list[Row], show: Callable[[Row], Document]) -> Document:
+    """A page of balances, and when they were read."""
+    columns = {"account.id": "account_id"}
+    page = parameters.page(
+        "balances", rows, lambda row: {"account": row["account_id"]} | show(row), columns
+    )
+    return {"timestamp": times.to_consensus(times.now()) if page["balances"] else None} | page
 
 
 @blp.get("/tokens/<token>/balances")
@@ -123,24 +131,15 @@ def list_token_balances(token: str) -> Document:
     """List how much of a token each account has that may have some."""
     parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
     holders = _asked(queries.list_holders(read(), token))
-    page, following = parameters.page(holders, {"account.id": "account_id"})
     decimals = tokens.find(read(), token).definition.decimals
-    return {
-        "timestamp": times.to_consensus(times.now()) if page else None,
-        "balances": [
-            {"account": row["account_id"], "balance": row["balance"], "decimals": decimals}
-            for row in page
-        ],
-        "links": {"next": following},
-    }
+    return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
 
 
 @blp.get("/accounts/<account_id>/tokens")
 def list_account_tokens(account_id: str) -> Document:
     parameters.require_known("limit", "order", "token.id")
     rows = queries.list_associations(read(), account_id)
-    page, following = parameters.page(rows, {"token.id": "token"}, "asc")
-    return {"tokens": [_relationship(row) for row in page], "links": {"next": following}}
+    return parameters.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
 
 
 def _relationship(row: Row) -> Document:
@@ -163,38 +162,45 @@ def list_approvals_for_all(account_id: str) -> Document:
     """List who may have all NFTs of a token of an account, or with owner=false, of whom this account may."""
     parameters.require_known("account.id", "limit", "order", "owner", "token.id")
     role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
-    rows = queries.list_approvals_for_all(read(), account_id)
-    own = [row for row in rows if row[role] == account_id]
-    page, following = parameters.page(own, {"account.id": other, "token.id": "token"}, "asc")
-    allowances = [
-        _allowance(row) | {"approved_for_all": True, "token_id": row["token"]} for row in page
-    ]
-    return {"allowances": allowances, "links": {"next": following}}
+    rows = queries.select(read(), "approval_for_all", **{role: account_id})
+    columns = {"account.id": other, "token.id": "token"}
+    return parameters.page("allowances", rows, _approval_for_all, columns, "asc")
 
 
 @blp.get("/accounts/<account_id>/allowances/crypto")
 def list_hbar_allowances(account_id: str) -> Document:
     """List what others may spend of an account's HBAR."""
     parameters.require_known("limit", "order", "spender.id")
-    rows = [row for row in queries.list_allowances(read(), account_id) if not row["token"]]
-    page, following = parameters.page(rows, {"spender.id": "spender"})
-    return {"allowances": [_spendable(row) for row in page], "links": {"next": following}}
+    rows = [row for row in _allowances(account_id) if not row["token"]]
+    return parameters.page("allowances", rows, _hbar_allowance, {"spender.id": "spender"})
 
 
 @blp.get("/accounts/<account_id>/allowances/tokens")
 def list_token_allowances(account_id: str) -> Document:
     """List what others may spend of an account's units of tokens."""
     parameters.require_known("limit", "order", "spender.id", "token.id")
-    rows = [row for row in queries.list_allowances(read(), account_id) if row["token"]]
-    page, following = parameters.page(rows, {"spender.id": "spender", "token.id": "token"}, "asc")
-    allowances = [_spendable(row) | {"token_id": row["token"]} for row in page]
-    return {"allowances": allowances, "links": {"next": following}}
+    rows = [row for row in _allowances(account_id) if row["token"]]
+    columns = {"spender.id": "spender", "token.id": "token"}
+    return parameters.page("allowances", rows, _token_allowance, columns, "asc")
 
 
-def _spendable(row: Row) -> Document:
-    return _allowance(row) | {"amount": row["amount"], "amount_granted": row["granted"]}
+def _allowances(account_id: str) -> list[Row]:
+    rows = queries.select(read(), "allowance", owner=account_id)
+    return [row for row in rows if row["amount"]]
 
 
 def _allowance(row: Row) -> Document:
     since = {"from": times.to_consensus(row["approved_at"]), "to": None}
     return {"owner": row["owner"], "spender": row["spender"], "timestamp": since}
+
+
+def _approval_for_all(row: Row) -> Document:
+    return _allowance(row) | {"approved_for_all": True, "token_id": row["token"]}
+
+
+def _hbar_allowance(row: Row) -> Document:
+    return _allowance(row) | {"amount": row["amount"], "amount_granted": row["granted"]}
+
+
+def _token_allowance(row: Row) -> Document:
+    return _hbar_allowance(row) | {"token_id": row["token"]}

@@ -40,8 +40,8 @@ def list_blocks() -> Document:
     chosen, ascending = range(first, last + 1), parameters.is_ascending()
     page = (chosen if ascending else chosen[::-1])[: parameters.limit()]
     blocks = [_block(number, now) for number in page]
-    following = parameters.next_page(blocks, {"block.number": "number"}, ascending)
-    return {"blocks": blocks, "links": {"next": following}}
+    links = parameters.links(blocks, {"block.number": "number"}, ascending)
+    return {"blocks": blocks, "links": links}
 
 
 def _block(number: int, now: int) -> Document:
@@ -149,8 +149,7 @@ def list_nodes() -> Document:
         "staking_period": {"from": times.to_consensus(day), "to": times.to_consensus(day + DAY)},
         "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
     }
-    page, following = parameters.page([node], {"node.id": "node_id"}, "asc")
-    return {"nodes": page, "links": {"next": following}}
+    return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc")
 
 
 @blp.get("/network/supply")

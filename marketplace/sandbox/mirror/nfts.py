@@ -20,7 +20,7 @@ blp = Blueprint("nfts", __name__)
 def list_token_nfts(token: str) -> Document:
     parameters.require_known("account.id", "limit", "order", "serialnumber")
     low, high, _ = parameters.number_filter("serialnumber")
-    rows = queries.list_nfts_in(read(), token, low, high)
+    rows = queries.list_nfts(read(), low, high, token=token)
     return _page(rows, {"serialnumber": "serial_no"}, {"account.id": "owner"})
 
 
@@ -43,8 +43,8 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
         json.loads(row["document"])
         for row in (rows if ascending else rows[::-1])[: parameters.limit()]
     ]
-    following = parameters.next_page(page, {"timestamp": "consensus_timestamp"}, ascending)
-    return {"transactions": page, "links": {"next": following}}
+    links = parameters.links(page, {"timestamp": "consensus_timestamp"}, ascending)
+    return {"transactions": page, "links": links}
 
 
 @blp.get("/accounts/<account_id>/nfts")
@@ -55,12 +55,14 @@ def list_account_nfts(account_id: str) -> Document:
     parameters.require_bounds(*columns)
     tokens, serial_nos = map(parameters.number_filter, columns)
     if not tokens.named:
-        rows = queries.list_nfts_of(read(), account_id)
+        rows = queries.list_nfts(read(), owner=account_id)
     else:
         token = parameters.to_id(tokens.low)
         if serial_nos.named:
             mint(token, serial_nos.low, account_id, times.now())
-        rows = queries.list_nfts_of(read(), account_id, token, serial_nos.low, serial_nos.high)
+        rows = queries.list_nfts(
+            read(), serial_nos.low, serial_nos.high, owner=account_id, token=token
+        )
     return _page(rows, columns, {"spender.id": "spender"})
 
 
@@ -79,5 +81,5 @@ def _document(nft: Nft) -> Document:
 
 
 def _page(rows: list[queries.Row], columns: dict[str, str], party: dict[str, str]) -> Document:
-    page, following = parameters.page(parameters.admitted(rows, party), columns)
-    return {"nfts": [_document(Nft(**row)) for row in page], "links": {"next": following}}
+    admitted = parameters.admitted(rows, party)
+    return parameters.page("nfts", admitted, lambda row: _document(Nft(**row)), columns)

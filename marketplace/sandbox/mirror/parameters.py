@@ -216,9 +216,13 @@ def _number(value: str | int) -> int:
 
 
 def page(
-    rows: Iterable[Row], columns: Mapping[str, str], order: str = "desc"
-) -> tuple[list[Row], str | None]:
-    """The rows that the parameters admit, in their order, one page; and the link to the next one.
+    name: str,
+    rows: Iterable[Row],
+    show: Callable[[Row], Document],
+    columns: Mapping[str, str],
+    order: str = "desc",
+) -> Document:
+    """The rows that the parameters admit, in their order: one page, and the link to the next one.
 
     ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
     anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7.
@@ -239,7 +243,7 @@ def page(
 
     ascending = is_ascending(order)
     chosen = sorted(filter(is_admitted, rows), key=numbers, reverse=not ascending)[: limit()]
-    return chosen, next_page(chosen, columns, ascending)
+    return {name: [*map(show, chosen)], "links": links(chosen, columns, ascending)}
 
 
 def require_bounds(first: str, second: str = "") -> None:
@@ -259,14 +263,14 @@ def require_bounds(first: str, second: str = "") -> None:
             raise Invalid(f"{first} must have {operator}e or eq operator")
 
 
-def next_page(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> str | None:
+def links(page: Sequence[Row], columns: Mapping[str, str], ascending: bool) -> Document:
     """The link from a full page to the next one, which may be empty: the same request, after the last row."""
     open_ended = [name for name in columns if not number_filter(name).named]
     if len(page) < limit() or not open_ended:
-        return None
+        return {"next": None}
     asked, onward = request.args.to_dict(flat=False), "gt" if ascending else "lt"
     for name in open_ended:
         operator = onward if name == open_ended[-1] else f"{onward}e"
         kept = [value for value in asked.get(name, ()) if not value.startswith(onward)]
         asked[name] = [*kept, f"{operator}:{page[-1][columns[name]]}"]
-    return f"{request.path}?{urlencode(asked, doseq=True, safe=':')}"
+    return {"next": f"{request.path}?{urlencode(asked, doseq=True, safe=':')}"}

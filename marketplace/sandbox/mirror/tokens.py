@@ -23,8 +23,8 @@ def list_tokens() -> Document:
     parameters.require_known(*names, type="all|fungible_common|non_fungible_unique")
     found = [tokens.find(read(), token) for token in _tokens_of_account()]
     rows = [_summary(token) for token in found if _is_asked(token)]
-    page, following = parameters.page(rows, {"token.id": "token_id"}, "asc")
-    return {"tokens": page, "links": {"next": None if "name" in request.args else following}}
+    page = parameters.page("tokens", rows, dict, {"token.id": "token_id"}, "asc")
+    return page | ({"links": {"next": None}} if "name" in request.args else {})
 
 
 def _tokens_of_account() -> list[str]:

@@ -29,8 +29,8 @@ def show_page(account_id: str | None = None) -> Document:
     if account_id:
         asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
     documents = [*islice(_filtered(asked, ascending), parameters.limit())]
-    following = parameters.next_page(documents, {"timestamp": "consensus_timestamp"}, ascending)
-    return {"transactions": documents, "links": {"next": following}}
+    links = parameters.links(documents, {"timestamp": "consensus_timestamp"}, ascending)
+    return {"transactions": documents, "links": links}
 
 
 def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
