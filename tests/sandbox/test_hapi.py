@@ -1,6 +1,7 @@
 """The sandbox's node answers in HAPI's own messages and codes. Tests call it without a transport."""
 
 import pytest
+from google.protobuf.message import DecodeError
 from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountID,
@@ -20,7 +21,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
-from marketplace.sandbox.hapi.services import METHODS, Malformed
+from marketplace.sandbox.hapi.services import METHODS
 from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, settings
@@ -292,7 +293,7 @@ def test_every_kind_of_query_has_an_answer(call, name):
 
 @pytest.mark.parametrize("content", [b"", b"\xff", b"garbage", b"\xf2\x7f\x02ab"])
 def test_garbage_is_no_query(call, content):
-    with pytest.raises(Malformed):
+    with pytest.raises(DecodeError):
         call(BALANCE, content)
 
 

@@ -24,10 +24,6 @@ FEE = TINYBARS_PER_DOLLAR // 10_000
 VERSION_FEE = TINYBARS_PER_DOLLAR // 1_000
 
 
-class Malformed(ValueError):
-    """The bytes are not those of a query: gRPC's INVALID_ARGUMENT, as on a node."""
-
-
 class Handler(NamedTuple):
     """Answers one type of query: its cost in tinybars, and what finds the answer.
 
@@ -57,14 +53,14 @@ ANSWERED_AS = {
 
 
 def answer(content: bytes, now: int) -> list[bytes]:
-    """Answer the bytes of a HAPI Query. Raises Malformed."""
+    """Answer the bytes of a HAPI Query. Raises DecodeError: gRPC's INVALID_ARGUMENT, as on a node."""
     try:
         envelope = Query.FromString(content)
     except DecodeError:
-        raise Malformed("not the bytes of a query") from None
+        raise DecodeError("not the bytes of a query") from None
     name = envelope.WhichOneof("query")
     if name is None:
-        raise Malformed("a query that asks for nothing known")
+        raise DecodeError("a query that asks for nothing known")
     query, whole = getattr(envelope, name), Response()
     response = getattr(whole, ANSWERED_AS.get(name, name))
     result = of_faults(lambda: _answer(name, query, response, now))

@@ -14,10 +14,11 @@ from contextlib import suppress
 
 import grpc
 from flask import Flask
+from google.protobuf.message import DecodeError
 
 from marketplace import times
 from marketplace.sandbox.hapi.address import HOST, announced
-from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer, Malformed
+from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
 
 OPEN_FILES = 4096  # a connection is one
 THREADS = 4  # writes run one at a time anyway
@@ -72,7 +73,7 @@ class Handlers(grpc.GenericRpcHandler):
             return await loop.run_in_executor(self._pool, self._work, answer, content, came)
         except TimeoutError:
             await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too much is asked at once")
-        except Malformed as error:
+        except DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         raise AssertionError("abort() raises")
 

@@ -8,12 +8,14 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING
 
 from flask import Flask
+from google.protobuf.message import DecodeError
 from grpc import StatusCode
+from werkzeug import Request, Response
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
 from werkzeug.wsgi import get_input_stream
 
 from marketplace import times
-from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Malformed
+from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
 from marketplace.wsgi_environ import ROUTE
 
 if TYPE_CHECKING:
@@ -23,15 +25,15 @@ CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")
 HEADER_BYTES = 5  # of a frame: its kind and its length
 DATA, TRAILERS = 0, 0x80
-CORS = [
-    ("Access-Control-Allow-Origin", "*"),
-    ("Access-Control-Expose-Headers", "grpc-status, grpc-message"),
-]
-PREFLIGHT = [
-    ("Access-Control-Allow-Methods", "POST"),
-    ("Access-Control-Allow-Headers", "content-type, x-user-agent, x-grpc-web, grpc-timeout"),
-    ("Access-Control-Max-Age", "3600"),
-]
+CORS = {
+    "Access-Control-Allow-Origin": "*",
+    "Access-Control-Expose-Headers": "grpc-status, grpc-message",
+}
+PREFLIGHT = {
+    "Access-Control-Allow-Methods": "POST",
+    "Access-Control-Allow-Headers": "content-type, x-user-agent, x-grpc-web, grpc-timeout",
+    "Access-Control-Max-Age": "3600",
+}
 
 
 class Refused(Exception):
@@ -51,49 +53,45 @@ class GrpcWeb:
     def __call__(
         self, environ: "WSGIEnvironment", start_response: "StartResponse"
     ) -> Iterable[bytes]:
-        path, method = environ["PATH_INFO"], environ["REQUEST_METHOD"]
-        is_ours = path.startswith(PREFIXES)
-        if method == "OPTIONS" and "HTTP_ACCESS_CONTROL_REQUEST_METHOD" in environ:
-            asked = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "").lower()
-            if is_ours or (path == "/" and "x-grpc-web" in asked):
-                start_response("204 No Content", CORS + PREFLIGHT)
-                return []
-        elif method == "POST" and (is_ours or (path == "/" and _content_type(environ))):
-            return self._answer(path, environ, start_response)
+        request = Request(environ)
+        is_ours = request.path.startswith(PREFIXES)
+        if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
+            asked = request.headers.get("Access-Control-Request-Headers", "").lower()
+            if is_ours or (request.path == "/" and "x-grpc-web" in asked):
+                return Response(status=204, headers=CORS | PREFLIGHT)(environ, start_response)
+        elif request.method == "POST" and (is_ours or (request.path == "/" and _is_web(request))):
+            return self._answer(request)(environ, start_response)
         return self._application(environ, start_response)
 
-    def _answer(
-        self, path: str, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
+    def _answer(self, request: Request) -> Response:
         try:
-            messages = self._call(path, environ)
+            frames = [_frame(DATA, message) for message in self._call(request)]
         except Refused as refusal:
-            return _refuse(refusal, start_response)
-        frames = [_frame(DATA, message) for message in messages]
+            number, _ = refusal.status.value
+            refused = {"grpc-status": str(number), "grpc-message": str(refusal)}
+            return Response(headers=CORS | refused, content_type=CONTENT_TYPES[1])
         body = b"".join([*frames, _frame(TRAILERS, b"grpc-status:0\r\n")])
-        return _start(start_response, body, [])
+        return Response(body, headers=CORS, content_type=CONTENT_TYPES[1])
 
-    def _call(self, path: str, environ: "WSGIEnvironment") -> list[bytes]:
-        answer = METHODS.get(path)
+    def _call(self, request: Request) -> list[bytes]:
+        answer = METHODS.get(request.path)
         if answer is None:
-            raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {path!a}")
-        environ[ROUTE] = path
-        if _content_type(environ) not in CONTENT_TYPES:
+            raise Refused(StatusCode.UNIMPLEMENTED, f"There is no method {request.path!a}")
+        request.environ[ROUTE] = request.path
+        if not _is_web(request):
             raise Refused(
                 StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}"
             )
-        content = _read_message(environ)
+        content = _read_message(request.environ)
         try:
             with self._sandbox.app_context():
                 return answer(content, times.now())
-        except Malformed as error:
+        except DecodeError as error:
             raise Refused(StatusCode.INVALID_ARGUMENT, str(error)) from error
 
 
-def _content_type(environ: "WSGIEnvironment") -> str | None:
-    """The content type, if it is one of gRPC-web."""
-    content_type = environ.get("CONTENT_TYPE", "").partition(";")[0].strip().lower()
-    return content_type if content_type.startswith(CONTENT_TYPES[0]) else None
+def _is_web(request: Request) -> bool:
+    return request.mimetype in CONTENT_TYPES
 
 
 def _read_message(environ: "WSGIEnvironment") -> bytes:
@@ -109,25 +107,11 @@ def _read_message(environ: "WSGIEnvironment") -> bytes:
         raise Refused(
             StatusCode.RESOURCE_EXHAUSTED, f"A request has {MAX_REQUEST_BYTES} bytes at most"
         )
-    length = int.from_bytes(body[1:HEADER_BYTES])
-    if len(body) < HEADER_BYTES or body[0] != DATA or length != len(body) - HEADER_BYTES:
+    content = body[HEADER_BYTES:]
+    if body != _frame(DATA, content):
         raise Refused(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
-    return body[HEADER_BYTES:]
+    return content
 
 
 def _frame(kind: int, content: bytes) -> bytes:
     return bytes((kind,)) + len(content).to_bytes(4) + content
-
-
-def _refuse(refusal: Refused, start_response: "StartResponse") -> Iterable[bytes]:
-    number, _ = refusal.status.value
-    headers = [("grpc-status", str(number)), ("grpc-message", str(refusal))]
-    return _start(start_response, b"", headers)
-
-
-def _start(
-    start_response: "StartResponse", body: bytes, headers: list[tuple[str, str]]
-) -> Iterable[bytes]:
-    length = ("Content-Length", str(len(body)))
-    start_response("200 OK", [("Content-Type", CONTENT_TYPES[1]), length, *headers, *CORS])
-    return [body]
