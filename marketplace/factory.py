@@ -105,9 +105,7 @@ def create_app(
     row_json.init_app(app)
 
     prefix = config["API_PREFIX"]
-    document = Document(
-        app, config["NAME"], DESCRIPTION, prefix=prefix, asks_for_tokens=True, has_webhooks=True
-    )
+    document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix)
     for module in (
         nfts,
         nft_collections,

@@ -15,7 +15,7 @@ from marketplace.api import error_handlers
 from marketplace.api.document_formats import make_collection, make_llms_txt
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
-from marketplace.api.webhooks import WEBHOOKS
+from marketplace.api.webhooks import EVENT
 from marketplace.errors import upper_words
 
 # 3.1, and not 3.0: only there can what is an object or null be told without loosening the object.
@@ -86,7 +86,8 @@ class Api(flask_smorest.Api):
 class Document:
     """The blueprints of an application, its document at ``{prefix}/openapi.json``, and its errors.
 
-    ``mount`` is where the application itself mounts this one: the sandbox is below ``/sandbox``.
+    ``mount`` is where the application itself mounts this one: the sandbox is below ``/sandbox``, asks for no
+    token, and has no webhooks.
     The document is built when it is first asked for: few processes ever are, and each would start later.
     """
 
@@ -98,16 +99,12 @@ class Document:
         *,
         prefix: str = "",
         mount: str = "",
-        asks_for_tokens: bool = False,
-        has_webhooks: bool = False,
     ) -> None:
         self.app, self.title, self.description = app, title, description
-        self.mount, self.asks_for_tokens = mount, asks_for_tokens
-        self.webhooks = {"webhooks": WEBHOOKS} if has_webhooks else {}
+        self.prefix, self.mount = prefix, mount
         self.public_url = app.config["PUBLIC_URL"]
         self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
-        self.prefix = prefix
         for name, view in (
             ("openapi.json", self.show),
             ("postman.json", self.show_collection),
@@ -155,7 +152,7 @@ class Document:
         for blp, options in self.blueprints:
             api.register_blueprint(blp, **options)
         document = _without_noise(api.spec.to_dict())
-        return document | self.webhooks
+        return document if self.mount else document | {"webhooks": {"event": {"post": EVENT}}}
 
     def _options(self, plugin: MarshmallowPlugin) -> dict[str, Any]:
         info = {
@@ -167,9 +164,8 @@ class Document:
         return {"marshmallow_plugin": plugin, "info": info, "security": []}
 
     def _add_components(self, components: Components) -> None:
-        if self.asks_for_tokens:
+        if not self.mount:
             components.security_scheme("bearerToken", BEARER_TOKEN)
-        if self.webhooks:
             components.schema("WebhookMessage", schema=WebhookMessageSchema)
         components.response("NotModified", NOT_MODIFIED, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():

@@ -13,7 +13,7 @@ PARAMETERS = [
     for name, text in HEADERS.items()
 ]
 CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookMessage"}}}
-POST = {
+EVENT: dict[str, Any] = {
     "operationId": "receive_event",
     "summary": "Receive what happened",
     "description": "The watcher posts each event in order, at least once. Without a 2xx within 5 s it"
@@ -27,4 +27,3 @@ POST = {
         "410": {"description": "Nothing more is to be posted"},
     },
 }
-WEBHOOKS: dict[str, Any] = {"event": {"post": POST}}
