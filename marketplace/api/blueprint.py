@@ -88,14 +88,20 @@ def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> 
             _refuse(location, {name: [f"is no {kind} here{meant}"]})
 
 
-def _compile_load(schema: Schema, location: str) -> Callable[[Mapping[str, Any]], dict[str, Any]]:
+def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, Any]]:
     """Make a function that loads by the schema, in half the time of its own load()."""
     fields = [(field.data_key or name, name, field) for name, field in schema.fields.items()]
+    known = {key for key, _, _ in fields}
     defaults = {name: field.load_default for _, name, field in fields}
+    defaults = {name: value for name, value in defaults.items() if value is not missing}
     agree = getattr(schema, "require_agreement", lambda loaded: None)
     gather = getattr(schema, "gather", dict)
 
-    def load(given: Mapping[str, Any]) -> dict[str, Any]:
+    def load(given: Any) -> dict[str, Any]:
+        if not isinstance(given, dict):
+            _refuse(location, schema.validate(given))
+        if location != "path" and not given.keys() <= known:
+            _require_meant(location, given, known)
         try:
             loaded = defaults | {
                 name: field.deserialize(given.get(key, missing))
@@ -117,16 +123,6 @@ def _read_query(lists: set[str | None]) -> dict[str, Any]:
     except UnicodeDecodeError:
         raise BadRequest("The query is not UTF-8") from None
     return {key: given.getlist(key) if key in lists else given[key] for key in given}
-
-
-def _load_body(schema: Schema, known: set[str]) -> Any:
-    given = _read_json(request)
-    if isinstance(given, dict) and not given.keys() <= known:
-        _require_meant("json", given, known)
-    try:
-        return schema.load(given)
-    except ValidationError as error:
-        _refuse("json", error.messages)
 
 
 def _document_only(decorate: Decorator) -> Decorator:
@@ -191,15 +187,7 @@ class Blueprint(flask_smorest.Blueprint):
         schema = schema_class()
         load = _compile_load(schema, "query")
         lists = {field.data_key for field in schema.fields.values() if isinstance(field, List)}
-        known = {field.data_key or name for name, field in schema.fields.items()}
-
-        def read() -> dict[str, Any]:
-            given = _read_query(lists)
-            if not given.keys() <= known:
-                _require_meant("query", given, known)
-            return load(given)
-
-        return self._takes(schema, "query", lambda path: path | read())
+        return self._takes(schema, "query", lambda path: path | load(_read_query(lists)))
 
     def body(self, schema_class: type[Schema]) -> Decorator:
         """Validate the JSON body, and pass its fields on by inside name.
@@ -207,11 +195,11 @@ class Blueprint(flask_smorest.Blueprint):
         The document's example has only the required fields.
         """
         schema = schema_class()
-        fields = [(field.data_key or name, field) for name, field in schema.fields.items()]
-        example = {key: field.metadata["example"] for key, field in fields if field.required}
-        known = {key for key, _ in fields}
+        load = _compile_load(schema, "json")
+        required = [(name, field) for name, field in schema.fields.items() if field.required]
+        example = {field.data_key or name: field.metadata["example"] for name, field in required}
         takes = self._takes(
-            schema, "json", lambda path: path | _load_body(schema, known), example=example
+            schema, "json", lambda path: path | load(_read_json(request)), example=example
         )
         others = self.doc(
             responses={
