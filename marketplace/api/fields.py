@@ -9,7 +9,7 @@ from marshmallow import fields, missing
 
 from marketplace import times
 from marketplace.api.paging import Position, read_position
-from marketplace.errors import MarketplaceError, shown
+from marketplace.errors import MarketplaceError, WalletUnknown, shown
 from marketplace.ids import (
     CURSOR,
     ENTITY_ID,
@@ -123,6 +123,12 @@ class Digits(WholeNumber):
 
 class WalletName(fields.String):
     """A wallet that the operator has named: another one is not there, a 404 and not a wrong field."""
+
+    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+        wallets = current_app.config["WALLETS"]
+        if value not in wallets:
+            raise WalletUnknown(value, wallets)
+        return value
 
     def by_settings(self, settings: Config) -> dict[str, Any]:
         """The OpenAPI attributes that depend on settings."""

@@ -3,8 +3,6 @@
 import base64
 from typing import Any
 
-from flask import current_app
-
 from marketplace.api.authentication import caller, require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import (
@@ -23,8 +21,7 @@ from marketplace.errors import (
     NotTheOwner,
     PriceChanged,
     TransactionRefused,
-    WalletUnknown,
-)  # fmt: skip
+)
 from marketplace.market import listings, purchases, reports
 from marketplace.market.prepare import PreparedTransaction
 from marketplace.market.purchases import Ask
@@ -52,7 +49,6 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
     Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
     be asked for again at any time, for another price too.
     """
-    _require_wallet(wallet)
     return _hand_over(
         listings.prepare_listing(account_id, wallet=wallet, caller=caller(), **listing)
     )
@@ -74,7 +70,6 @@ def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answe
     last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
     same.
     """
-    _require_wallet(wallet)
     return _hand_over(
         listings.prepare_withdrawal(account_id, wallet=wallet, caller=caller(), **withdrawal)
     )
@@ -98,7 +93,6 @@ def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     The same request again is answered with the same transaction, until its last 15 seconds. Each caller
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
-    _require_wallet(wallet)
     return _hand_over(
         purchases.prepare(Ask(account_id, wallet=wallet, caller=caller(), **purchase))
     )
@@ -134,11 +128,6 @@ def report_transaction(
     if reports.answer(account_id, caller=caller(), **report):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
-
-
-def _require_wallet(wallet: str) -> None:
-    if wallet not in current_app.config["WALLETS"]:
-        raise WalletUnknown(wallet, current_app.config["WALLETS"])
 
 
 def _hand_over(prepared: PreparedTransaction) -> Answer:

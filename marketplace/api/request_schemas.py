@@ -258,26 +258,21 @@ class AddNftSchema(RequestSchema):
     serial_no = serial_no_field()
 
 
-class PrepareListingSchema(RequestSchema):
+class PrepareListingSchema(AddNftSchema):
     account_id = account_name_field("Account that lists the NFT, and signs")
-    token = token_field()
-    serial_no = serial_no_field()
     listing_price = WholeNumber(
         "Price in HBAR", 250, low=1, high=MAX_HBAR, required=True, data_key="listingPrice"
     )
 
 
-class PrepareWithdrawalSchema(RequestSchema):
+class PrepareWithdrawalSchema(AddNftSchema):
     account_id = account_name_field("Account that has listed the NFT, and signs")
-    token = token_field()
     # Another one than that whose listing is reported: the newest preparation counts.
     serial_no = serial_no_field(example=19)
 
 
-class PreparePurchaseSchema(RequestSchema):
+class PreparePurchaseSchema(AddNftSchema):
     account_id = account_name_field("Account that buys the NFT, and signs", "0.0.1002")
-    token = token_field()
-    serial_no = serial_no_field()
     expected_price = WholeNumber(
         "The price in HBAR that the buyer was shown: a purchase for another one is refused",
         60,
@@ -287,10 +282,8 @@ class PreparePurchaseSchema(RequestSchema):
     )
 
 
-class ReportTransactionSchema(RequestSchema):
+class ReportTransactionSchema(AddNftSchema):
     account_id = account_name_field("Account that signed the transaction: the owner, or the buyer")
-    token = token_field()
-    serial_no = serial_no_field()
     transaction_id = TransactionIdField(
         "The transaction that was signed; without it, the newest one prepared for this account and NFT",
         "0.0.1001@1763640000.123456789",
@@ -299,19 +292,16 @@ class ReportTransactionSchema(RequestSchema):
     )
 
 
+def presence_field(description: str) -> fields.String:
+    metadata = {"description": description}
+    return fields.String(load_default=None, allow_none=True, metadata=metadata)
+
+
 class StatusQuery(Schema):
     """The flags alive and ready are present or absent, their value is ignored."""
 
-    alive = fields.String(
-        load_default=None,
-        allow_none=True,
-        metadata={"description": "Only whether the service answers: the database is not asked"},
-    )
-    ready = fields.String(
-        load_default=None,
-        allow_none=True,
-        metadata={"description": "A 503 also where a disk is full, or maxAge is exceeded"},
-    )
+    alive = presence_field("Only whether the service answers: the database is not asked")
+    ready = presence_field("A 503 also where a disk is full, or maxAge is exceeded")
     max_age = Digits(
         "With ready: how many seconds ago the ledger may have been followed last; 0 for any time",
         600,
