@@ -13,13 +13,7 @@ from werkzeug.exceptions import Unauthorized
 from marketplace import times
 from marketplace.api.blueprint import Blueprint, Decorator, View
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import (
-    CACHED_RESPONSE,
-    CACHED_TOKEN,
-    MAY_READ,
-    CachedQuery,
-    CachedToken,
-)
+from marketplace.api.response_cache import CachedQuery, CachedToken, request_cache
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
 from marketplace.services import services
@@ -38,7 +32,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
 
     Raises NotAuthenticated (401), ScopeMissing (403), EndUserInvalid (422).
     """
-    if scope == "read" and CACHED_TOKEN in request.environ:
+    if scope == "read" and request_cache().token:
         return True  # the response cache found it valid at the beginning of this request
     header = request.headers.get("Authorization")
     if header is None:
@@ -66,7 +60,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     if scope == "read":
         expires_at = row["expires_at"]
         query = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
-        request.environ[CACHED_TOKEN] = CachedToken(
+        request_cache().token = CachedToken(
             times.from_iso(expires_at) if expires_at else math.inf, query
         )
         return True
@@ -115,8 +109,9 @@ def require_scope(scope: str) -> Decorator:
                 own.rate_limits.count_failed()
                 raise
             if scope != "write":
-                environ[MAY_READ] = True
-                if environ.get(CACHED_RESPONSE):
+                cache = request_cache()
+                cache.may_read = True
+                if cache.response:
                     return Response()  # in its place the cached one is served
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None

@@ -6,7 +6,7 @@ from marketplace import times
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.request_schemas import CollectionPathSchema
-from marketplace.api.response_cache import cached_query, cached_until
+from marketplace.api.response_cache import cached_query, request_cache
 from marketplace.api.response_schemas import CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
 from marketplace.store import events, nft_collections
@@ -36,5 +36,5 @@ def get_collection(token: str) -> Any:
     now = times.now()
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - DAY))
     if sold["first_at"]:  # it is no longer of the last 24 hours then
-        cached_until(times.to_nanoseconds(sold["first_at"]) + DAY)
+        request_cache().until = times.to_nanoseconds(sold["first_at"]) + DAY
     return dict(collection) | dict(sold)

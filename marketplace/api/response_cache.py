@@ -18,7 +18,7 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable, Hashable, Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -40,13 +40,8 @@ MAX_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
 HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit", "miss"))
 
-# In the WSGI environment, set here: the valid token of the request, and the response to its address.
-CACHED_TOKEN = "marketplace.cached_token"  # noqa: S105
-CACHED_RESPONSE = "marketplace.cached_response"
-# Set by the application: the caller may read, and each query that the response is made from.
-MAY_READ = "marketplace.may_read"
-CACHED_QUERIES = "marketplace.cached_queries"
-CACHED_UNTIL = "marketplace.cached_until"
+# In the WSGI environment: the request's RequestCache.
+REQUEST_CACHE = "marketplace.cache"
 
 Row = TypeVar("Row")
 
@@ -74,19 +69,31 @@ class CachedToken(NamedTuple):
     query: CachedQuery
 
 
+@dataclass(slots=True)
+class RequestCache:
+    """What is known of a request. The first two are found cached; the application sets the others."""
+
+    token: CachedToken | None = None  # a valid one
+    response: WholeResponse | None = None
+    may_read: bool = False  # whether the caller may
+    queries: list[CachedQuery] = field(default_factory=list)  # which the response is made from
+    until: int | None = None  # in nanoseconds: how long it may be cached at most
+
+
+def request_cache() -> RequestCache:
+    """That of the current request."""
+    found: RequestCache = request.environ.setdefault(REQUEST_CACHE, RequestCache())
+    return found
+
+
 def cached_query(query: Callable[..., Row], *arguments: object) -> Row:
     """Run a query, and record its row: the response stays cached while the query finds the same row.
 
     A view reads all that its response is made from in this way, or nothing.
     """
     row = query(read(), *arguments)
-    request.environ.setdefault(CACHED_QUERIES, []).append(CachedQuery(query, arguments, row))
+    request_cache().queries.append(CachedQuery(query, arguments, row))
     return row
-
-
-def cached_until(moment: int) -> None:
-    """Let the response be cached until a moment at most, in nanoseconds."""
-    request.environ[CACHED_UNTIL] = moment
 
 
 @dataclass(slots=True)
@@ -135,15 +142,8 @@ class ResponseCache:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        for name in (
-            CACHED_TOKEN,
-            CACHED_RESPONSE,
-            CACHED_QUERIES,
-            CACHED_UNTIL,
-            MAY_READ,
-            TOKEN_NAME,
-            IS_STREAMED,
-        ):
+        cache = environ[REQUEST_CACHE] = RequestCache()
+        for name in (TOKEN_NAME, IS_STREAMED):
             environ.pop(name, None)  # of another service of the same host
         data_version = self._database.data_version()
         if data_version is None:
@@ -159,20 +159,18 @@ class ResponseCache:
             if cached is not None:
                 environ[CACHE_OUTCOME] = HIT
                 return cached.send(environ, start_response)
-            environ[CACHED_TOKEN] = token
-        environ[CACHED_RESPONSE] = cached
+            cache.token = token
+        cache.response = cached
         response = call_application(self._application, environ)
-        may_read = environ.get(MAY_READ, False)
-        if may_read and cached is not None:
+        if cache.may_read and cached is not None:
             response = cached
         environ[CACHE_OUTCOME] = HIT if response is cached else MISS
-        if may_read and sum(map(len, key)) + len(authorization) <= MAX_KEY_LENGTH:
-            found = environ.get(CACHED_TOKEN)
+        if cache.may_read and sum(map(len, key)) + len(authorization) <= MAX_KEY_LENGTH:
+            found = cache.token
             if self._caches_tokens and found is not None and found is not token:
                 self._store(authorization, _Entry(found, data_version, [found.query]))
             if isinstance(response, WholeResponse) and response is not cached:
-                queries = environ.get(CACHED_QUERIES, [])
-                until = environ.get(CACHED_UNTIL)
+                queries, until = cache.queries, cache.until
                 self._store(key, _Entry(response, data_version, queries, response.size, until))
         return response.send(environ, start_response)
 

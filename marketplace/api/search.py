@@ -9,7 +9,7 @@ from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import Page, Position
 from marketplace.api.request_schemas import CollectionsQuerySchema, SearchQuerySchema
-from marketplace.api.response_cache import cached_until
+from marketplace.api.response_cache import request_cache
 from marketplace.api.response_schemas import FoundCollectionSchema, FoundSchema
 from marketplace.ids import MAX_INT64, is_entity_id
 from marketplace.market.search_words import find_words
@@ -78,7 +78,7 @@ def _find_collections(
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
         first = collection_search.get_first_sale_since(read(), times.to_iso(since))["first_at"]
         if first:  # it is no longer of the last 24 hours then
-            cached_until(times.to_nanoseconds(first) + DAY)
+            request_cache().until = times.to_nanoseconds(first) + DAY
     return rows
 
 
