@@ -7,7 +7,6 @@ import click
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
-from marketplace.cli.upgrade import Progress
 from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database import file_database, open_target
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
@@ -38,8 +37,7 @@ def move_command(addresses: tuple[str, ...]) -> None:
         source = file_database()
         with source.contents() as contents:
             target = cast("PostgresqlDatabase", open_target(addresses[0]))
-            with Progress() as progress:
-                target.fill(contents, progress)
+            target.fill(contents, echo)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was moved: stop the service and the watcher, and try again"

@@ -1,20 +1,15 @@
 """``flask upgrade``: brings an older database up to this version."""
 
-import sys
 import time
-from collections.abc import Iterable, Iterator
-from typing import Any
 
 import click
 from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
-from marketplace.errors import StartRefused, printable
+from marketplace.errors import StartRefused
 from marketplace.services import services
 from marketplace.store.database_errors import DatabaseInUse
 from marketplace.store.engine import Engine
-
-Row = tuple[Any, ...]
 
 
 @click.command("upgrade", cls=Command)
@@ -28,12 +23,12 @@ def upgrade_command() -> None:
     database = services().database
     started = time.monotonic()
     try:
-        with database.startup_lock(), Progress() as progress:
+        with database.startup_lock():
             database.read_version()  # another one may have done it
             if not database.is_outdated:
                 echo(f"{database.name} is of this version: there is nothing to do")
                 return
-            backup = database.upgrade(progress.begin)
+            backup = database.upgrade(echo)
     except DatabaseInUse as error:
         raise click.ClickException(
             f"{error}. Nothing was changed: stop the service and the watcher, and try again"
@@ -44,37 +39,6 @@ def upgrade_command() -> None:
         ) from error
     kept = f"; what it held before is in {backup}" if backup else ""
     echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
-
-
-class Progress:
-    """Prints each step, and its seconds."""
-
-    def __init__(self) -> None:
-        self._begun: float | None = None
-
-    def __enter__(self) -> "Progress":
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._end()
-
-    def begin(self, what: str) -> None:
-        self._end()
-        self._begun = time.monotonic()
-        echo(f"{what} ...", nl=False)
-
-    def through(self, what: str, rows: Iterable[Row], count: int) -> Iterator[Row]:
-        """Begin a step about these rows, and show on a terminal how many are done."""
-        self.begin(what)
-        step = max(count // 100, 1) if sys.stdout.isatty() else sys.maxsize
-        for done, row in enumerate(rows, 1):
-            yield row
-            if done % step == 0:
-                click.echo(f"\r{printable(what)} ... {done / count:.0%}", nl=False)
-
-    def _end(self) -> None:
-        if self._begun is not None:
-            echo(f" {time.monotonic() - self._begun:.1f} s")
 
 
 def upgrade_at_once(database: Engine) -> None:

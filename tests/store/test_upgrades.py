@@ -176,8 +176,8 @@ def flask(path, *arguments, succeeds=True):
 def test_it_works(outdated):
     before = rows(outdated, "prepared_listing")
     told = flask(outdated, "upgrade")
-    assert re.match(rf"Keep what it holds in {outdated}\.before-\S+ \.\.\. \d+\.\d s\n", told)
-    assert re.search(r"\nLook again at every NFT that was decided .* \.\.\. \d+\.\d s\n", told)
+    assert re.match(rf"Keep what it holds in {outdated}\.before-\S+\n", told)
+    assert re.search(r"\nLook again at every NFT that was decided .*\n", told)
     assert re.search(rf"\nUpgraded {outdated} in \d+\.\d s; what it held before is in ", told)
     assert version(outdated) == SCHEMA.version
     assert [row["memo"] for row in rows(outdated, "prepared_transaction")] == [

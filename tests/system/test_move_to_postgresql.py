@@ -17,7 +17,6 @@ from tests.network import reserved_port
 from tests.postgresql import Proxy
 from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
-from tests.system.test_terminal import run_on_a_terminal
 
 pytestmark = pytest.mark.once("from one engine to the other")
 
@@ -104,8 +103,8 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
     services(app).database.close()
     told = move(tmp_path, postgresql_url)
     assert told.exit_code == 0, told.output
-    assert "Copy nft: 31 ... " in told.output
-    assert "Copy prepared_transaction: 31 ... " in told.output
+    assert "Copy nft: 31\n" in told.output
+    assert "Copy prepared_transaction: 31\n" in told.output
     assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told.output
     assert "never start the service on " in told.output
 
@@ -313,10 +312,3 @@ def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
     assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
     with closing(psycopg.connect(postgresql_url, options="-c lock_timeout=60s")) as connection:
         assert connection.execute("SELECT count(*) FROM nft").fetchone() == (0,)
-
-
-def test_a_terminal_is_told_how_far_it_is(source, tmp_path, postgresql_url):
-    insert(source, count=200)
-    output = run_on_a_terminal(settings(tmp_path), "move", postgresql_url)
-    for percent in ("1%", "50%", "100%"):
-        assert f"\rCopy nft: 200 ... {percent}" in output

@@ -258,7 +258,7 @@ class Database(Engine):
                     self._mark(session, step.version)
             self._identity = self._read_version(session)
 
-    def fill(self, source: Contents, progress: filling.Progress) -> None:
+    def fill(self, source: Contents, report: Callable[[str], None]) -> None:
         """Take over all that another database of this version holds, in one transaction.
 
         Raises DatabaseInUse while a service or another command has it open,
@@ -275,10 +275,10 @@ class Database(Engine):
                     session.execute("SET LOCAL statement_timeout = 0")
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                     tables = self.schema.in_order
-                    filling.fill(session, self.name, tables, source, progress)
+                    filling.fill(session, self.name, tables, source, report)
                     self._mark(session, self.schema.version)
                     events.mark_home(session, self.home)
-                    progress.begin("Commit")
+                    report("Commit")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
                     raise DatabaseUnreachable(words(error)) from error

@@ -1,21 +1,13 @@
 """How a PostgreSQL database takes over all that another one holds, and counts that it has it."""
 
-from collections.abc import Iterable, Iterator
-from typing import Any, NamedTuple, Protocol
+from collections.abc import Callable
+from typing import Any, NamedTuple
 
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql.servers import Session
 from marketplace.store.sqlite_files import Contents
 
 Row = tuple[Any, ...]
-
-
-class Progress(Protocol):
-    """Reports progress: begin() names the next step, through() passes rows on and counts them."""
-
-    def begin(self, what: str) -> None: ...
-
-    def through(self, what: str, rows: Iterable[Row], count: int) -> Iterator[Row]: ...
 
 
 class Table(NamedTuple):
@@ -25,20 +17,26 @@ class Table(NamedTuple):
 
 
 def fill(
-    session: Session, name: str, tables: list[str], source: Contents, progress: Progress
+    session: Session,
+    name: str,
+    tables: list[str],
+    source: Contents,
+    report: Callable[[str], None],
 ) -> None:
-    """Copy these tables, in the transaction that is open; ``name`` is for sentences.
+    """Copy these tables, in the transaction that is open.
 
-    Each table comes after those that it refers to. PostgreSQL holds no text with a NUL in it: NULs are left
-    out. Raises DatabaseUnreadable for a database that is not empty, or that would then lack a row.
+    ``name`` is for sentences; ``report`` is called with what is next. Each table comes after those that it
+    refers to. PostgreSQL holds no text with a NUL in it: NULs are left out. Raises
+    DatabaseUnreadable for a database that is not empty, or that would then lack a row.
     """
     _require_empty(session, name, tables)
     # Rows that are copied into a table of this transaction are frozen, and index-only scans see them at once.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
-        _copy(session, _describe(session, table), source, progress)
+        report(f"Copy {table}: {source.count(table):,}")
+        _copy(session, _describe(session, table), source)
         _require_all(session, name, table, source)
-    progress.begin("Gather statistics")
+    report("Gather statistics")
     session.execute(f"ANALYZE {', '.join(tables)}")
 
 
@@ -62,13 +60,12 @@ def _describe(session: Session, table: str) -> Table:
     return Table(table, [row["name"] for row in rows], [row["type"] for row in rows])
 
 
-def _copy(session: Session, table: Table, source: Contents, progress: Progress) -> None:
-    count = source.count(table.name)
+def _copy(session: Session, table: Table, source: Contents) -> None:
     rows = source.rows(table.name, table.columns)
     sql = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN (FORMAT BINARY, FREEZE)"
     with session.cursor() as cursor, cursor.copy(sql) as copy:
         copy.set_types(table.types)
-        for row in progress.through(f"Copy {table.name}: {count:,}", rows, count):
+        for row in rows:
             copy.write_row(_without_nuls(row))
 
 
