@@ -50,7 +50,6 @@ from marketplace.sandbox.ledger.consensus import Receipt
 from marketplace.services import services
 from marketplace.store import (
     access_tokens,
-    events,
     following,
     nfts,
     prepared_transactions,
@@ -148,7 +147,8 @@ class Reader:
         self.sales: list[tuple] = []
 
     def read(self) -> None:
-        for event in events.list_events(read(), events.ALL, "", self.seen, 1000):
+        sql = "SELECT * FROM event WHERE id > :seen ORDER BY id LIMIT 1000"
+        for event in read().execute(sql, {"seen": self.seen}).fetchall():
             if event["id"] != self.seen + 1:
                 raise Mismatch(f"event {event['id']} follows {self.seen}")
             self.seen = event["id"]
