@@ -23,8 +23,7 @@ from marketplace.errors import (
     TransactionRefused,
 )
 from marketplace.market import listings, purchases, reports
-from marketplace.market.prepare import PreparedTransaction
-from marketplace.market.purchases import Ask
+from marketplace.market.prepare import Ask, PreparedTransaction
 
 Answer = dict[str, Any]
 

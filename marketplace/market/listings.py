@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any
 
 from flask import current_app
 
@@ -16,21 +15,14 @@ from marketplace.errors import (
     NotTheOwner,
     OwnerIsMarketplace,
 )
+from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline
-from marketplace.market import reconciler
+from marketplace.market import prepare, reconciler
 from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import require_nft, require_owned
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import (
-    OPERATOR,
-    START_BEFORE_NOW_SECONDS,
-    Caller,
-    Kind,
-    PreparedTransaction,
-    describe,
-    free_ids,
-)
+from marketplace.market.prepare import OPERATOR, Ask, Caller, Kind, PreparedTransaction
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
@@ -62,17 +54,10 @@ def prepare_listing(
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
     if account_id == spender:
         raise OwnerIsMarketplace(account_id)
-    columns = {
-        "kind": Kind.LISTING,
-        "token": token,
-        "serial_no": serial_no,
-        "price": listing_price,
-        "memo": listing_memo(token, serial_no, listing_price, name),
-        "wallet": wallet,
-    }
-
-    build = partial(build_listing, token=token, serial_no=serial_no, spender=spender)
-    return _prepare(account_id, build, columns, caller, now or times.now())
+    ask = Ask(account_id, token, serial_no, wallet, caller)
+    memo = listing_memo(token, serial_no, listing_price, name)
+    build = partial(build_listing, spender=spender)
+    return _prepare(Kind.LISTING, ask, build, memo, listing_price, now)
 
 
 def prepare_withdrawal(
@@ -97,17 +82,9 @@ def prepare_withdrawal(
             raise
     else:
         _require_listed(account_id, line)
-    columns = {
-        "kind": Kind.WITHDRAWAL,
-        "token": token,
-        "serial_no": serial_no,
-        "price": None,
-        "memo": withdrawal_memo(token, serial_no, current_app.config["NAME"]),
-        "wallet": wallet,
-    }
-
-    build = partial(build_withdrawal, token=token, serial_no=serial_no)
-    return _prepare(account_id, build, columns, caller, times.now())
+    ask = Ask(account_id, token, serial_no, wallet, caller)
+    memo = withdrawal_memo(token, serial_no, current_app.config["NAME"])
+    return _prepare(Kind.WITHDRAWAL, ask, build_withdrawal, memo)
 
 
 def _require_listed(account_id: str, line: Reconciliation) -> None:
@@ -124,26 +101,28 @@ def _require_listed(account_id: str, line: Reconciliation) -> None:
 
 
 def _prepare(
-    account_id: str,
+    kind: Kind,
+    ask: Ask,
     build: Callable[..., bytes],
-    columns: dict[str, Any],
-    caller: Caller,
-    now: int,
+    memo: str,
+    price: int | None = None,
+    now: int | None = None,
 ) -> PreparedTransaction:
-    """Build a transaction that an NFT's owner signs and pays for, and remember it."""
-    settings, valid_start = current_app.config, now - START_BEFORE_NOW_SECONDS * times.SECOND
-    for transaction_id in free_ids(account_id, valid_start):
-        transaction = build(
-            transaction_id=transaction_id,
-            memo=columns["memo"],
-            max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
-            valid_seconds=VALID_SECONDS,
-            node_account_id=next_node(),
-        )
-        row = describe(transaction_id, account_id, caller, VALID_SECONDS, now) | columns
-        with write() as db:
-            inserted = prepared_transactions.insert_prepared_transaction(db, row)
-            prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
-        if inserted:
-            return PreparedTransaction(transaction_id, account_id, transaction)
-    raise AssertionError("there is always another id")
+    """Remember a transaction that an NFT's owner signs and pays for, and build it."""
+    settings, now = current_app.config, now or times.now()
+    valid_start = now - prepare.START_BEFORE_NOW
+    columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}
+    with write() as db:
+        row = prepare.insert(db, kind, ask, ask.account_id, valid_start, VALID_SECONDS, **columns)
+        prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
+    transaction_id = TransactionId.require(row["transaction_id"])
+    transaction = build(
+        token=ask.token,
+        serial_no=ask.serial_no,
+        transaction_id=transaction_id,
+        memo=memo,
+        max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
+        valid_seconds=VALID_SECONDS,
+        node_account_id=next_node(),
+    )
+    return PreparedTransaction(transaction_id, ask.account_id, transaction)

@@ -1,13 +1,16 @@
 """Prepared transactions: their kinds and callers, and the parts that are the same for every kind."""
 
 import enum
-from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from marketplace import times
 from marketplace.ids import TransactionId
+from marketplace.store import prepared_transactions
+from marketplace.store.rows import Connection, PreparedTransactionRow
 
-START_BEFORE_NOW_SECONDS = 5  # a node whose clock is a little behind must not refuse the start
+START_BEFORE_NOW = (
+    5 * times.SECOND
+)  # a node whose clock is a little behind must not refuse the start
 
 # Past the end of its validity, before a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND
@@ -31,6 +34,21 @@ class Caller(NamedTuple):
 OPERATOR = Caller("", "")  # by a command
 
 
+class Ask(NamedTuple):
+    """A request for a transaction about an NFT."""
+
+    account_id: str  # must sign it
+    token: str
+    serial_no: int
+    wallet: str
+    caller: Caller
+    expected_price: int | None = None  # of a purchase
+
+    def columns(self) -> dict[str, Any]:
+        """The same as columns of a prepared transaction."""
+        return self._asdict() | {"caller": self.caller.token, "end_user": self.caller.end_user}
+
+
 class PreparedTransaction(NamedTuple):
     """A transaction for a wallet to sign."""
 
@@ -39,25 +57,16 @@ class PreparedTransaction(NamedTuple):
     transaction: bytes
 
 
-def free_ids(payer: str, valid_start: int) -> Iterator[TransactionId]:
-    """Yield transaction ids of a payer, a nanosecond apart: the caller takes the first that is free."""
+def insert(
+    db: Connection, kind: Kind, ask: Ask, payer: str, valid_start: int, seconds: int, **columns: Any
+) -> PreparedTransactionRow:
+    """Store a prepared transaction under the first id of its payer that is free: a nanosecond later each."""
+    row = ask.columns() | dict.fromkeys(("seller", "fee_tinybars", "is_settled"))
+    row |= {"kind": kind} | columns
     while True:
-        yield TransactionId(payer, *divmod(valid_start, times.SECOND))
+        transaction_id = TransactionId(payer, *divmod(valid_start, times.SECOND))
+        expires_at = times.to_iso(valid_start + seconds * times.SECOND)
+        row |= {"transaction_id": str(transaction_id), "expires_at": expires_at}
+        if inserted := prepared_transactions.insert_prepared_transaction(db, row):
+            return inserted
         valid_start += 1
-
-
-def describe(
-    transaction_id: TransactionId, account_id: str, caller: Caller, seconds: int, now: int
-) -> dict[str, object]:
-    """The columns of a prepared transaction that are the same for every kind."""
-    return {
-        "transaction_id": str(transaction_id),
-        "account_id": account_id,
-        "prepared_at": times.to_iso(now),
-        "expires_at": times.to_iso(transaction_id.valid_start + seconds * times.SECOND),
-        "caller": caller.token,
-        "end_user": caller.end_user,
-        "seller": None,
-        "fee_tinybars": None,
-        "is_settled": None,
-    }

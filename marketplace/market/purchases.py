@@ -1,7 +1,7 @@
 """Buying an NFT: the transaction that the marketplace signs, and pays for, before the buyer signs it."""
 
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import current_app
 
@@ -30,14 +30,7 @@ from marketplace.market.accounts import find_account_id
 from marketplace.market.add_nft import require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import (
-    START_BEFORE_NOW_SECONDS,
-    Caller,
-    Kind,
-    PreparedTransaction,
-    describe,
-    free_ids,
-)
+from marketplace.market.prepare import START_BEFORE_NOW, Ask, Kind, PreparedTransaction, insert
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
@@ -48,17 +41,6 @@ VALID_SECONDS = 60
 HANDED_OUT_SECONDS = 15  # a purchase that is valid for as long is handed out again
 # The largest difference between our clock and the mirror node's present, at which the price was in force.
 MOST_APART = 15 * times.SECOND
-
-
-class Ask(NamedTuple):
-    """A request to buy an NFT."""
-
-    account_id: str  # the buyer
-    token: str
-    serial_no: int
-    wallet: str
-    caller: Caller
-    expected_price: int | None = None
 
 
 def prepare(ask: Ask) -> PreparedTransaction:
@@ -118,9 +100,8 @@ def _signer() -> Signer:
 
 def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None = None) -> Any:
     """The same request's open purchase that can still be signed in time; at any price if none is given."""
-    purchase = ask._asdict() | {"caller": ask.caller.token, "end_user": ask.caller.end_user}
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
-    row = prepared_transactions.get_open_purchase(db, purchase, until)
+    row = prepared_transactions.get_open_purchase(db, ask.columns(), until)
     is_same = row and (price is None or (row["price"], row["seller"]) == (price, seller))
     return row if is_same else None
 
@@ -181,28 +162,22 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
     price, seller = nft["listing_price"], nft["owner"]
     now, settings = times.now(), current_app.config
     columns = {
-        "kind": Kind.PURCHASE,
-        "token": ask.token,
-        "serial_no": ask.serial_no,
         "price": price,
         "memo": purchase_memo(ask.token, ask.serial_no, price, settings["NAME"]),
-        "wallet": ask.wallet,
         "seller": seller,
         "fee_tinybars": fee,
         "is_settled": 0,
+        "prepared_at": times.to_iso(now),
     }
+    payer = settings["ACCOUNT_ID"]
     # Valid since the mirror node's present at the latest, and for a node whose clock is a little behind.
-    valid_start = min(present, now - START_BEFORE_NOW_SECONDS * times.SECOND)
+    valid_start = min(present, now - START_BEFORE_NOW)
     with write() as db:
         prepared_transactions.lock_purchases(db, balance)
         if known := _find_open(db, ask, price, seller):
             return known
         fee_budget.require_room(db, ask.caller, fee, balance)
-        for transaction_id in free_ids(settings["ACCOUNT_ID"], valid_start):
-            row = describe(transaction_id, ask.account_id, ask.caller, VALID_SECONDS, now) | columns
-            if inserted := prepared_transactions.insert_prepared_transaction(db, row):
-                return inserted
-    raise AssertionError("there is always another id")
+        return insert(db, Kind.PURCHASE, ask, payer, valid_start, VALID_SECONDS, **columns)
 
 
 def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:

@@ -9,8 +9,7 @@ import pytest
 
 from marketplace import times
 from marketplace.market import purchases
-from marketplace.market.prepare import Caller
-from marketplace.market.purchases import Ask
+from marketplace.market.prepare import Ask, Caller
 from marketplace.sandbox.ledger import accounts
 from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import access_tokens
