@@ -10,7 +10,7 @@ from flask import current_app
 from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ledger import Deadline, mirror_node
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.mirror_schemas import Account, Transaction
 from marketplace.market.prepare import MIRROR_LAG
 from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
@@ -39,7 +39,10 @@ def max_fee() -> int:
 def find_balance(deadline: Deadline) -> int:
     """Read the balance of the marketplace's account, in tinybars."""
     account_id = current_app.config["ACCOUNT_ID"]
-    account = mirror_node().find_account(account_id, deadline)
+    return require_balance(account_id, mirror_node().find_account(account_id, deadline))
+
+
+def require_balance(account_id: str, account: Account | None) -> int:
     if account is None or account.balance is None:
         raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
     return account.balance

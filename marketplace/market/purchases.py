@@ -144,10 +144,9 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     fee, balance, *found = mirror_node().ask(
         partial(purchase_fees.find_most, deadline),
         partial(purchase_fees.find_balance, deadline),
-        *buyer_checks.list_questions(ask.account_id, seller, ask.token, deadline),
+        *buyer_checks.list_questions(ask, seller, deadline),
     )
-    parties = buyer_checks.Parties(ask.token, seller, ask.account_id, *found)
-    token = buyer_checks.require_able(parties, price, deadline)
+    token = buyer_checks.require_able(ask, seller, price, found, deadline)
     credit = find_credit(price, current_app.config["SALE_FEE_BASIS_POINTS"])
     sale = custom_fees.Sale(ask.token, seller, credit, nft["last_listed_at"])
     custom_fees.require_payable(sale, token)
