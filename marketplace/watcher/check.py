@@ -1,23 +1,29 @@
 """Compares one entry of the recheck queue with the ledger, and says whether that is enough."""
 
+from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
 
 from flask import current_app
 
 from marketplace import times
 from marketplace.counts import count
+from marketplace.errors import LedgerAnswerInvalid
 from marketplace.ids import NftId
 from marketplace.ledger import Deadline, mirror_node
+from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import reconciler
-from marketplace.market.recheck_queue import Recheck
+from marketplace.market.recheck_queue import LIST_WAIT, Recheck
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import following, nfts
 from marketplace.store.database import read
 from marketplace.store.rows import RecheckRow
-from marketplace.watcher.compare import compare_account, compare_token
 from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
+PAGE = 100  # NFTs that the mirror node lists at once
+STORED_AT_ONCE = 1000
+
+Listed = Nft | LedgerAnswerInvalid
 
 
 class Checked(NamedTuple):
@@ -25,21 +31,19 @@ class Checked(NamedTuple):
 
     done: Done
     facts_at: int = 0  # nanoseconds of consensus
-    differing: tuple[Recheck, ...] = ()
+    differing: list[Recheck] = []
 
 
 def check(row: RecheckRow) -> Checked:
     """Reconcile an NFT, or compare a list. Raises the ledger's errors, and the database's."""
     if row["kind"] == "nft":
         return _check_nft(NftId(row["id"], row["serial_no"]))
-    changed_at = times.to_nanoseconds(row["changed_at"])
-    if row["kind"] == "token":
-        done, compared = Done.TOKENS, compare_token(row["id"])
-        if row["is_swept"]:
-            count("sweep_found", sum(map(_was_missed, compared.differing)))
-    else:
-        done, compared = Done.SELLERS, compare_account(row["id"], changed_at or times.now())
-    return Checked(Done.UNREADABLE if compared.unreadable else done, 0, tuple(compared.differing))
+    if row["kind"] == "account":
+        return _check_account(row["id"], times.to_nanoseconds(row["changed_at"]) or times.now())
+    checked = _check_token(row["id"])
+    if row["is_swept"]:
+        count("sweep_found", sum(map(_was_missed, checked.differing)))
+    return checked
 
 
 def _was_missed(recheck: Recheck) -> bool:
@@ -76,6 +80,57 @@ def _describe(made: Reconciliation) -> Done:
 
 def _shown(nft: Any) -> tuple[Any, ...]:
     return nft["listing_price"], nft["last_listed_at"], nft["owner"]
+
+
+def _check_account(account_id: str, changed_at: int) -> Checked:
+    """Compare the listings of an account with the ledger's: mostly one request."""
+    market = current_app.config["ACCOUNT_ID"]
+    rows = nfts.list_known_of_seller(read(), account_id)
+    unseen = {(row["token"], row["serial_no"]) for row in rows}
+    listed = mirror_node().list_nfts_spendable(account_id, market)
+    checked = _compare(Done.SELLERS, listed, unseen)
+    ok_at = changed_at + LIST_WAIT
+    missing = [Recheck("nft", *keys, changed_at, ok_at) for keys in sorted(unseen)]
+    return checked._replace(differing=checked.differing + missing)
+
+
+def _check_token(token: str) -> Checked:
+    """Compare the stored NFTs of a token with the ledger's, in as few requests as it takes."""
+    span = nfts.get_span_of_token(read(), token)
+    pages = ((span["high"] or 0) - (span["low"] or 0)) // PAGE + 1
+    is_sparse = 0 < span["n"] <= pages
+    listed = _each_stored(token) if is_sparse else mirror_node().list_nfts(token)
+    return _compare(Done.TOKENS, listed, set())
+
+
+def _each_stored(token: str) -> Iterator[Listed]:
+    """The stored NFTs, one by one: where they are few among many."""
+    serial_no = 0
+    while rows := nfts.list_stored_of_token_after(read(), token, serial_no, STORED_AT_ONCE):
+        for row in rows:
+            serial_no = row["serial_no"]
+            deadline = Deadline(reconciler.LEDGER_SECONDS)
+            try:
+                nft = mirror_node().find_nft(token, serial_no, deadline)
+            except LedgerAnswerInvalid as error:
+                yield error
+            else:
+                if nft:
+                    yield nft
+
+
+def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int]]) -> Checked:
+    """Compare NFTs with what is stored, and take them out of ``unseen``."""
+    differing = []
+    for nft in on_ledger:
+        if isinstance(nft, LedgerAnswerInvalid):
+            current_app.logger.warning("An NFT was not checked: %s", nft)
+            done = Done.UNREADABLE
+            continue
+        unseen.discard((nft.token, nft.serial_no))
+        if reconciler.is_news(nft, nfts.get_nft(read(), nft.token, nft.serial_no)):
+            differing.append(Recheck("nft", nft.token, nft.serial_no, nft.modified_at))
+    return Checked(done, 0, differing)
 
 
 def is_enough(row: RecheckRow, checked: Checked, now: int) -> bool:

@@ -6,7 +6,7 @@ That and how far was read are committed together, so that a kill anywhere repeat
 import threading
 import time
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 
 from flask import current_app
 
@@ -16,12 +16,16 @@ from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.ledger.transaction_feed import TYPES, Page
 from marketplace.market import purchase_fees
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.memos import read_named_nft
+from marketplace.market.recheck_queue import LIST_WAIT, Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection, FollowRow
-from marketplace.watcher.transaction_rechecks import OF_TOKENS, find_rechecks
 
+APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
+OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
+# A transaction may not have touched what it is said to have touched: then its date never comes to be shown.
+NAMED_NFT_WAIT = 3600 * times.SECOND
 PRESENT_SECONDS = 10  # between two questions how far the mirror node has come
 # Between two writes of how far was read, where that is all there is to write: each empties the kept answers.
 WRITING_SECONDS = 10
@@ -30,6 +34,7 @@ LAG = 3600 * times.SECOND
 HOPELESS = 24 * 3600 * times.SECOND  # a watcher so far behind sweeps, and follows from now on
 # So far back a list of the mirror node reaches that ends now: maxTransactionsTimestampRange.
 MAX_PAST = 60 * 24 * 3600 * times.SECOND
+BACKFILL_SECONDS = 2  # between two looks whether past approvals are to be read
 AHEAD = 3600 * times.SECOND  # no row is so far in the future
 
 
@@ -117,6 +122,27 @@ def _settle(rows: list[Transaction], fresh: int) -> None:
     purchase_fees.note_never_submitted(fresh)
 
 
+def find_rechecks(row: Transaction) -> Iterator[Recheck]:
+    """Find what a transaction may have changed. One that failed has changed nothing."""
+    if row.result != "SUCCESS":
+        return
+    moment, list_ok_at = row.consensus_at, row.consensus_at + LIST_WAIT
+    for moved in row.nft_transfers:
+        if moved.serial_no > 0:
+            yield Recheck("nft", moved.token, moved.serial_no, moment)
+        else:  # all NFTs of a treasury
+            yield Recheck("token", moved.token, 0, moment, list_ok_at)
+    if row.name in OF_TOKENS and row.entity_id:
+        yield Recheck("token", row.entity_id, 0, moment, list_ok_at)
+    if row.name in APPROVALS:
+        named = read_named_nft(row.memo)
+        if named:
+            yield Recheck("nft", *named, moment, moment + NAMED_NFT_WAIT)
+        # It may approve others, too. That is rare, and an account may list thousands.
+        delay = LIST_WAIT if named else 0
+        yield Recheck("account", row.payer, 0, moment, list_ok_at, delay)
+
+
 def _is_ours(db: Connection, recheck: Recheck) -> bool:
     """Tell whether something is stored that may have changed; or an NFT may have been listed here."""
     if recheck.kind == "token":
@@ -132,3 +158,30 @@ def _mark_collections_due(db: Connection, rows: list[Transaction]) -> None:
     now = times.to_iso(times.now())
     for token in {row.entity_id for row in rows if row.name in OF_TOKENS and row.entity_id}:
         nft_collections.mark_collection_due(db, token, now, now)
+
+
+def backfill(stop: threading.Event) -> float:
+    """Read until something is to be checked; returns for how many seconds to pause then.
+
+    Raises the ledger's errors, and the database's; then nothing is written.
+    """
+    state = following.get_follow(read())
+    if state is None or state["backfilled_to"] is None:
+        return BACKFILL_SECONDS
+    began_at, until = times.to_nanoseconds(state["began_at"]), time.monotonic() + WRITING_SECONDS
+    page = Page([], times.to_nanoseconds(state["backfilled_to"]), is_full=True)
+    unknown: list[Recheck] = []
+    while page.is_full and not unknown and time.monotonic() < until and not stop.is_set():
+        page = ask_page(page.last_at, APPROVALS[:1])
+        unknown = [each for row in page.rows for each in find_rechecks(row) if _is_unknown(each)]
+    is_over = not page.is_full or page.last_at >= began_at
+    with write() as db:
+        for recheck in unknown:
+            enqueue(db, recheck, times.now())
+        following.mark_backfilled_to(db, None if is_over else times.to_iso(page.last_at))
+    return 0
+
+
+def _is_unknown(recheck: Recheck) -> bool:
+    """Tell whether a memo names an NFT that is not stored. The sweep checks those that are."""
+    return recheck.kind == "nft" and nfts.get_nft(read(), recheck.id, recheck.serial_no) is None

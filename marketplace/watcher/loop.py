@@ -15,9 +15,8 @@ from marketplace.services import application, services
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
-from marketplace.watcher.backfill import backfill
 from marketplace.watcher.enrichment import make_enricher
-from marketplace.watcher.follow import Follower
+from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.forget import forget_events, forget_prepared
 from marketplace.watcher.network import store_network
 from marketplace.watcher.nft_collections import refresh_due

@@ -8,8 +8,8 @@ import pytest
 from marketplace import create_app, times
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
-from marketplace.watcher import backfill as backfill_module
-from marketplace.watcher.backfill import backfill
+from marketplace.watcher import follow
+from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
 from tests.conftest import CHARLIE, TOKEN, Ledger, settings
 from tests.serving import ROOT
@@ -58,12 +58,12 @@ def test_what_ended_since_is_not_stored(app, client, late, ledger):
 
 def test_it_goes_on_page_by_page(app, late, ledger, monkeypatch):
     monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 1)
-    monkeypatch.setattr(backfill_module, "WRITING_SECONDS", 0)
+    monkeypatch.setattr(follow, "WRITING_SECONDS", 0)
     with app.app_context():
         before = following.get_follow(read())["backfilled_to"]
         backfill(threading.Event())
         assert following.get_follow(read())["backfilled_to"] == before  # nothing was asked
-    monkeypatch.setattr(backfill_module, "WRITING_SECONDS", 10)
+    monkeypatch.setattr(follow, "WRITING_SECONDS", 10)
     read_all(app)
     assert late.recheck() == {Done.LISTED: 1}
 

@@ -6,13 +6,12 @@ from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market import freshness
 from marketplace.market.memos import listing_memo
-from marketplace.market.recheck_queue import Recheck, enqueue
+from marketplace.market.recheck_queue import LIST_WAIT, Recheck, enqueue
 from marketplace.services import services
 from marketplace.store import following, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
-from marketplace.watcher.transaction_rechecks import LIST_WAIT
 from marketplace.watcher.work import Done
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
