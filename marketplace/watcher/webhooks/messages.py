@@ -3,6 +3,8 @@
 import json
 from typing import Any
 
+import requests
+
 from marketplace import times
 from marketplace.ledger.http_client import FetchError
 from marketplace.store.rows import WebhookRow
@@ -11,6 +13,12 @@ from marketplace.watcher.webhooks.signing import sign
 
 SECONDS = 5.0  # for an answer
 GONE = "it answered 410"
+# An error of requests, and what it means: the first that fits.
+FAILURES = {
+    requests.exceptions.SSLError: "its TLS certificate is not valid",
+    requests.Timeout: "it did not answer in time",
+    requests.ConnectionError: "it can not be reached",
+}
 
 
 def write(kind: str, date: str, data: dict[str, Any]) -> bytes:
@@ -35,5 +43,6 @@ def post(
     except FetchError as error:
         return str(error)
     except (OSError, ValueError) as error:
-        return type(error).__name__
+        fitting = (words for kind, words in FAILURES.items() if isinstance(error, kind))
+        return next(fitting, type(error).__name__)
     return None if 200 <= status < 300 else f"it answered {status}"
