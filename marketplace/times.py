@@ -3,6 +3,7 @@
 import re
 import time
 from datetime import UTC, datetime
+from functools import lru_cache
 
 SECOND = 1_000_000_000
 
@@ -15,7 +16,17 @@ def now() -> int:
 def to_iso(nanoseconds: int) -> str:
     """2026-11-20T12:34:56.789012345Z: exact, and sorts as text as it does in time."""
     seconds, nanos = divmod(nanoseconds, SECOND)
-    return f"{datetime.fromtimestamp(seconds, UTC).isoformat()[:19]}.{nanos:09}Z"
+    return f"{_write_second(seconds)}.{nanos:09}Z"
+
+
+@lru_cache
+def _write_second(seconds: int) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()[:19]
+
+
+@lru_cache
+def _read_second(text: str) -> int:
+    return int(datetime.fromisoformat(f"{text}+00:00").timestamp())
 
 
 def to_second(iso: str) -> str:
@@ -35,8 +46,7 @@ def from_iso(text: str) -> float:
 
 def to_nanoseconds(iso: str) -> int:
     """Exactly what to_iso() was given."""
-    seconds = datetime.fromisoformat(f"{iso[:19]}+00:00").timestamp()
-    return int(seconds) * SECOND + int(iso[20:29])
+    return _read_second(iso[:19]) * SECOND + int(iso[20:29])
 
 
 def from_consensus(timestamp: str) -> int:
@@ -60,4 +70,4 @@ def to_consensus(nanoseconds: int) -> str:
 
 def iso_to_consensus(iso: str) -> str:
     """The same from what to_iso() wrote, in a third of the time."""
-    return f"{datetime.fromisoformat(f'{iso[:19]}+00:00').timestamp():.0f}{iso[19:29]}"
+    return f"{_read_second(iso[:19])}{iso[19:29]}"

@@ -55,51 +55,49 @@ def compile_schema(schema: Schema, app: Flask) -> Encode:
     def encode(row: Any) -> str:
         if row is None:
             return "null"
-        return template % tuple([write(row[column]) for column, write in columns])
+        return template % tuple(
+            [
+                "null" if (value := row[column]) is None and is_nullable else write(value)
+                for column, write, is_nullable in columns
+            ]
+        )
 
     return encode
 
 
-def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode]]]:
-    members, columns = [], []
+def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode, bool]]]:
+    """The JSON with a place for each value; the column of each, how it is written, whether it may be null."""
+    members: list[str] = []
+    columns: list[tuple[str, Encode, bool]] = []
     for name, field in schema.dump_fields.items():
         key = quote(field.data_key or name).replace("%", "%%")
-        if isinstance(field, fields.List) and isinstance(field.inner, fields.Nested):
-            members.append(f"{key}:%s")
-            columns.append((name, _list_of(compile_schema(field.inner.schema, app))))
-            continue
-        if isinstance(field, fields.Nested):
+        if isinstance(field, fields.Nested) and not field.allow_none:
             inner, inner_columns = _compile_fields(field.schema, app)
-            if field.allow_none:  # an object of one member, or null
-                [(_, write)] = inner_columns
-                members.append(f"{key}:%s")
-                columns.append((field.attribute or name, _nullable(write, inner)))
-                continue
             members.append(f"{key}:{inner}")
             columns += inner_columns
             continue
         members.append(f"{key}:%s")
-        columns.append((field.attribute or name, _encoder(field, app)))
+        columns.append((field.attribute or name, _encoder(field, app), field.allow_none))
     return "{" + ",".join(members) + "}", columns
+
+
+def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
+    if isinstance(field, fields.List) and isinstance(field.inner, fields.Nested):
+        return _list_of(compile_schema(field.inner.schema, app))
+    if isinstance(field, fields.Nested):  # of one member
+        inner, [(_, write, _)] = _compile_fields(field.schema, app)
+        return lambda value: inner % write(value)
+    if isinstance(field, Address):
+        absolute: Callable[[Any], Any] = field.absolute(app)
+        return lambda stored: quote(absolute(stored))
+    for kind in type(field).__mro__:
+        if kind in ENCODERS:
+            return ENCODERS[kind]
+    raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
 
 
 def _list_of(encode: Encode) -> Encode:
     return lambda rows: f"[{','.join(map(encode, rows))}]"
-
-
-def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
-    if isinstance(field, Address):
-        absolute = field.absolute(app)
-        write: Encode = _nullable(quote) if field.allow_none else quote
-        return lambda stored: write(absolute(stored))
-    for kind in type(field).__mro__:
-        if kind in ENCODERS:
-            return _nullable(ENCODERS[kind]) if field.allow_none else ENCODERS[kind]
-    raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
-
-
-def _nullable(write: Encode, template: str = "%s") -> Encode:
-    return lambda value: "null" if value is None else template % write(value)
 
 
 class EncodedRows(Response):

@@ -151,8 +151,13 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
     """Write the events of NFTs, at the end of the transaction that makes the changes."""
     seen_at = times.to_iso(times.now())
     rows = [
-        event._asdict()
-        | {"kind": str(event.kind), "token": token, "serial_no": serial_no, "seen_at": seen_at}
+        {
+            **event._asdict(),
+            "kind": str(event.kind),
+            "token": token,
+            "serial_no": serial_no,
+            "seen_at": seen_at,
+        }
         for (token, serial_no), all_of_it in found.items()
         for event in all_of_it
     ]
@@ -163,8 +168,10 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
         insert(db, rows)
 
 
-def insert(db: Connection, rows: Iterable[Mapping[str, Any]]) -> None:
-    """Insert events, each with the JSON in which every reader is given it."""
+def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
+    """Insert events. Each is completed with its date, and the JSON in which every reader is given it."""
     own = services.services()
-    dated = [{**row, "date": row["consensus_at"] or row["seen_at"]} for row in rows]
-    own.database.insert_events(db, [row | {"body": own.encode_event_body(row)} for row in dated])
+    for row in rows:
+        row["date"] = row["consensus_at"] or row["seen_at"]
+        row["body"] = own.encode_event_body(row)
+    own.database.insert_events(db, rows)

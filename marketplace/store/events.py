@@ -12,15 +12,15 @@ from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, Sales
 # and the table that it is of.
 EPOCH, HOME = "events_epoch", "events_home"
 
+WRITTEN = (
+    "kind", "token", "serial_no", "from_account", "to_account", "price", "previous_price", "transaction_id",
+    "consensus_at", "seen_at", "body",
+)  # fmt: skip
 # For Engine.insert_events(): in a transaction after which no earlier id can become visible.
-INSERT = """
-    INSERT INTO event (
-        id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
-        consensus_at, seen_at, body
-    )
+INSERT = f"""
+    INSERT INTO event (id, {", ".join(WRITTEN)})
     VALUES (
-        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account,
-        :to_account, :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
+        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), {", ".join(f":{name}" for name in WRITTEN)}
     )
 """
 

