@@ -19,7 +19,7 @@ from marketplace.market.prepare import Caller
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
 
-AGAIN_SECONDS = 75  # by then a purchase that is open now is settled, or was never submitted
+AGAIN_SECONDS = 90  # by then a purchase that is open now is settled, or was never submitted
 
 
 def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> None:

@@ -97,7 +97,7 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
     Shopper(market, one, "192.0.2.1").take_all(serial_nos)
     r = Shopper(market, one, "192.0.2.1").ask(serial_nos[0], "0.0.3000")
     assert_error(r, 429, "Too many purchases that you asked for are open, or have failed")
-    assert r.headers["Retry-After"] == "75"
+    assert r.headers["Retry-After"] == "90"
     for number in range(2, 9):
         Shopper(market, one, f"192.0.2.{number}").take_all(serial_nos)
     r = Shopper(market, one, "192.0.2.99").ask(serial_nos[0], "0.0.3000")
@@ -201,8 +201,8 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     last = Shopper(market, token(market))
     r = last.ask(serial_no, "0.0.1004")
     body = assert_error(r, 503, "The hourly fee budget for purchases is used up")
-    assert r.headers["Retry-After"] == "75"  # where the first is never submitted
-    assert "try again in 75 s" in body["message"]
+    assert r.headers["Retry-After"] == "90"  # where the first is never submitted
+    assert "try again in 90 s" in body["message"]
     assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
     market.age(80)
