@@ -33,7 +33,7 @@ COLORS = {"service": OURS, "host": OURS, "granian": OURS, "bare": LIMIT}
 BARS = {
     "orderbook": "Order book, first page: requests/s",
     "hot": "One of 1,000 NFTs: requests/s",
-    "all": "Another NFT each time: requests/s",
+    "all": "Another NFT: requests/s",
 }
 
 
