@@ -16,6 +16,15 @@ _lock = threading.Lock()
 _maps: dict[tuple[int, int], tuple[int, mmap.mmap]] = {}  # by device and inode
 
 
+def _forget_lock() -> None:
+    """In the child of a fork: another thread of the parent may hold it."""
+    global _lock
+    _lock = threading.Lock()
+
+
+os.register_at_fork(after_in_child=_forget_lock)
+
+
 def open_map(database: Path) -> mmap.mmap:
     """The two copies of the header, as they change. A connection to the database has to stay open meanwhile.
 

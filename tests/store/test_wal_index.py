@@ -10,6 +10,7 @@ import pytest
 from marketplace.store import wal_index
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
+from tests.forks import fork, join
 from tests.serving import ROOT
 from tests.store.tokens import insert_token
 
@@ -74,6 +75,12 @@ def test_a_reader_of_the_version_takes_no_lock_from_a_writer(database):
             assert thread.submit(database.data_version).result()
         assert in_another_process(database, WRITE) == "database is locked"
     assert in_another_process(database, WRITE) == "written"
+
+
+def test_a_child_waits_for_no_thread_of_its_parent(database):
+    with wal_index._lock:
+        child = fork(lambda: Database(database.path, SCHEMA).data_version() or 1 / 0)
+    join(child)
 
 
 DAMAGE = """
