@@ -82,7 +82,9 @@ class RequestCache:
 
 def request_cache() -> RequestCache:
     """That of the current request."""
-    found: RequestCache = request.environ.setdefault(REQUEST_CACHE, RequestCache())
+    if REQUEST_CACHE not in request.environ:
+        request.environ[REQUEST_CACHE] = RequestCache()
+    found: RequestCache = request.environ[REQUEST_CACHE]
     return found
 
 
@@ -142,8 +144,7 @@ class ResponseCache:
         path = f"/{environ.get('PATH_INFO', '').lstrip('/')}"  # as werkzeug reads it
         if environ["REQUEST_METHOD"] not in ("GET", "HEAD") or not path.startswith(self._prefix):
             return self._application(environ, start_response)
-        cache = environ[REQUEST_CACHE] = RequestCache()
-        for name in (TOKEN_NAME, IS_STREAMED):
+        for name in (REQUEST_CACHE, TOKEN_NAME, IS_STREAMED):
             environ.pop(name, None)  # of another service of the same host
         data_version = self._database.data_version()
         if data_version is None:
@@ -153,14 +154,15 @@ class ResponseCache:
         authorization = environ.get("HTTP_AUTHORIZATION", "")
         token: CachedToken | None = self._find(authorization, data_version)
         cached: WholeResponse | None = self._find(key, data_version)
+        is_valid = False
         if token is not None and (now := time.time()) < token.expires_at:
             environ[TOKEN_NAME] = token.query.row["name"]
             self._token_usage.note(token.query.row["hash"], now)
             if cached is not None:
                 environ[CACHE_OUTCOME] = HIT
                 return cached.send(environ, start_response)
-            cache.token = token
-        cache.response = cached
+            is_valid = True
+        cache = environ[REQUEST_CACHE] = RequestCache(token if is_valid else None, cached)
         response = call_application(self._application, environ)
         if cache.may_read and cached is not None:
             response = cached
