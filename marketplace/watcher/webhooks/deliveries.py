@@ -53,7 +53,10 @@ class Deliveries:
             if delivery.done():
                 del self._in_progress[key]
                 self._store(webhook, *delivery.result(), now)
-        rows, feed = webhooks.list_webhooks(read()), find_feed(read())  # none is ahead of the feed
+        rows = webhooks.list_webhooks(read())
+        if not rows:
+            return bool(self._in_progress)
+        feed = find_feed(read())  # after the rows: none of them is ahead of it
         for webhook in rows:
             is_due = (webhook["due_at"] or "") <= times.to_iso(now)
             is_idle = webhook["secret_hash"] not in self._in_progress
