@@ -2,7 +2,7 @@
 
     python -I -S supervise.py web=123 watcher=124
 
-They are children of this process, which leads none of their sessions. It imports little: it takes 8 MB.
+They are children of this process, which leads none of their sessions. It imports little: it takes 5 MB.
 """
 
 import os

@@ -8,9 +8,8 @@ from marketplace.ids import TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, PreparedTransactionRow
 
-START_BEFORE_NOW = (
-    5 * times.SECOND
-)  # a node whose clock is a little behind must not refuse the start
+# A node whose clock is a little behind must not refuse the start.
+START_BEFORE_NOW = 5 * times.SECOND
 
 # Past the end of its validity, before a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND

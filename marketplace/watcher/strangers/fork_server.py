@@ -25,9 +25,8 @@ def serve(messages: socket.socket, idle_seconds: float) -> None:
         try:
             message, descriptors, *_ = socket.recv_fds(messages, 1, 2)
         except TimeoutError:
-            messages.shutdown(
-                socket.SHUT_RD
-            )  # the next message fails; one that came just now is read
+            # The next message fails, and has another server begun; one that came just now is read.
+            messages.shutdown(socket.SHUT_RD)
             continue
         if not message:
             return
