@@ -140,5 +140,8 @@ def _create_for(execution: Execution, alias: bytes) -> str:
     encoded = key.SerializeToString().hex() if key else None
     account_id = accounts.create(execution.db, execution.now, aliases, key=encoded)
     execution.charge_further(network_fees.ACCOUNT_CREATION)
-    execution.effects.auto_created.append(account_id)
+    nonce = len(execution.effects.children) + 1
+    creation = execution.child(execution.now - nonce, cryptoCreateAccount={})
+    creation.signed.body.transactionID.nonce = nonce
+    creation.effects.created = account_id
     return account_id

@@ -66,6 +66,6 @@ def revert(execution: Execution) -> None:
     for number, (child, result) in enumerate(execution.inner):
         child.fee = min(child.fee, accounts.balance(child.db, child.payer))
         child.charge()
-        child.effects, child.inner = Effects(), []
+        child.effects = Effects()
         code = "REVERTED_SUCCESS" if result == "SUCCESS" else result
         execution.inner[number] = child, code

@@ -13,9 +13,10 @@ from typing import NamedTuple
 
 from flask import current_app
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
-from marketplace.ids import TransactionId
 from marketplace.sandbox.ledger import (
     account_transactions,
     accounts,
@@ -46,10 +47,10 @@ from marketplace.sandbox.ledger.envelopes import (
 from marketplace.sandbox.ledger.execution import (
     Effects,
     Execution,
-    NftTransfer,
     entity,
     require_id,
 )
+from marketplace.sandbox.ledger.messages import account, timestamp
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.database import write
 from marketplace.store.rows import Connection
@@ -188,6 +189,8 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
 
 def _record(execution: Execution, result: str, outer: Execution | None = None) -> None:
     history.write(execution, result, outer)
+    for child in execution.effects.children:
+        history.write(child, "SUCCESS", execution)
     for inner, code in execution.inner:
         _record(inner, code, execution)
 
@@ -227,17 +230,27 @@ def _run_inner(execution: Execution) -> str:
 # Without signatures and fees
 
 
+def _unsigned(db: Connection, payer: str, now: int, kind: str) -> Execution:
+    id = TransactionID(accountID=account(payer), transactionValidStart=timestamp(now))
+    body = TransactionBody(
+        transactionID=id,
+        nodeAccountID=account("0.0.3"),
+        transactionValidDuration={"seconds": 120},
+        **{kind: {}},
+    )
+    return Execution(db, Signed(body, b"", pairs=[], size=0, hash=b""), now, fee=0)
+
+
 def mint(token: str, serial_no: int, owner: str, now: int) -> None:
     """Give an NFT of the catalogue that nobody has asked for yet to its first owner."""
     with write() as db:
         is_there = tokens.find(db, token).is_created or nfts.find(db, token, serial_no)
         if is_there or queries.is_deleted(db, token):
             return
-        nfts.put(db, Nft(token, serial_no, owner, created_at=now, modified_at=now))
         accounts.associate(db, owner, token, now)
-        transaction_id = TransactionId(queries.TREASURY, *divmod(now, times.SECOND))
-        minted = NftTransfer(token, serial_no, "", owner)
-        history.write_nft_transaction(db, transaction_id, now, "TOKENMINT", minted)
+        minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
+        minting.move_nft(Nft(token, serial_no, nfts.NOBODY, created_at=now), owner)
+        history.write_nfts(minting)
 
 
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
@@ -246,16 +259,13 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         nft = nfts.get(db, token, serial_no)
         owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)
         now = max(now, queries.get_last_consensus(db) + 1, modified_at + 1)
-        id = TransactionId(owner or queries.TREASURY, *divmod(now, times.SECOND))
+        transfer = _unsigned(db, owner or queries.TREASURY, now, "cryptoTransfer")
         try:
             tokens.get_usable(db, token)
             nft = nfts.require(nft)
             accounts.associate_receiver(db, receiver, token, now)
         except Refused as refusal:
-            return Receipt(str(id), str(refusal), reached_consensus=False)
-        nfts.put(db, nft, owner=receiver, spender=None, modified_at=now)
-        moved = NftTransfer(token, serial_no, nft.owner, receiver)
-        history.write_nft_transaction(db, id, now, "CRYPTOTRANSFER", moved)
-        fields = {"nft_transfers": [history.shown(moved)]}
-        history.write_transaction(db, id, "CRYPTOTRANSFER", now, fields)
-    return Receipt(str(id), "SUCCESS")
+            return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
+        transfer.move_nft(nft, receiver)
+        history.write(transfer, "SUCCESS")
+    return Receipt(str(transfer.id), "SUCCESS")

@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
+from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId
@@ -55,9 +56,9 @@ class Effects:
     further_fee: int = 0
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
     total_supply: int | None = None
-    # The id of what the transaction created, and the accounts that were created for aliases.
-    created: str | None = None
-    auto_created: list[str] = field(default_factory=list)
+    created: str | None = None  # the id of what the transaction created
+    # What it has executed by itself: what was scheduled, and creations of accounts for aliases.
+    children: "list[Execution]" = field(default_factory=list)
 
 
 @dataclass
@@ -70,7 +71,7 @@ class Execution:
     # Tinybars by the price list, which a failed transaction costs, too.
     fee: int
     effects: Effects = field(default_factory=Effects)
-    # The transactions of a batch, or of a schedule, with their result codes.
+    # The transactions of a batch, with their result codes.
     inner: "list[tuple[Execution, str]]" = field(default_factory=list)
 
     @property
@@ -80,6 +81,19 @@ class Execution:
     @property
     def payer(self) -> str:
         return self.id.account_id
+
+    def child(self, now: int, fee: int = 0, **fields: Any) -> "Execution":
+        """A transaction that this one executes by itself, under the same id."""
+        parent = self.signed.body
+        body = TransactionBody(
+            transactionID=parent.transactionID,
+            nodeAccountID=parent.nodeAccountID,
+            transactionValidDuration=parent.transactionValidDuration,
+            **fields,
+        )
+        made = Execution(self.db, self.signed._replace(body=body, hash=b""), now, fee)
+        self.effects.children.append(made)
+        return made
 
     def require_signature(self, account_id: str) -> None:
         """Refuse with INVALID_SIGNATURE what this account has not signed."""
