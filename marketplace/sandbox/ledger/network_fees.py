@@ -30,22 +30,26 @@ BASE = {
 }
 OTHERS = Decimal("0.001")  # of transactions about tokens
 NODE_AND_NETWORK = Decimal("0.0001")
-# Each one beyond those that the base includes.
-ALLOWANCE, INCLUDED_ALLOWANCES = Decimal("0.05"), 1
-ACCOUNT, INCLUDED_ACCOUNTS = Decimal("0.0001"), 2
-TOKEN, INCLUDED_TOKENS = Decimal("0.0001"), 1
-NFT_MINTED, INCLUDED_NFTS = Decimal("0.02"), 1
-ASSOCIATED, INCLUDED_ASSOCIATIONS = Decimal("0.05"), 1
-NFT_UPDATED, INCLUDED_UPDATES = Decimal("0.001"), 1
-# The same, for node and network together.
-SIGNATURE, INCLUDED_SIGNATURES = Decimal("0.0001"), 1
-BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
-# Once, where a transfer moves tokens, or tokens of which one has custom fees; where NFTs are minted.
+# Once, where a transaction lists any: NFTs to mint, custom fees.
+LISTING = {"tokenCreation": Decimal("1"), "tokenMint": Decimal("0.019")}
+# Each one more that it lists: allowances, tokens, NFTs.
+LISTED = {
+    "cryptoApproveAllowance": Decimal("0.05"),
+    "cryptoDeleteAllowance": Decimal("0.05"),
+    "tokenAssociate": Decimal("0.05"),
+    "tokenDissociate": Decimal("0.05"),
+    "tokenMint": Decimal("0.02"),
+    "token_update_nfts": Decimal("0.001"),
+}
+# Once, where a transfer moves tokens, or tokens of which one has custom fees.
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
-NFT_MINT = Decimal("0.019")
-# Once, where a token is created with custom fees.
-CUSTOM_FEE_CREATION = Decimal("1")
+# Each account of a transfer more than two, each token more than one.
+ACCOUNT = Decimal("0.0001")
+TOKEN = Decimal("0.0001")
+# Each signature more than one, each byte more than these.
+SIGNATURE = Decimal("0.0001")
+BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 # What the payer of a transfer pays for what it makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
@@ -71,28 +75,22 @@ def _tinybars(usd: Decimal) -> int:
 
 
 def _signed(signed: Signed) -> Decimal:
-    return _beyond(len(signed.pairs), INCLUDED_SIGNATURES) * SIGNATURE + (
-        _beyond(signed.size, INCLUDED_BYTES) * BYTE
-    )
+    return _beyond(1, len(signed.pairs)) * SIGNATURE + _beyond(INCLUDED_BYTES, signed.size) * BYTE
+
+
+def _beyond(included: int, count: int) -> int:
+    return max(0, count - included)
 
 
 def _service(body: Message) -> Decimal:
     kind = body.WhichOneof("data")
-    content, base = getattr(body, kind), BASE.get(kind, OTHERS)
+    content, usd = getattr(body, kind), BASE.get(kind, OTHERS)
     if kind == "cryptoTransfer":
-        return base + _of_transfer(content)
-    if kind in ("cryptoApproveAllowance", "cryptoDeleteAllowance"):
-        count = sum(len(allowances) for _, allowances in content.ListFields())
-        return base + _beyond(count, INCLUDED_ALLOWANCES) * ALLOWANCE
-    if kind in ("tokenAssociate", "tokenDissociate"):
-        return base + _beyond(len(content.tokens), INCLUDED_ASSOCIATIONS) * ASSOCIATED
-    if kind == "tokenMint" and content.metadata:
-        return base + NFT_MINT + _beyond(len(content.metadata), INCLUDED_NFTS) * NFT_MINTED
-    if kind == "tokenCreation" and content.custom_fees:
-        return base + CUSTOM_FEE_CREATION
-    if kind == "token_update_nfts":
-        return base + _beyond(len(content.serial_numbers), INCLUDED_UPDATES) * NFT_UPDATED
-    return base
+        return usd + _of_transfer(content)
+    listed = sum(len(items) for field, items in content.ListFields() if field.is_repeated)
+    if listed:
+        usd += LISTING.get(kind, 0) + (listed - 1) * LISTED.get(kind, 0)
+    return usd
 
 
 def _of_transfer(transfer: Message) -> Decimal:
@@ -102,8 +100,7 @@ def _of_transfer(transfer: Message) -> Decimal:
         for nft in transfers.nftTransfers:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
         account_ids |= {write_id(amount.accountID) for amount in transfers.transfers}
-    usd = _beyond(len(account_ids), INCLUDED_ACCOUNTS) * ACCOUNT
-    usd += _beyond(len(moved), INCLUDED_TOKENS) * TOKEN
+    usd = _beyond(2, len(account_ids)) * ACCOUNT + _beyond(1, len(moved)) * TOKEN
     if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):
         return usd + CUSTOM_FEE_TRANSFER
     return usd + TOKEN_TRANSFER if moved else usd
@@ -111,7 +108,3 @@ def _of_transfer(transfer: Message) -> Decimal:
 
 def _has_custom_fees(token: str) -> bool:
     return bool(tokens.find(read(), token).definition.custom_fees)
-
-
-def _beyond(count: int, included: int) -> int:
-    return max(0, count - included)
