@@ -1,7 +1,7 @@
 """A transaction at consensus: its signatures, its consensus timestamp, and what it has moved so far."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -116,11 +116,12 @@ class Execution:
         accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
         accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
-    def move(self, changes: Changes, fee_payers: Collection[str] = ()) -> None:
+    def move(self, changes: Changes) -> None:
         """Change balances: of HBAR where the token is None, else of a token's units.
 
-        Refuses an account that has too little, with another code if it is one of the fee payers.
+        Refuses an account that has too little, with another code if it pays custom fees.
         """
+        fee_payers = {fee.payer for fee in self.effects.assessed_fees}
         for (account_id, token), amount in changes.items():
             unpaid = UNPAID if token is None else UNITS_UNPAID
             code = FEE_UNPAID if account_id in fee_payers else unpaid

@@ -6,7 +6,6 @@ of https://github.com/hiero-ledger/hiero-consensus-node.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from google.protobuf.message import Message
 
@@ -55,12 +54,8 @@ def _check_nfts(transfers: list[Message]) -> None:
 def given_of(content: Message) -> Counter[tuple[str, str | None]]:
     """What a transfer gives to each account, or takes from it, before custom fees."""
     given: Counter[tuple[str, str | None]] = Counter()
-    for amount in content.transfers.accountAmounts:
-        given[party(amount.accountID, "INVALID_ACCOUNT_ID"), None] += amount.amount
-    for transfers in content.tokenTransfers:
-        token = entity(transfers.token, "INVALID_TOKEN_ID")
-        for amount in transfers.transfers:
-            given[party(amount.accountID, "INVALID_ACCOUNT_ID"), token] += amount.amount
+    for amount, token in _amounts(content):
+        given[party(amount.accountID, "INVALID_ACCOUNT_ID"), token] += amount.amount
     return given
 
 
@@ -83,14 +78,14 @@ def transfer(execution: Execution, content: Message) -> None:
     given, moved = given_of(content), nfts_of(content)
     _require_signatures(execution, content, given, moved)
     _require_possible(execution, content, given, moved)
-    charges = _assess(execution, given, moved)
+    changes, fees = _assess(execution, given, moved)
     for nft in moved:
         tokens.get_usable(execution.db, nft.token)
         execution.let_hold(nft.receiver, nft.token)
         tokens.require_unrestricted(execution.db, nft.token, nft.sender)
     _spend_allowances(execution, content)
-    execution.move(charges.first, charges.payers)
-    execution.move(charges.then, charges.payers)
+    execution.move(changes)
+    execution.move(fees)
     for nft in moved:
         _move(execution, nft)
 
@@ -158,26 +153,20 @@ def _spend_allowances(execution: Execution, content: Message) -> None:
             allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
 
 
-class Charges(NamedTuple):
-    """The changes of a transfer with custom fees: first what it says, less royalties; then the fees."""
-
-    first: Counter[tuple[str, str | None]]
-    then: Counter[tuple[str, str | None]]
-    payers: set[str]
-
-
-def _assess(execution: Execution, given: Changes, moved: list[NftTransfer]) -> Charges:
+def _assess(
+    execution: Execution, given: Changes, moved: list[NftTransfer]
+) -> tuple[Changes, Changes]:
+    """What a transfer changes, less royalties; and then its custom fees."""
     assessed = custom_fees.assess(execution.db, moved, given)
-    charges = Charges(Counter(given), Counter(), {fee.payer for fee in assessed})
+    changes, fees = Counter(given), Counter[tuple[str, str | None]]()
     for fee in assessed:
-        taken = charges.first if fee.is_taken_of_credit else charges.then
+        taken = changes if fee.is_taken_of_credit else fees
         taken[fee.payer, fee.token] -= fee.amount
-        charges.then[fee.collector, fee.token] += fee.amount
-    changes = len(given) + len(charges.then) + len(moved)
-    if assessed and changes > MAX_BALANCE_CHANGES:
+        fees[fee.collector, fee.token] += fee.amount
+    if assessed and len(given) + len(fees) + len(moved) > MAX_BALANCE_CHANGES:
         raise Refused("CUSTOM_FEE_CHARGING_EXCEEDED_MAX_ACCOUNT_AMOUNTS")
     execution.effects.assessed_fees.extend(assessed)
-    return charges
+    return changes, fees
 
 
 def _move(execution: Execution, transfer: NftTransfer) -> None:
