@@ -16,7 +16,7 @@ from PIL import Image
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.strangers.enrich import QUICK, Found, Limits
+from marketplace.watcher.strangers.found import QUICK, Found, Limits
 from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES
 from tests.network import response, serve_raw
 

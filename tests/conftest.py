@@ -33,7 +33,8 @@ from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.strangers import enrich
+from marketplace.watcher.strangers import enrich, found
+from marketplace.watcher.strangers.found import Limits
 from stress import lives
 from tests.engines import (
     ENGINES,
@@ -147,8 +148,8 @@ def authorized_client(app, *scopes):
 def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
-    monkeypatch.setattr(enrich, "QUICK", enrich.Limits(60, 60))
-    monkeypatch.setattr(enrich, "LONG", enrich.Limits(60, 60))
+    monkeypatch.setattr(found, "QUICK", Limits(60, 60))
+    monkeypatch.setattr(found, "LONG", Limits(60, 60))
     monkeypatch.setattr(mirror_node, "FIRST_PAUSE_SECONDS", 0.01)
     # Nothing is written behind a test's back.
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 3600)
@@ -200,9 +201,9 @@ def enriching(app):
     resolver = enrich.make_resolver(app.config, adapters)
 
     def find(pointer, *, is_quick):
-        limits = enrich.QUICK if is_quick else enrich.LONG
-        found, content = enrich.fetch(resolver, pointer, limits.fetching)
-        return enrich.decode(found, content) if content else found
+        limits = found.QUICK if is_quick else found.LONG
+        fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
+        return enrich.decode(fetched, content) if content else fetched
 
     return find
 

@@ -175,6 +175,14 @@ def test_a_web_process_loads_nothing_that_meets_strangers_or_that_it_never_needs
     assert run.stdout == "[]\n"
 
 
+def test_a_watcher_leaves_images_to_processes_of_their_own():
+    modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks.deliveries"
+    program = f"import sys, marketplace.watcher.loop, {modules}; print('PIL' in sys.modules)"
+    command = [sys.executable, "-c", program]
+    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert run.stdout == "False\n"
+
+
 def test_only_the_watcher_imports_what_meets_strangers():
     for path in MODULES:
         if "watcher" not in path.parts:

@@ -30,7 +30,7 @@ from marketplace.store.rows import NftRow
 from marketplace.watcher.work import Done
 
 if TYPE_CHECKING:
-    from marketplace.watcher.strangers.enrich import Found
+    from marketplace.watcher.strangers.found import Found
 
 MEDIA_BYTES = "media_bytes"  # the property that says what all images take
 PAUSE_SECONDS = 0.25  # between two queries for what is due

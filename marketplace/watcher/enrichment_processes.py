@@ -12,8 +12,20 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from marketplace.watcher.strangers import enrich, fork_server
-from marketplace.watcher.strangers.enrich import LONG, QUICK, Found, Limits, MakeAdapters, Outcome
+from marketplace.watcher.strangers import fork_server
+from marketplace.watcher.strangers.found import (
+    LONG,
+    MAX_MESSAGE_BYTES,
+    QUICK,
+    Found,
+    Limits,
+    MakeAdapters,
+    Outcome,
+    read_message,
+)
+
+# What a process runs. The watcher itself does not load it: Pillow would take 8 MB of it.
+RUN = "marketplace.watcher.strangers.enrich:run"
 
 # Past what hosts and the processor are given: a process that is still at it by then is killed.
 SPARE_SECONDS = 2
@@ -47,7 +59,7 @@ class EnrichmentProcesses:
             try:
                 with theirs, ending:
                     self._send([theirs.fileno(), ending.fileno()])
-                ours.send((enrich.run, seconds, (pointer, limits, *self._arguments)))
+                ours.send((RUN, seconds, (pointer, limits, *self._arguments)))
             except OSError as error:
                 return Found(Outcome.BUSY, f"nothing can be fetched now: {type(error).__name__}")
             return receive(ours, ended, limits)
@@ -67,7 +79,7 @@ class EnrichmentProcesses:
         self._messages, theirs = socket.socketpair()
         kept = {name: value for name, value in os.environ.items() if name.lower() in PASSED_ON}
         kept["PYTHONPATH"] = os.pathsep.join(path or os.getcwd() for path in sys.path)
-        imported = enrich.__name__, self._arguments[1].__module__
+        imported = RUN.partition(":")[0], self._arguments[1].__module__
         command = [sys.executable, "-m", fork_server.__name__, str(IDLE_SECONDS), *imported]
         with theirs:
             self._server = subprocess.Popen(  # noqa: S603
@@ -90,7 +102,7 @@ def receive(answers: Connection, ended: Connection, limits: Limits) -> Found:
     outcome, reason = Outcome.SLOW, "it took too long"
     try:
         while answers.poll(max(0, until - time.monotonic())):
-            read = enrich.read_message(answers.recv_bytes(enrich.MAX_MESSAGE_BYTES))
+            read = read_message(answers.recv_bytes(MAX_MESSAGE_BYTES))
             # The image's decoder may say what it likes, but only of the image.
             found = (
                 found._replace(outcome=read.outcome, reason=read.reason, image=read.image)

@@ -15,9 +15,8 @@ from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.strangers import enrich
-from marketplace.watcher.strangers.enrich import Found, Outcome
-from marketplace.watcher.strangers.images import Optimised
+from marketplace.watcher.strangers import found
+from marketplace.watcher.strangers.found import Found, Limits, Optimised, Outcome
 from marketplace.watcher.strangers.metadata import Description
 from marketplace.watcher.work import Done
 from tests import network
@@ -93,8 +92,8 @@ def connect(tmp_path):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
     if fault == "silence":
-        monkeypatch.setattr(enrich, "QUICK", enrich.Limits(HURRY_SECONDS, 60))
-        monkeypatch.setattr(enrich, "LONG", enrich.Limits(HURRY_SECONDS, 60))
+        monkeypatch.setattr(found, "QUICK", Limits(HURRY_SECONDS, 60))
+        monkeypatch.setattr(found, "LONG", Limits(HURRY_SECONDS, 60))
     with serve_raw(FAULTS[fault]) as gateway:
         app = connect(gateway)
         add(app)

@@ -19,8 +19,8 @@ from PIL import Image
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses, receive
-from marketplace.watcher.strangers import confine, enrich
-from marketplace.watcher.strangers.enrich import LONG, Found, Limits, Outcome
+from marketplace.watcher.strangers import confine
+from marketplace.watcher.strangers.found import LONG, Found, Limits, Outcome, write_message
 from marketplace.watcher.strangers.images import optimise
 from stress.bombs import CORPUS
 from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
@@ -195,7 +195,7 @@ def end_the_pipe(answers, *_):
 
 @pytest.mark.parametrize("stay", [send_half_a_message, end_the_pipe])
 def test_one_that_stays_is_killed(make, monkeypatch, stay):
-    monkeypatch.setattr(enrichment_processes.enrich, "run", stay)
+    monkeypatch.setattr(enrichment_processes, "RUN", f"{__name__}:{stay.__name__}")
     monkeypatch.setattr(enrichment_processes, "QUICK", Limits(0, 0))
     monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 0.2)
     monkeypatch.setattr(enrichment_processes, "KILLED_AFTER_SECONDS", 0.2)
@@ -227,14 +227,14 @@ FETCHED = Found(Outcome.COMPLETE, None, None, "http://old")
 
 @pytest.mark.parametrize("message", [b"x" * 3_000_000, b"{}", b"[1]\n", b'["made"]', b"\xff"])
 def test_a_decoder_is_not_believed_what_it_may_not_say(message):
-    found = received(enrich.write_message(FETCHED), message)
+    found = received(write_message(FETCHED), message)
     assert found[:2] == (Outcome.UNUSABLE, "it breaks what decodes images")
     assert found.original_url == "http://old"
 
 
 def test_a_decoder_speaks_of_the_image_only():
     said = FETCHED._replace(original_url="http://new", image=optimise(encoded(gradient(), "PNG")))
-    found = received(enrich.write_message(FETCHED), enrich.write_message(said))
+    found = received(write_message(FETCHED), write_message(said))
     assert (found.original_url, found.image) == ("http://old", said.image)
 
 

@@ -3,69 +3,30 @@
 run() does so in a process of its own, and answers with messages: what was found, and then the image.
 """
 
-import enum
-import json
 import os
 import resource
 import signal
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from multiprocessing.connection import Connection
-from typing import Any, NamedTuple
-
-from requests.adapters import BaseAdapter
+from typing import Any
 
 from marketplace import ledger
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.watcher.strangers import confine
+from marketplace.watcher.strangers.found import Found, Limits, MakeAdapters, Outcome, write_message
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.images import (
     MAX_IMAGE_BYTES,
-    MAX_KEPT_BYTES,
     ImageUnusable,
-    Optimised,
     optimise,
 )
-from marketplace.watcher.strangers.metadata import Description
 from marketplace.watcher.strangers.resolver import Resolver
 from marketplace.watcher.strangers.uri import Gateways
 
 MAX_DESCRIPTORS = 64
 MAX_MORE_BYTES = 200_000_000  # beyond what the process has when it begins
-MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
-
-MakeAdapters = Callable[[], Mapping[str, BaseAdapter]]
-
-
-class Limits(NamedTuple):
-    """Seconds for the hosts to answer, metadata and image together; and of the processor, to decode."""
-
-    fetching: float
-    decoding: float
-
-
-QUICK, LONG = Limits(2, 1), Limits(15, 5)
-
-
-class Outcome(enum.StrEnum):
-    """The outcome of reading an NFT's metadata and image."""
-
-    COMPLETE = "made"
-    UNUSABLE = "unusable"  # final, as far as anybody can tell
-    UNREACHABLE = "unreachable"  # it may pass
-    SLOW = "slow"  # it may well be done within the limits LONG
-    BUSY = "busy"  # this machine's fault
-
-
-class Found(NamedTuple):
-    """The metadata and the image that were found."""
-
-    outcome: Outcome
-    reason: str | None = None  # why it is not all
-    description: Description | None = None
-    original_url: str | None = None  # of the image, for a browser
-    image: Optimised | None = None
 
 
 def make_resolver(settings: Mapping[str, Any], make_adapters: MakeAdapters) -> Resolver:
@@ -128,21 +89,3 @@ def run(
 def _count_data_bytes() -> int:
     with open("/proc/self/statm") as file:
         return int(file.read().split()[5]) * resource.getpagesize()
-
-
-def write_message(found: Found) -> bytes:
-    content, file_type = found.image or (b"", None)
-    return json.dumps([*found[:4], file_type]).encode() + b"\n" + content
-
-
-def read_message(message: bytes) -> Found:
-    """Raises ValueError or TypeError."""
-    header, _, content = message.partition(b"\n")
-    outcome, reason, description, url, file_type = json.loads(header)
-    return Found(
-        Outcome(outcome),
-        reason,
-        description and Description(*description),
-        url,
-        Optimised(content, file_type) if content else None,
-    )

@@ -9,6 +9,7 @@ imported once, for all processes. The server ends when no message came for so ma
 
 import importlib
 import os
+import pkgutil
 import select
 import signal
 import socket
@@ -48,7 +49,7 @@ def keep(answers: Connection, ended: Connection) -> None:
     pid = os.fork()
     if not pid:
         ended.close()
-        run(answers, *arguments)
+        pkgutil.resolve_name(run)(answers, *arguments)
         os._exit(0)
     poll = select.poll()
     poll.register(os.pidfd_open(pid), select.POLLIN)

@@ -7,7 +7,6 @@ import copy
 import io
 from contextlib import suppress
 from math import isqrt
-from typing import NamedTuple
 
 from PIL import (
     GifImagePlugin,
@@ -21,8 +20,9 @@ from PIL import (
     WebPImagePlugin,
 )
 
+from marketplace.watcher.strangers.found import MAX_KEPT_BYTES, Optimised
+
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
-MAX_KEPT_BYTES = 2_000_000  # of what is made of it
 # 5,000 x 5,000 pixels of 4 bytes. The process has twice as much, and holds the image's bytes, too.
 MAX_DECODED_BYTES = 100_000_000
 # By its header, before anything is held; Pillow refuses what has twice as many.
@@ -48,13 +48,6 @@ Image.preinit()
 
 class ImageUnusable(ValueError):
     """Why an image can't be shown."""
-
-
-class Optimised(NamedTuple):
-    """A WebP fit to be served, and the MIME type that the original really has."""
-
-    content: bytes
-    file_type: str
 
 
 def optimise(content: bytes) -> Optimised:

@@ -1,0 +1,73 @@
+"""What is found of one NFT, and how a process tells the watcher: imports nothing that reads images.
+
+A message is a line of JSON, and the image behind it.
+"""
+
+import enum
+import json
+from collections.abc import Callable, Mapping
+from typing import NamedTuple
+
+from requests.adapters import BaseAdapter
+
+from marketplace.watcher.strangers.metadata import Description
+
+MAX_KEPT_BYTES = 2_000_000  # of an image that was made small
+MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
+
+MakeAdapters = Callable[[], Mapping[str, BaseAdapter]]
+
+
+class Optimised(NamedTuple):
+    """A WebP fit to be served, and the MIME type that the original really has."""
+
+    content: bytes
+    file_type: str
+
+
+class Limits(NamedTuple):
+    """Seconds for the hosts to answer, metadata and image together; and of the processor, to decode."""
+
+    fetching: float
+    decoding: float
+
+
+QUICK, LONG = Limits(2, 1), Limits(15, 5)
+
+
+class Outcome(enum.StrEnum):
+    """The outcome of reading an NFT's metadata and image."""
+
+    COMPLETE = "made"
+    UNUSABLE = "unusable"  # final, as far as anybody can tell
+    UNREACHABLE = "unreachable"  # it may pass
+    SLOW = "slow"  # it may well be done within the limits LONG
+    BUSY = "busy"  # this machine's fault
+
+
+class Found(NamedTuple):
+    """The metadata and the image that were found."""
+
+    outcome: Outcome
+    reason: str | None = None  # why it is not all
+    description: Description | None = None
+    original_url: str | None = None  # of the image, for a browser
+    image: Optimised | None = None
+
+
+def write_message(found: Found) -> bytes:
+    content, file_type = found.image or (b"", None)
+    return json.dumps([*found[:4], file_type]).encode() + b"\n" + content
+
+
+def read_message(message: bytes) -> Found:
+    """Raises ValueError or TypeError."""
+    header, _, content = message.partition(b"\n")
+    outcome, reason, description, url, file_type = json.loads(header)
+    return Found(
+        Outcome(outcome),
+        reason,
+        description and Description(*description),
+        url,
+        Optimised(content, file_type) if content else None,
+    )
