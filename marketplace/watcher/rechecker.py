@@ -30,7 +30,7 @@ class Rechecker:
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self._pools = {kind: ThreadPoolExecutor(most, kind) for kind, most in AT_ONCE.items()}
+        self._threads = ThreadPoolExecutor(sum(AT_ONCE.values()), "recheck")
         self._in_progress: dict[Key, Future[Done]] = {}
         self.changed = threading.Event()  # there may be something to begin
 
@@ -47,7 +47,7 @@ class Rechecker:
         return begun
 
     def _begin(self, row: RecheckRow, now: int | None) -> Future[Done]:
-        checking = self._pools[row["kind"]].submit(self._check, row, now)
+        checking = self._threads.submit(self._check, row, now)
         checking.add_done_callback(lambda _: self.changed.set())
         self._in_progress[_key(row)] = checking
         return checking
@@ -82,8 +82,7 @@ class Rechecker:
             return checked.done
 
     def close(self) -> None:
-        for pool in self._pools.values():
-            pool.shutdown(wait=False, cancel_futures=True)
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 def drain_queue() -> Counter[Done]:
