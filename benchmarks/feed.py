@@ -171,7 +171,7 @@ def race_ours(url: str, folder: Path) -> None:
             return read().execute(sql, {"after": after}).fetchall()
 
     with app.app_context():
-        begin = find_feed(read()).newest
+        begin = find_feed(read())["newest"]
     print(f"PostgreSQL, followed by our ids: {race(insert, list_after)}")
 
 

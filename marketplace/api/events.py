@@ -1,6 +1,6 @@
 """The feed of events: of all NFTs, or of one."""
 
-from marketplace.api import paging, row_json
+from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.paging import Headers
@@ -74,9 +74,8 @@ def list_nft_events(
 def _read_page(
     selection: Selection, after: Cursor | None, limit: int, order: str
 ) -> tuple[str, Headers]:
-    page = feed.read_page(read(), selection, after, limit, newest_first=order != OLDEST_FIRST)
-    events = row_json.encode_events(page.epoch, page.lines)
-    if page.following is None:
+    newest_first = order != OLDEST_FIRST
+    events, more = feed.read_page(read(), selection, after, limit, newest_first=newest_first)
+    if more is None:
         return events, {}
-    query = paging.asked(REPEATED) | {"after": str(page.following)}
-    return events, paging.link_to_next(**query)
+    return events, paging.link_to_next(**paging.asked(REPEATED), after=str(more))

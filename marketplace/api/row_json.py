@@ -133,12 +133,6 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
     yield "]"
 
 
-def encode_events(epoch: str, lines: str | None) -> str:
-    """A page of events, as PageRow has them."""
-    start = f'{{"id":"{epoch}-'
-    return "[" + start + lines.replace("\n", f",{start}") + "]" if lines else "[]"
-
-
 def init_app(app: Flask) -> None:
     own = services(app)
     encoded = (NftSchema, FoundCollectionSchema, FoundSchema)

@@ -28,8 +28,8 @@ def status_command() -> None:
     echo(f"Database       {database.name}, schema {database.version}{old}")
     if not database.is_outdated:
         feed = find_feed(database.connection)
-        kept = feed.newest - feed.oldest + 1
-        echo(f"Events         {kept:,} kept, the newest is {feed.epoch}-{feed.newest}")
+        kept = feed["newest"] - feed["oldest"] + 1
+        echo(f"Events         {kept:,} kept, the newest is {feed['epoch']}-{feed['newest']}")
         echo(f"Nodes          {', '.join(list_nodes())}")
         for node in list_gone_nodes():
             echo(f"  {node} is gone from the network: take it out of {PREFIX}NODE_ACCOUNT_IDS")

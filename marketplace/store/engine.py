@@ -38,8 +38,8 @@ class Engine(ABC):
 
     name: str  # for sentences: without a password
     is_shared = False  # by several machines
-    # SQL: which history of commits this is. Another one after a failover, or where tables were restored.
-    home = "''"
+    # SQL: the epoch of the feed of events. Another one where the database goes back in time.
+    epoch = "(SELECT CAST(value AS TEXT) FROM property WHERE name = 'events_epoch')"
 
     def __init__(self, name: str, schema: Schema, owners: Mapping[str, str] | None) -> None:
         """``owners`` says whose index it is: network and account."""
@@ -114,12 +114,12 @@ class Engine(ABC):
             )
 
 
-def mark(db: Connection, version: int, owners: Mapping[str, str], home: str) -> None:
+def mark(db: Connection, version: int, owners: Mapping[str, str]) -> None:
     """Write down of which version a database is, and whose, in the transaction that made it so."""
     properties.mark_property(db, PROPERTY, str(version).encode())
     for name, value in owners.items():
         properties.insert_property(db, name, value.encode())
-    events.insert_epoch(db, home)
+    events.insert_epoch(db)
 
 
 def identify(

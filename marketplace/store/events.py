@@ -8,9 +8,8 @@ from marketplace.ids import MAX_INT64
 from marketplace.store import properties
 from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, only
 
-# Properties: a random word, another one where the database goes back in time; and the timeline of the server
-# and the table that it is of.
-EPOCH, HOME = "events_epoch", "events_home"
+# The property that holds a random word: another one where the database goes back in time.
+EPOCH = "events_epoch"
 
 WRITTEN = (
     "kind", "token", "serial_no", "from_account", "to_account", "price", "previous_price", "transaction_id",
@@ -24,11 +23,9 @@ INSERT = f"""
     )
 """
 
-# The columns of a FeedRow. ``home``: Engine.home.
+# The columns of a FeedRow. ``epoch``: Engine.epoch.
 FEED = """
-    (SELECT value FROM property WHERE name = 'events_epoch') AS epoch,
-    (SELECT value FROM property WHERE name = 'events_home') AS home,
-    {home} AS home_now,
+    {epoch} AS epoch,
     COALESCE((SELECT MIN(id) FROM event), 1) AS oldest,
     COALESCE((SELECT MAX(id) FROM event), 0) AS newest
 """
@@ -47,13 +44,13 @@ ALL = Selection()
 
 
 def get_next_event(db: Connection, selection: Selection, after: int) -> EventRow | None:
-    sql, parameters = _select("*", selection, after, 1, newest_first=False)
+    sql, parameters = _select("id, seen_at", selection, after, 1, newest_first=False)
     return db.execute(sql, parameters).fetchone()
 
 
 def get_page(
     db: Connection,
-    home: str,
+    epoch: str,
     selection: Selection,
     after: int | None,
     limit: int,
@@ -68,8 +65,8 @@ def get_page(
         part = f"SELECT * FROM ({part}) AS part ORDER BY id"
     sql = f"""
         SELECT
-            {FEED.format(home=home)}, COUNT(*) AS count, MIN(id) AS lowest, MAX(id) AS highest,
-            string_agg(id || '",' || body, '\n') AS events
+            {FEED.format(epoch=epoch)}, COUNT(*) AS count, MIN(id) AS lowest, MAX(id) AS highest,
+            string_agg(id || '",' || body, '\n') AS lines
         FROM ({part}) AS page
     """
     row: PageRow = only(db, sql, parameters)
@@ -115,8 +112,8 @@ def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
     return [" AND ".join(rest or ["TRUE"])]
 
 
-def get_feed(db: Connection, home: str) -> FeedRow:
-    row: FeedRow = only(db, f"SELECT {FEED.format(home=home)}")
+def get_feed(db: Connection, epoch: str) -> FeedRow:
+    row: FeedRow = only(db, f"SELECT {FEED.format(epoch=epoch)}")
     return row
 
 
@@ -147,20 +144,11 @@ def delete_events(db: Connection, before: str, limit: int) -> int:
     return db.execute(sql, {"before": before, "limit": limit}).rowcount
 
 
-def insert_epoch(db: Connection, home: str) -> None:
+def insert_epoch(db: Connection) -> None:
     # The first process to start decides, for all.
     properties.insert_property(db, EPOCH, secrets.token_hex(4).encode())
-    properties.insert_property(db, HOME, find_home(db, home))
 
 
 def mark_epoch(db: Connection) -> None:
     # Earlier cursors are refused from now on.
     properties.mark_property(db, EPOCH, secrets.token_hex(4).encode())
-
-
-def mark_home(db: Connection, home: str) -> None:
-    properties.mark_property(db, HOME, find_home(db, home))
-
-
-def find_home(db: Connection, home: str) -> bytes:
-    return str(only(db, f"SELECT {home} AS home")["home"]).encode()

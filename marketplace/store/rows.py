@@ -151,25 +151,13 @@ class TraitValueRow(TypedDict):
 
 class EventRow(TypedDict):
     id: int
-    kind: str
-    token: str
-    serial_no: int
-    from_account: str | None
-    to_account: str | None
-    price: int | None
-    previous_price: int | None
-    transaction_id: str | None
-    consensus_at: str | None
     seen_at: str
-    body: str  # JSON, from behind the cursor on
 
 
 class FeedRow(TypedDict):
-    """The state of the feed: its epoch, the home of that, and the ids of the events that are kept."""
+    """The state of the feed: its epoch, and the ids of the events that are kept."""
 
-    epoch: bytes
-    home: bytes
-    home_now: str
+    epoch: str
     oldest: int  # one more than the newest where there is none
     newest: int
 
@@ -180,7 +168,7 @@ class PageRow(FeedRow):
     count: int
     lowest: int | None  # of their ids
     highest: int | None
-    events: str | None  # a line for each: its id, and its JSON from behind the cursor on
+    lines: str | None  # one for each: its id, and its JSON from behind the cursor on
 
 
 class FirstSaleRow(TypedDict):

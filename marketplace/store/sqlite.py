@@ -107,7 +107,7 @@ class Database(Engine):
     def _make(self) -> None:
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
-            mark(connection, self.schema.version, self._owners, self.home)
+            mark(connection, self.schema.version, self._owners)
             connection.execute("COMMIT")
 
     @contextmanager

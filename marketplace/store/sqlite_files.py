@@ -12,7 +12,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store import database_errors, properties
 from marketplace.store.database_errors import DatabaseUnreadable, explain
-from marketplace.store.engine import Engine, Identity, identify, mark
+from marketplace.store.engine import Identity, identify, mark
 from marketplace.store.schema import PROPERTY, Schema, parse_version
 
 # Databases of 0.1.0 have no such table.
@@ -86,7 +86,7 @@ def upgrade(
                     connection.execute(statement)
             step.fill(connection)
             connection.execute(PROPERTIES)
-            mark(connection, step.version, owners, Engine.home)
+            mark(connection, step.version, owners)
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:
             if explain(error) is None:

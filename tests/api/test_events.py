@@ -6,7 +6,7 @@ from marketplace import times
 from marketplace.ids import Cursor, EventKind
 from marketplace.market.events import insert
 from marketplace.services import services
-from marketplace.store import events
+from marketplace.store import events, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import forget as watcher_forget
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
@@ -219,8 +219,18 @@ def test_a_database_that_went_back_in_time_refuses_earlier_cursors(app, client, 
     with app.app_context(), write() as db:
         events.mark_epoch(db)
     assert_error(get(client, after=cursor), 410, "went back in time")
+    [event] = get(client).json
+    assert ids(get(client, after=event["id"])) == []
+
+
+def test_a_standby_that_took_over_refuses_earlier_cursors(app, client, tell, engine):
+    if engine != "postgresql":
+        pytest.skip("SQLite has no standbys")
+    tell({})
+    cursor = get(client).json[0]["id"]
     with app.app_context(), write() as db:
-        events.mark_home(db, "'another server'")
+        properties.mark_property(db, "events_home", b"another server")
+    assert_error(get(client, after=cursor), 410, "went back in time")
     [event] = get(client).json
     assert Cursor.parse(event["id"]).epoch not in cursor
     assert ids(get(client, after=event["id"])) == []

@@ -46,6 +46,15 @@ USE = (
 )
 EMIT = f"{0x6E667470}, hashtext(current_schema())"  # who writes events, until they are visible
 
+# The timeline of the server, and the table: others after a failover, or where tables were restored. The
+# property events_home holds those that the word events_epoch is of.
+HOME = """
+    convert_to(concat_ws(
+        '.', (pg_control_system()).system_identifier, LEFT(pg_walfile_name(pg_current_wal_lsn()), 8),
+        to_regclass('event')::oid
+    ), 'UTF8')
+"""
+
 LEADER_SECONDS = 20  # without a word from a leader, until its server takes it for dead
 
 
@@ -56,10 +65,13 @@ class Database(Engine):
     """
 
     is_shared = True
-    home = """
-        (pg_control_system()).system_identifier || '.' || substr(pg_walfile_name(pg_current_wal_lsn()), 1, 8)
-            || '.' || to_regclass('event')::oid
-    """
+    epoch = f"""(
+        SELECT CASE (SELECT value FROM property WHERE name = 'events_home')
+            WHEN {HOME} THEN convert_from(value, 'UTF8')
+            ELSE LEFT(encode(sha256(value || {HOME}), 'hex'), 8)
+        END
+        FROM property WHERE name = 'events_epoch'
+    )"""
 
     def __init__(
         self,
@@ -162,7 +174,8 @@ class Database(Engine):
             self._mark(session, self.schema.version)
 
     def _mark(self, session: Session, version: int) -> None:
-        mark(session, version, self._owners, self.home)
+        mark(session, version, self._owners)
+        properties.insert_property(session, "events_home", _find_home(session))
 
     def _read_version(self, session: Session) -> Identity:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
@@ -277,7 +290,7 @@ class Database(Engine):
                     tables = self.schema.in_order
                     filling.fill(session, self.name, tables, source, report)
                     self._mark(session, self.schema.version)
-                    events.mark_home(session, self.home)
+                    properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
             except psycopg.Error as error:
                 if session.broken or isinstance(error, LOST):
@@ -331,6 +344,10 @@ class Leadership:
 
     def close(self) -> None:
         self._connection.close()
+
+
+def _find_home(session: Session) -> bytes:
+    return bytes(store_rows.only(session, f"SELECT {HOME} AS home")["home"])
 
 
 def _wait_for_ever(session: Session) -> None:

@@ -10,14 +10,13 @@ from typing import Any
 from flask import Flask
 
 from marketplace import times
-from marketplace.api.row_json import encode_events
 from marketplace.counts import count
 from marketplace.ids import Cursor
-from marketplace.market.feed import Feed, find_feed, read_page
+from marketplace.market.feed import find_feed, read_page
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.store import webhooks
 from marketplace.store.database import read, write
-from marketplace.store.rows import WebhookRow
+from marketplace.store.rows import FeedRow, WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
@@ -79,18 +78,17 @@ class Deliveries:
         with write() as db:
             webhooks.mark_webhook(db, webhook, to, failure, failed_since, due_at)
 
-    def _begin(self, webhook: WebhookRow, feed: Feed) -> None:
+    def _begin(self, webhook: WebhookRow, feed: FeedRow) -> None:
         after, selection = webhook["delivered_to"], webhooks.select(webhook)
-        kept = min(max(after, feed.oldest - 1), feed.newest)
-        page = read_page(
-            read(), selection, Cursor(feed.epoch, kept), EVENTS_AT_ONCE, newest_first=False
-        )
-        events = json.loads(encode_events(page.epoch, page.lines))
+        kept = min(max(after, feed["oldest"] - 1), feed["newest"])
+        cursor = Cursor(feed["epoch"], kept)
+        page, _ = read_page(read(), selection, cursor, EVENTS_AT_ONCE, newest_first=False)
+        events = json.loads(page)
         if kept != after:
             warning = "Webhook %s goes on after event %s in place of %s: others are not kept"
             self._app.logger.warning(warning, webhook["id"], kept, after)
-        elif not events and feed.newest - after >= NOTED_AFTER:
-            kept = feed.newest  # so that none counts as lost once they are deleted
+        elif not events and feed["newest"] - after >= NOTED_AFTER:
+            kept = feed["newest"]  # so that none counts as lost once they are deleted
         if kept != after:
             with write() as db:
                 webhooks.mark_webhook(db, webhook, kept)
