@@ -1,6 +1,7 @@
 """Transactions about tokens themselves: creation, update, deletion, custom fees, pause."""
 
 from google.protobuf.message import Message
+from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
@@ -92,31 +93,21 @@ def update(execution: Execution, content: Message) -> None:
     _require_texts(content.name, content.symbol, content.memo.value, content.metadata.value)
     _require_valid_keys(content, may_be_removed=True)
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
-    definition = token.definition
-    for field in ("name", "symbol"):
-        setattr(definition, field, getattr(content, field) or getattr(definition, field))
-    for field in ("memo", "metadata"):
-        if content.HasField(field):
-            setattr(definition, field, getattr(content, field).value)
-    for field in ("autoRenewAccount", "autoRenewPeriod", "expiry"):
-        if content.HasField(field):
-            getattr(definition, field).CopyFrom(getattr(content, field))
-    if content.HasField("adminKey") and keys.is_valid(content.adminKey):
+    if keys.is_valid(content.adminKey):
         execution.require_key(content.adminKey)
+    definition = token.definition
+    changes = {field.name: value for field, value in content.ListFields()}
     for field, code in KEYS.values():
-        if content.HasField(field):
-            _change_key(definition, field, getattr(content, field), code)
-    refuse_if(content.HasField("treasury"), "NOT_SUPPORTED")
+        refuse_if(field in changes and not definition.HasField(field), code)
+    refuse_if("treasury" in changes, "NOT_SUPPORTED")
+    for name in changes.keys() & {"memo", "metadata"}:
+        changes[name] = changes[name].value
+    for name in changes.keys() & definition.DESCRIPTOR.fields_by_name.keys():
+        definition.ClearField(name)
+        # An empty list of keys removes a key: HIP-540.
+        if not isinstance(changes[name], Key) or keys.is_valid(changes[name]):
+            definition.MergeFrom(type(definition)(**{name: changes[name]}))
     tokens.put(execution.db, token, modified_at=execution.now)
-
-
-def _change_key(definition: Message, field: str, key: Message, code: str) -> None:
-    """Replace a key, or remove it by an empty list of keys: HIP-540."""
-    refuse_if(not definition.HasField(field), code)
-    if keys.is_valid(key):
-        getattr(definition, field).CopyFrom(key)
-    else:
-        definition.ClearField(field)
 
 
 def delete(execution: Execution, content: Message) -> None:

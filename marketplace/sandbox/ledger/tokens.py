@@ -8,6 +8,7 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType, TokenType
+from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from marketplace.ids import MAX_INT64
@@ -58,10 +59,7 @@ class Token(NamedTuple):
 def find(db: Connection, token: str) -> Token:
     row = queries.get(db, "token", token=token)
     if row is None:
-        definition = TokenCreateTransactionBody.FromString(_catalogued(token))
-        if queries.get(db, "holding", token=token) is None:
-            definition.tokenType = TokenType.NON_FUNGIBLE_UNIQUE
-        return Token(token, definition)
+        return Token(token, _catalogued(token))
     definition = TokenCreateTransactionBody.FromString(row["definition"])
     return Token(**dict(row) | {"definition": definition})
 
@@ -79,25 +77,27 @@ def _treasurys_key() -> Key:
     return keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
 
 
-def _catalogued(token: str) -> bytes:
+def _catalogued(token: str) -> TokenCreateTransactionBody:
     collection = catalogue.collection_of(token)
-    definition = TokenCreateTransactionBody(
+    return TokenCreateTransactionBody(
         name=collection.name,
         symbol=collection.symbol,
         treasury=account(queries.TREASURY),
+        tokenType=TokenType.NON_FUNGIBLE_UNIQUE,
         supplyType=TokenSupplyType.INFINITE,
+        autoRenewPeriod={"seconds": LIFE_SECONDS},
+        custom_fees=map(_custom_fee, collection.royalties),
+        **{KEYS[name][0]: _treasurys_key() for name in KEYS_OF_CATALOGUE},
     )
-    definition.autoRenewPeriod.seconds = LIFE_SECONDS
-    for name in KEYS_OF_CATALOGUE:
-        getattr(definition, KEYS[name][0]).CopyFrom(_treasurys_key())
-    for royalty in collection.royalties:
-        fee = definition.custom_fees.add(fee_collector_account_id=account(royalty.collector))
-        part = fee.royalty_fee.exchange_value_fraction
-        part.numerator, part.denominator = royalty.numerator, royalty.denominator
-        if royalty.fallback:
-            fee.royalty_fee.fallback_fee.amount = royalty.fallback
-    content: bytes = definition.SerializeToString()
-    return content
+
+
+def _custom_fee(royalty: catalogue.Royalty) -> CustomFee:
+    part = {"numerator": royalty.numerator, "denominator": royalty.denominator}
+    fallback = {"amount": royalty.fallback} if royalty.fallback else None
+    return CustomFee(
+        fee_collector_account_id=account(royalty.collector),
+        royalty_fee={"exchange_value_fraction": part, "fallback_fee": fallback},
+    )
 
 
 def put(db: Connection, token: Token, **changes: Any) -> None:
