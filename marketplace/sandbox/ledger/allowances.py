@@ -14,15 +14,14 @@ HBAR = ""  # in place of a token
 
 def check(content: Message) -> None:
     """Check what a node checks before consensus."""
-    refuse_if(not any((*_others(content), content.nftAllowances)), "EMPTY_ALLOWANCES")
+    refuse_if(not content.ListFields(), "EMPTY_ALLOWANCES")
 
 
 def approve(execution: Execution, content: Message) -> None:
     check(content)
-    amounts = [*content.cryptoAllowances, *content.tokenAllowances]
-    _require_few(content.nftAllowances, len(amounts))
+    _require_few(content)
     db, now = execution.db, execution.now
-    for amount in amounts:
+    for amount in [*content.cryptoAllowances, *content.tokenAllowances]:
         _approve_amount(execution, amount)
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
@@ -77,7 +76,7 @@ def spend(db: Connection, owner: str, spender: str, token: str | None, amount: i
 
 def delete(execution: Execution, content: Message) -> None:
     check(content)
-    _require_few(content.nftAllowances)
+    _require_few(content)
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
         token = entity(approval.token_id, "INVALID_TOKEN_ID")
@@ -93,14 +92,11 @@ def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
-def _others(content: Message) -> tuple[object, object]:
-    """The allowances of HBAR and of fungible tokens, which only approvals have."""
-    return getattr(content, "cryptoAllowances", ()), getattr(content, "tokenAllowances", ())
-
-
-def _require_few(approvals: list[Message], others: int = 0) -> None:
-    count = sum(max(1, len(approval.serial_numbers)) for approval in approvals)
-    refuse_if(count + others > MAX_APPROVALS, "MAX_ALLOWANCES_EXCEEDED")
+def _require_few(content: Message) -> None:
+    """Refuse too many approvals. One of NFTs counts as often as it has serial numbers."""
+    approvals = [approval for _, listed in content.ListFields() for approval in listed]
+    count = sum(max(1, len(getattr(each, "serial_numbers", ()))) for each in approvals)
+    refuse_if(count > MAX_APPROVALS, "MAX_ALLOWANCES_EXCEEDED")
 
 
 def _owner_of(execution: Execution, approval: Message) -> str:
