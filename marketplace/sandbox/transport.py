@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter, HTTPAdapter
 from urllib3 import HTTPResponse
-from werkzeug.test import EnvironBuilder, run_wsgi_app
+from werkzeug.test import Client
 
 from marketplace.errors import MarketplaceError
 
@@ -30,21 +30,20 @@ class WSGIAdapter(BaseAdapter):
 
     def __init__(self, application: "WSGIApplication", prefix: str) -> None:
         super().__init__()
-        self._application, self._prefix = application, prefix
-        self._http = HTTPAdapter()
+        self._client = Client(application, use_cookies=False)
+        self._prefix, self._http = prefix, HTTPAdapter()
 
     def send(self, request: PreparedRequest, *args: Any, **options: Any) -> Response:
-        environ = EnvironBuilder(
+        answer = self._client.open(
             path=(request.url or "").removeprefix(self._prefix),
             method=request.method or "GET",
             headers=request.headers.items(),
             data=request.body or b"",
-        ).get_environ()
-        parts, line, headers = run_wsgi_app(self._application, environ, buffered=True)
-        body, status = b"".join(parts), int(line.split()[0])
-        if status == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in body:
-            raise SandboxUnusable(json.loads(body)["message"], headers["Retry-After"])
-        raw = HTTPResponse(io.BytesIO(body), dict(headers), status, preload_content=False)
+        )
+        if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in answer.data:
+            raise SandboxUnusable(json.loads(answer.data)["message"], answer.headers["Retry-After"])
+        content, headers = io.BytesIO(answer.data), dict(answer.headers)
+        raw = HTTPResponse(content, headers, answer.status_code, preload_content=False)
         return self._http.build_response(request, raw)
 
     def close(self) -> None:
