@@ -189,14 +189,3 @@ def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool
 def count_transactions(db: Connection, low: int, high: int) -> int:
     sql = "SELECT COUNT(*) FROM transaction_record WHERE consensus_at BETWEEN :low AND :high"
     return _number(db, sql, low=low, high=high)
-
-
-def list_nft_transactions(
-    db: Connection, token: str, serial_no: int, low: int, high: int
-) -> list[Row]:
-    sql = """
-        SELECT * FROM nft_transaction
-        WHERE token = :token AND serial_no = :serial_no AND consensus_at BETWEEN :low AND :high
-        ORDER BY consensus_at
-    """
-    return _rows(db, sql, token=token, serial_no=serial_no, low=low, high=high)

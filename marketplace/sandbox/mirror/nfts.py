@@ -1,6 +1,7 @@
 """The mirror node's NFTs: lists of them, each one, and its history."""
 
 import json
+from typing import Any
 
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
@@ -36,15 +37,10 @@ def show_nft(token: str, serial_no: int) -> Document:
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
 def list_nft_transactions(token: str, serial_no: int) -> Document:
     parameters.require_known("limit", "order", "timestamp")
-    low, high, _ = parameters.number_filter("timestamp")
-    rows = queries.list_nft_transactions(read(), token, serial_no, low, high)
-    ascending = parameters.is_ascending()
-    page = [
-        json.loads(row["document"])
-        for row in (rows if ascending else rows[::-1])[: parameters.limit()]
-    ]
-    links = parameters.links(page, {"timestamp": "consensus_timestamp"}, ascending)
-    return {"transactions": page, "links": links}
+    rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
+    documents = [json.loads(row["document"]) for row in rows]
+    columns = {"timestamp": "consensus_timestamp"}
+    return parameters.page("transactions", documents, dict, columns)
 
 
 @blp.get("/accounts/<account_id>/nfts")
@@ -54,15 +50,13 @@ def list_account_nfts(account_id: str) -> Document:
     columns = {"token.id": "token", "serialnumber": "serial_no"}
     parameters.require_bounds(*columns)
     tokens, serial_nos = map(parameters.number_filter, columns)
-    if not tokens.named:
-        rows = queries.list_nfts(read(), owner=account_id)
-    else:
-        token = parameters.to_id(tokens.low)
+    asked: dict[str, Any] = {}
+    if tokens.named:
+        token, low, high = parameters.to_id(tokens.low), serial_nos.low, serial_nos.high
+        asked = {"token": token, "low": low, "high": high}
         if serial_nos.named:
-            mint(token, serial_nos.low, account_id, times.now())
-        rows = queries.list_nfts(
-            read(), serial_nos.low, serial_nos.high, owner=account_id, token=token
-        )
+            mint(token, low, account_id, times.now())
+    rows = queries.list_nfts(read(), owner=account_id, **asked)
     return _page(rows, columns, {"spender.id": "spender"})
 
 

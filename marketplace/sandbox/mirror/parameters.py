@@ -144,8 +144,12 @@ class NumberFilter(NamedTuple):
     high: int
     named: frozenset[int]
 
+    def may_name(self, number: int) -> bool:
+        """Whether a number is one of those that are named, if there are any."""
+        return not self.named or number in self.named
+
     def admits(self, number: int) -> bool:
-        return self.low <= number <= self.high and (not self.named or number in self.named)
+        return self.low <= number <= self.high and self.may_name(number)
 
 
 def number_filter(name: str) -> NumberFilter:
@@ -175,8 +179,8 @@ def recent_bounds() -> tuple[int, int]:
     return high - MAX_RANGE, high
 
 
-def is_true(name: str, default: str = "true") -> bool:
-    return request.args.get(name, default).lower() == "true"
+def is_true(name: str) -> bool:
+    return request.args.get(name, "true").lower() == "true"
 
 
 def is_of_key(key: Key | None, name: str) -> bool:
@@ -212,7 +216,10 @@ def admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
 
 
 def _number(value: str | int) -> int:
-    return value if isinstance(value, int) else to_number(value)
+    """The number of an id, or of a timestamp."""
+    if isinstance(value, int):
+        return value
+    return times.from_consensus(value) if value.count(".") == 1 else to_number(value)
 
 
 def page(
@@ -227,22 +234,20 @@ def page(
     ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
     anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7.
     """
-    filters = {name: number_filter(name) for name in columns}
     require_bounds(*columns)
+    filters = [number_filter(name) for name in columns]
+    low, high = [asked.low for asked in filters], [asked.high for asked in filters]
 
-    def numbers(row: Row) -> list[int]:
+    def place(row: Row) -> list[int]:
         return [_number(row[column]) for column in columns.values()]
 
-    def is_admitted(row: Row) -> bool:
-        place = [*zip(numbers(row), filters.values(), strict=True)]
-        between = [(number, asked.low, asked.high) for number, asked in place if not asked.named]
-        after, low, high = zip(*between, strict=True) if between else ((), (), ())
-        return low <= after <= high and all(
-            asked.admits(number) for number, asked in place if asked.named
-        )
-
+    asked_rows = [
+        row
+        for row in rows
+        if low <= place(row) <= high and all(map(NumberFilter.may_name, filters, place(row)))
+    ]
     ascending = is_ascending(order)
-    chosen = sorted(filter(is_admitted, rows), key=numbers, reverse=not ascending)[: limit()]
+    chosen = sorted(asked_rows, key=place, reverse=not ascending)[: limit()]
     return {name: [*map(show, chosen)], "links": links(chosen, columns, ascending)}
 
 
