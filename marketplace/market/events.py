@@ -1,16 +1,18 @@
 """Events: the changes of an NFT between its stored state and its new one."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, NamedTuple
 
 from flask import current_app
 
-from marketplace import services, times
+from marketplace import times
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.hbar import TINYBARS
 from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
+from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
 
@@ -36,15 +38,24 @@ class Past(NamedTuple):
     entries: tuple[NftEvent, ...] = ()
     # HBAR, by the consensus timestamps of sales through the marketplace
     paid: Mapping[int, int] = {}
-    is_behind: bool = False  # the mirror node shows the NFT's row, and not yet all of its history
 
 
-def read_past(on_ledger: Nft, before: NftRow, history: History | None, deadline: Deadline) -> Past:
-    """Find the entries after the stored state, and the prices of sales. Raises the ledger's errors.
+def read_past(
+    on_ledger: Nft,
+    before: NftRow,
+    state: Mapping[str, Any],
+    history: History | None,
+    deadline: Deadline,
+) -> Past | None:
+    """Find the entries between a stored NFT and its new state, and the prices of sales.
 
-    An NFT whose owner is the same needs the entries for a transaction id alone: then no error is raised.
+    None: the mirror node shows the NFT's row, and not yet all of its history. Raises the ledger's errors
+    where the owner is another one; otherwise only a transaction id is looked for.
     """
-    is_moved = on_ledger.owner not in (None, before["owner"])
+    is_moved = state["owner"] != before["owner"]
+    is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
+    if not (history or is_moved or is_taken_off):
+        return Past()
     try:
         history = history or mirror_node().find_history(
             on_ledger.token, on_ledger.serial_no, deadline
@@ -56,32 +67,30 @@ def read_past(on_ledger: Nft, before: NftRow, history: History | None, deadline:
     entries = _entries_after(before, history)
     is_new = on_ledger.modified_at > times.now() - LAG
     if (history.newest_at or 0) < on_ledger.modified_at:
-        return Past(entries, is_behind=is_moved and is_new)
+        return None if is_moved and is_new else Past(entries)
     paid = {}
     approved = [entry for entry in entries if entry.is_move and entry.is_approval]
     for entry in approved[-MAX_SALES:]:
         transaction = mirror_node().find_transaction(entry.consensus_at, deadline)
         if transaction is None:
-            return Past(entries, is_behind=is_new)
-        amounts = [
-            amount for account, amount in transaction.hbar_transfers if account == entry.receiver
-        ]
-        if transaction.payer == current_app.config["ACCOUNT_ID"] and sum(amounts) <= -TINYBARS:
-            paid[entry.consensus_at] = -sum(amounts) // TINYBARS
+            return None if is_new else Past(entries)
+        transfers = transaction.hbar_transfers
+        amount = -sum(amount for account, amount in transfers if account == entry.receiver)
+        if transaction.payer == current_app.config["ACCOUNT_ID"] and amount >= TINYBARS:
+            paid[entry.consensus_at] = amount // TINYBARS
     return Past(entries, paid)
 
 
 def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
     """The entries after the stored state, the oldest first."""
-    entries: list[NftEvent] = []
     stored_at = times.to_nanoseconds(before["ledger_at"])
-    for entry in history.entries:
+
+    def is_after(entry: NftEvent) -> bool:
         # An NFT that was stored without a date had its owner by then.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
-        if is_before or entry.consensus_at <= stored_at:
-            break
-        entries.insert(0, entry)
-    return tuple(entries)
+        return entry.consensus_at > stored_at and not is_before
+
+    return tuple(takewhile(is_after, history.entries))[::-1]
 
 
 def find_events(
@@ -91,19 +100,17 @@ def find_events(
     is_listed = bool(state["is_for_sale"])
     price_before = before["listing_price"] if before["is_for_sale"] else None
     owner, new_owner = before["owner"], state["owner"]
-    found: list[Event] = []
-    if owner != new_owner or any(entry.is_move for entry in past.entries):
-        consensus_at = times.to_iso(on_ledger.modified_at)
-        found += _moves(owner, new_owner, consensus_at, price_before, past)
+    found = [*_find_moves(on_ledger, owner, new_owner, price_before, past)]
+    if found:
         price_before = None
     if on_ledger.is_deleted:
         # A token's deletion leaves no entry in the histories of its NFTs.
         is_burned = any(entry.name in BURNS for entry in past.entries)
-        newest = _newest(on_ledger, past) if is_burned else (None, None)
+        newest = _newest(on_ledger, past) if is_burned else ()
         found.append(Event(EventKind.BURNED, new_owner, None, None, price_before, *newest))
     elif price_before and not is_listed:
         is_decided = state["ledger_at"] >= before["ledger_at"]
-        newest = _newest(on_ledger, past) if is_decided else (None, None)
+        newest = _newest(on_ledger, past) if is_decided else ()
         found.append(Event(EventKind.WITHDRAWN, owner, None, None, price_before, *newest))
     if is_listed:
         price, listed_at = state["listing_price"], state["last_listed_at"]
@@ -119,25 +126,20 @@ def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str | None]:
     return str(by[0].transaction_id) if by else None, times.to_iso(on_ledger.modified_at)
 
 
-def _moves(
-    owner: str, new_owner: str, consensus_at: str, price: int | None, past: Past
-) -> Iterable[Event]:
+def _find_moves(
+    on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: Past
+) -> Iterator[Event]:
     """Each change of owner, with the price of the listing that the first one ended."""
     moves = [entry for entry in past.entries if entry.is_move]
-    if not moves:
+    if not moves and owner != new_owner:
         # A new treasury gets all NFTs of the old one.
-        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, consensus_at)
+        moved_at = times.to_iso(on_ledger.modified_at)
+        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
     for move in moves:
         paid = past.paid.get(move.consensus_at)
-        yield Event(
-            EventKind.TRANSFERRED if paid is None else EventKind.SOLD,
-            move.sender,
-            move.receiver,
-            paid,
-            price,
-            str(move.transaction_id),
-            times.to_iso(move.consensus_at),
-        )
+        kind = EventKind.TRANSFERRED if paid is None else EventKind.SOLD
+        by, moved_at = str(move.transaction_id), times.to_iso(move.consensus_at)
+        yield Event(kind, move.sender, move.receiver, paid, price, by, moved_at)
         price = None
 
 
@@ -151,27 +153,23 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
     """Write the events of NFTs, at the end of the transaction that makes the changes."""
     seen_at = times.to_iso(times.now())
     rows = [
-        {
-            **event._asdict(),
-            "kind": str(event.kind),
-            "token": token,
-            "serial_no": serial_no,
-            "seen_at": seen_at,
-        }
+        event._asdict() | {"token": token, "serial_no": serial_no, "seen_at": seen_at}
         for (token, serial_no), all_of_it in found.items()
         for event in all_of_it
     ]
-    for row in rows:
-        if row["kind"] == EventKind.SOLD:
-            nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
     if rows:
         insert(db, rows)
 
 
 def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
-    """Insert events. Each is completed with its date, and the JSON in which every reader is given it."""
-    own = services.services()
+    """Insert events. Each is completed with its date, and the JSON in which every reader is given it.
+
+    A sale is added to those of its collection.
+    """
+    own = services()
     for row in rows:
+        if row["kind"] == EventKind.SOLD:
+            nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
         row["date"] = row["consensus_at"] or row["seen_at"]
         row["body"] = own.encode_event_body(row)
     own.database.insert_events(db, rows)

@@ -110,8 +110,8 @@ def reconcile(
         if before is None:
             nft = _insert(on_ledger, state, listed_by, deadline)
         else:
-            past = _read_past(on_ledger, before, state, history, deadline)
-            if past.is_behind:
+            past = events.read_past(on_ledger, before, state, history, deadline)
+            if past is None:
                 return Reconciliation(before, before, Undecided(BEHIND))
             found = events.find_events(on_ledger, before, state, past, listed_by)
             nft = _update(on_ledger, before, state, found)
@@ -119,16 +119,6 @@ def reconcile(
             return Reconciliation(before, nft, verdict)
     nft = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
     return Reconciliation(before, nft, Undecided("others write it at the same moment"))
-
-
-def _read_past(
-    on_ledger: Nft, before: NftRow, state: Columns, history: History | None, deadline: Deadline
-) -> Past:
-    """Find the history that is not stored yet, of an NFT that has moved or is taken off."""
-    is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
-    if history or is_taken_off or state["owner"] != before["owner"]:
-        return events.read_past(on_ledger, before, history, deadline)
-    return Past()
 
 
 def _judge(
