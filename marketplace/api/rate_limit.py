@@ -20,7 +20,6 @@ from limits import (
     RateLimitItemPerSecond,
 )
 from limits.storage import RedisStorage, Storage
-from limits.strategies import FixedWindowRateLimiter
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded, StartRefused
@@ -53,7 +52,6 @@ class RateLimits:
         self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
         self._storage = _open_storage(config["REDIS_URL"], config["DATA_DIR"])
-        self._strategy = FixedWindowRateLimiter(self._storage)
         # Other services may count in the same Redis database.
         self._prefix = f"nft-marketplace/{config['NETWORK']}/{config['ACCOUNT_ID']}"
         self._paused_until = 0.0
@@ -83,21 +81,20 @@ class RateLimits:
         item = _parse(rate)
         if item is None or time.monotonic() < self._paused_until:
             return
-        key = (self._prefix, what, who)
+        key = item.key_for(self._prefix, what, who)
         try:
-            is_within = self._strategy.hit(item, *key)
-            window = self._strategy.get_window_stats(item, *key)
-            is_first = not is_within and self._strategy.hit(type(item)(1), *key, "log")
+            counted = self._storage.incr(key, item.get_expiry())
+            ends_at = self._storage.get_expiry(key)
         except self._storage.base_exceptions as error:
             self._pause(error)
             return
-        seconds = max(1, ceil(window.reset_time - time.time()))
-        _tell(f"{what} by {by}", item, window.remaining if is_within else 0, seconds)
-        if is_within:
+        seconds = max(1, ceil(ends_at - time.time()))
+        _tell(f"{what} by {by}", item, max(0, item.amount - counted), seconds)
+        if counted <= item.amount:
             self._note_recovery()
             return
         limit = f"{who} may {what} {_describe(item)}"
-        if is_first:
+        if counted == item.amount + 1:
             current_app.logger.warning(
                 "%s: more requests are answered 429 for %d s", limit, seconds
             )
@@ -156,7 +153,7 @@ def find_address() -> str:
 
 def _open_storage(redis_url: str, data_dir: str) -> Storage:
     if not redis_url:
-        return RateLimitFile(f"file:{data_dir}/rate-limits")
+        return RateLimitFile(f"file:{data_dir}/rate-limits.db")
     try:
         from redis.backoff import NoBackoff
         from redis.retry import Retry

@@ -7,10 +7,11 @@ import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 
 import pytest
 import requests
+from sqlite_utils.utils import sqlite3
 from werkzeug.exceptions import Unauthorized
 
 from marketplace import create_app
@@ -204,12 +205,12 @@ def test_what_was_counted_outlives_a_start(make_app):
 
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
+    monkeypatch.setattr(rate_limit_store, "TIMEOUT_SECONDS", 0.01)
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
-    monkeypatch.setattr(rate_limit_store, "TIMEOUT_SECONDS", 0.01)
-    storage = rate_limit_store.RateLimitFile(f"file:{tmp_path}/rate-limits")
-    with storage._locked():
+    with closing(sqlite3.connect(tmp_path / "rate-limits.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
         assert {write(app, token).status_code for _ in range(3)} == {422}
     assert write(app, token).status_code == 429
     messages = [record.getMessage() for record in caplog.records]
@@ -219,24 +220,24 @@ def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, mo
 def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, caplog):
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
-    (tmp_path / "rate-limits").unlink()
-    (tmp_path / "rate-limits").mkdir()
+    (tmp_path / "rate-limits.db").unlink()
+    (tmp_path / "rate-limits.db").mkdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
-    (tmp_path / "rate-limits").rmdir()
+    (tmp_path / "rate-limits.db").rmdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
     [record] = caplog.records
     assert record.levelname == "ERROR"
 
 
 def test_a_file_that_is_another_is_refused(make_app, tmp_path):
-    path = tmp_path / "rate-limits"
+    path = tmp_path / "rate-limits.db"
     path.write_text("Dear Bob")
-    with pytest.raises(StartRefused, match="rate-limits is a file of something else"):
+    with pytest.raises(StartRefused, match=r"rate-limits\.db is a file of something else"):
         make_app()
     assert path.read_text() == "Dear Bob"
     path.unlink()
     path.mkdir()
-    with pytest.raises(StartRefused, match="rate-limits can not be written"):
+    with pytest.raises(StartRefused, match=r"rate-limits\.db can not be written"):
         make_app()
 
 

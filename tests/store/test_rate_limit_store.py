@@ -1,4 +1,4 @@
-"""A file in which processes count: exactly, in windows, and without growing."""
+"""A file in which processes count: exactly, in windows, and without growing for ever."""
 
 import os
 import time
@@ -6,8 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace.store import rate_limit_store
-from marketplace.store.rate_limit_store import FILE_BYTES, RateLimitFile
+from marketplace.store.rate_limit_store import RateLimitFile
 from tests.forks import fork, join
 
 pytestmark = pytest.mark.once("its own file")
@@ -49,14 +48,13 @@ def test_a_clock_that_was_set_back_begins_anew(counted):
     assert counted.incr("a", 60) == 1
 
 
-def test_it_is_of_one_size_and_forgets_nobody_who_comes_often(counted, tmp_path, monkeypatch):
-    monkeypatch.setattr(rate_limit_store, "BUCKETS", 200)  # what is said to be in more of them
-    for _ in range(50):
-        counted.incr("often", 3600)
-    for number in range(rate_limit_store.BUCKETS * rate_limit_store.PLACES + 1000):
-        counted.incr(f"stranger {number}", 3600)
-    assert counted.get("often") == 50
-    assert os.stat(tmp_path / "limits").st_size == FILE_BYTES
+def test_windows_that_are_over_are_deleted(counted):
+    for number in range(100):
+        counted.incr(f"stranger {number}", 0.2)
+    counted.incr("often", 3600)
+    time.sleep(0.25)
+    assert counted.incr("often", 3600) == 2
+    assert counted._execute("SELECT COUNT(*) FROM rate_limit") == [(1,)]
 
 
 def test_ten_thousand_tokens_and_addresses_have_their_places(counted):
