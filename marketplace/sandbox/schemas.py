@@ -13,7 +13,7 @@ from marketplace.api.request_schemas import (
     serial_no_field,
     token_field,
 )
-from marketplace.sandbox import examples
+from marketplace.sandbox import decoding, examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
 
@@ -66,62 +66,51 @@ class TransferNftSchema(RequestSchema):
     account_id = account_id_field("Account that gets the NFT")
 
 
-Describe = tuple[type[fields.Field[Any]], str, object]
+_APPROVAL = {"tokenId": "0.0.5001", "serialNumbers": [7], "owner": "0.0.1001"}
+_NFT = {"tokenId": "0.0.5001", "serialNumber": 7, "sender": "0.0.1001", "receiver": "0.0.1002"}
+# By field: what a listing says, and what other transactions say.
+EXAMPLES: dict[str, object] = decoding.decode(examples.PREPARED) | {
+    "deletedApprovals": [_APPROVAL],
+    "hbarTransfers": [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
+    "nftTransfers": [_NFT | {"isApproval": True}],
+    "result": "SUCCESS",
+}
 
 
-def _response(name: str, described: dict[str, Describe]) -> type[Schema]:
-    """A schema of fields, each with its kind, its description and an example."""
-    made = {}
-    for field, (kind, description, example) in described.items():
+def _response(name: str, **descriptions: str) -> type[Schema]:
+    """A schema of these fields, each with its description; their kinds are those of the examples."""
+    made: dict[str, fields.Field[Any]] = {}
+    for field, description in descriptions.items():
+        example = EXAMPLES[field]
         options: dict[str, Any] = {"metadata": {"description": description, "example": example}}
         options |= {"required": True, "allow_none": "null when" in description}
-        made[field] = fields.List(fields.Raw(), **options) if kind is LIST else kind(**options)
+        if isinstance(example, list):
+            made[field] = fields.List(fields.Raw(), **options)
+        else:
+            made[field] = Schema.TYPE_MAPPING[type(example)](**options)
     return Schema.from_dict(made, name=name)
 
 
-LIST = fields.List
-_ID = (fields.String, "Transaction id", "0.0.1001@1763640000.123456789")
-_MEMO = "Listing NFT with 0.0.5001 and Serial Number 7 for 250 HBAR on NFT Marketplace"
-_FROM, _UNTIL = "2026-11-20T12:34:56.789012345Z", "2026-11-20T12:37:56.789012345Z"
-_APPROVAL = {"tokenId": "0.0.5001", "serialNumbers": [7], "owner": "0.0.1001"}
-_NFT = {"tokenId": "0.0.5001", "serialNumber": 7, "sender": "0.0.1001", "receiver": "0.0.1002"}
-
 DecodedTransactionSchema = _response(
     "DecodedTransaction",
-    {
-        "type": (
-            fields.String,
-            "Type of transaction, as mirror nodes name it; null when it has none",
-            "CRYPTOAPPROVEALLOWANCE",
-        ),
-        "transactionId": _ID,
-        "payer": (fields.String, "Account that pays the fee", "0.0.1001"),
-        "validFrom": (fields.String, "Begin of its validity; null when that is no date", _FROM),
-        "validUntil": (fields.String, "End of its validity; null when that is no date", _UNTIL),
-        "validSeconds": (fields.Integer, "How long it is valid", 180),
-        "memo": (fields.String, "Memo", _MEMO),
-        "maxFeeTinybars": (fields.Integer, "The most it may cost, in tinybars", 500_000_000),
-        "nodeAccountIds": (LIST, "Nodes it may be submitted to", ["0.0.3"]),
-        "sizeBytes": (fields.Integer, "Size of all its bytes", 225),
-        "signedBy": (LIST, "Public keys that have signed, hexadecimal", []),
-        "approvals": (
-            LIST,
-            "The NFT allowances it gives; `approvedForAll` is null where the whole collection stays as it is",
-            [_APPROVAL | {"spender": "0.0.9001", "approvedForAll": None}],
-        ),
-        "deletedApprovals": (LIST, "The NFT allowances it deletes", [_APPROVAL]),
-        "hbarTransfers": (
-            LIST,
-            "The tinybars it moves, without the fee, and without royalties",
-            [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
-        ),
-        "nftTransfers": (LIST, "The NFTs it moves", [_NFT | {"isApproval": True}]),
-    },
+    type="Type of transaction, as mirror nodes name it; null when it has none",
+    transactionId="Transaction id",
+    payer="Account that pays the fee",
+    validFrom="Begin of its validity; null when that is no date",
+    validUntil="End of its validity; null when that is no date",
+    validSeconds="How long it is valid",
+    memo="Memo",
+    maxFeeTinybars="The most it may cost, in tinybars",
+    nodeAccountIds="Nodes it may be submitted to",
+    sizeBytes="Size of all its bytes",
+    signedBy="Public keys that have signed, hexadecimal",
+    approvals=(
+        "The NFT allowances it gives; `approvedForAll` is null where the whole collection stays as it is"
+    ),
+    deletedApprovals="The NFT allowances it deletes",
+    hbarTransfers="The tinybars it moves, without the fee, and without royalties",
+    nftTransfers="The NFTs it moves",
 )
 TransactionReceiptSchema = _response(
-    "TransactionReceipt",
-    {
-        "transactionId": _ID,
-        "result": (fields.String, "The ledger's result code", "SUCCESS"),
-    },
+    "TransactionReceipt", transactionId="Transaction id", result="The ledger's result code"
 )
