@@ -8,14 +8,12 @@ from __future__ import annotations
 import gzip
 import hashlib
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, NamedTuple, NoReturn
+from typing import Any, NamedTuple, NoReturn
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug.http import parse_accept_header, parse_etags
 
 from marketplace.wsgi_environ import IS_STREAMED, ROUTE
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 MIN_GZIP_BYTES = 1000
 GZIP_LEVEL = 5

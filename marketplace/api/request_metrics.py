@@ -12,15 +12,13 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 from time import perf_counter
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask, has_request_context, request
 
 from marketplace.services import services
 from marketplace.wsgi_environ import CACHE_OUTCOME, REQUEST_ID, ROUTE
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 METHODS = frozenset(("GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"))
 HEADER = "X-Request-ID"

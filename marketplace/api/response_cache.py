@@ -20,7 +20,8 @@ import time
 from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass, field
 from sys import getsizeof
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from cachetools import FIFOCache
 from flask import Flask, request
@@ -32,9 +33,6 @@ from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
 from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, TOKEN_NAME
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as quote
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from flask import Flask, Response, request
 from marshmallow import Schema, fields
@@ -19,9 +20,6 @@ from marketplace.api.response_schemas import (
 )
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 Encode = Callable[[Any], str]
 

@@ -7,8 +7,8 @@ the code that is tested and shown.
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from wsgiref.types import StartResponse, WSGIEnvironment
 
 from flask import Flask
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
@@ -28,9 +28,6 @@ from marketplace.services import KEY, Sandbox, Storage
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIEnvironment
 
 __all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
 
@@ -65,7 +62,7 @@ def init_app(
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
 
-    def serve(environ: "WSGIEnvironment", start_response: "StartResponse") -> Iterable[bytes]:
+    def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve the mirror node's paths without a prefix, too: SDKs know the port at most."""
         is_mirror = environ["PATH_INFO"].startswith(f"{mirror.blp.url_prefix}/")
         return (sandbox if is_mirror else mounted)(environ, start_response)

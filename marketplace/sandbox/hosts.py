@@ -8,25 +8,20 @@ import json
 from collections.abc import Iterable
 from http import HTTPStatus
 from ipaddress import ip_address
-from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from marketplace.api.error_handlers import body as error_body
 from marketplace.errors import shown
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 
 class HostGuard:
     """WSGI middleware that refuses, with 421, a Host that is not its own."""
 
-    def __init__(self, application: "WSGIApplication", own_name: str | None) -> None:
+    def __init__(self, application: WSGIApplication, own_name: str | None) -> None:
         self._application, self._own_name = application, own_name
 
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get("HTTP_HOST", "")
         if is_answered(host, self._own_name):
             return self._application(environ, start_response)

@@ -3,7 +3,8 @@
 import io
 import json
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any
+from typing import Any
+from wsgiref.types import WSGIApplication
 
 from requests import PreparedRequest, Response
 from requests.adapters import BaseAdapter, HTTPAdapter
@@ -11,9 +12,6 @@ from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
 from marketplace.errors import MarketplaceError
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import WSGIApplication
 
 
 class SandboxUnusable(MarketplaceError):
@@ -28,7 +26,7 @@ class SandboxUnusable(MarketplaceError):
 class WSGIAdapter(BaseAdapter):
     """A transport adapter for ``requests`` that opens no socket."""
 
-    def __init__(self, application: "WSGIApplication", prefix: str) -> None:
+    def __init__(self, application: WSGIApplication, prefix: str) -> None:
         super().__init__()
         self._client = Client(application, use_cookies=False)
         self._prefix, self._http = prefix, HTTPAdapter()

@@ -5,7 +5,7 @@ sends an empty POST of / first, and wants a grpc-status.
 """
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from flask import Flask
 from google.protobuf.message import DecodeError
@@ -17,9 +17,6 @@ from werkzeug.wsgi import get_input_stream
 from marketplace import times
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
 from marketplace.wsgi_environ import ROUTE
-
-if TYPE_CHECKING:
-    from _typeshed.wsgi import StartResponse, WSGIApplication, WSGIEnvironment
 
 CONTENT_TYPES = ("application/grpc-web", "application/grpc-web+proto")
 PREFIXES = ("/proto.", "/com.hedera.mirror.")
@@ -47,12 +44,10 @@ class Refused(Exception):
 class GrpcWeb:
     """Answers gRPC-web, and passes all other requests on."""
 
-    def __init__(self, application: "WSGIApplication", sandbox: Flask) -> None:
+    def __init__(self, application: WSGIApplication, sandbox: Flask) -> None:
         self._application, self._sandbox = application, sandbox
 
-    def __call__(
-        self, environ: "WSGIEnvironment", start_response: "StartResponse"
-    ) -> Iterable[bytes]:
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         request = Request(environ)
         is_ours = request.path.startswith(PREFIXES)
         if request.method == "OPTIONS" and "Access-Control-Request-Method" in request.headers:
@@ -94,7 +89,7 @@ def _is_web(request: Request) -> bool:
     return request.mimetype in CONTENT_TYPES
 
 
-def _read_message(environ: "WSGIEnvironment") -> bytes:
+def _read_message(environ: WSGIEnvironment) -> bytes:
     """The one message of a request's body. Raises Refused."""
     try:
         most = MAX_REQUEST_BYTES + HEADER_BYTES
