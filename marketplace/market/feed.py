@@ -5,7 +5,7 @@ from marketplace.ids import Cursor
 from marketplace.services import database
 from marketplace.store import events
 from marketplace.store.events import Selection
-from marketplace.store.rows import Connection, FeedRow
+from marketplace.store.rows import Connection, FeedRow, PageRow
 
 
 def find_feed(db: Connection) -> FeedRow:
@@ -34,12 +34,12 @@ def read_page(
     else:  # all that is kept was searched
         following = None if newest_first else page["newest"]
     more = None if following is None else Cursor(page["epoch"], following)
-    return _write(page["epoch"], page["lines"]), more
+    return write_events(page), more
 
 
-def _write(epoch: str, lines: str | None) -> str:
-    """The JSON of a page of events, from its lines as PageRow has them."""
-    start = f'{{"id":"{epoch}-'
+def write_events(page: PageRow) -> str:
+    """The JSON of a page of events."""
+    start, lines = f'{{"id":"{page["epoch"]}-', page["lines"]
     return "[" + start + lines.replace("\n", f",{start}") + "]" if lines else "[]"
 
 

@@ -11,12 +11,12 @@ from flask import Flask
 
 from marketplace import times
 from marketplace.counts import count
-from marketplace.ids import Cursor
-from marketplace.market.feed import find_feed, read_page
+from marketplace.market.feed import write_events
 from marketplace.market.throttled_log import warn_once_a_minute
-from marketplace.store import webhooks
+from marketplace.services import database
+from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
-from marketplace.store.rows import FeedRow, WebhookRow
+from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
@@ -52,15 +52,11 @@ class Deliveries:
             if delivery.done():
                 del self._in_progress[key]
                 self._store(webhook, *delivery.result(), now)
-        rows = webhooks.list_webhooks(read())
-        if not rows:
-            return bool(self._in_progress)
-        feed = find_feed(read())  # after the rows: none of them is ahead of it
-        for webhook in rows:
+        for webhook in webhooks.list_webhooks(read()):
             is_due = (webhook["due_at"] or "") <= times.to_iso(now)
             is_idle = webhook["secret_hash"] not in self._in_progress
             if is_due and is_idle and not webhooks.is_given_up(webhook):
-                self._begin(webhook, feed)
+                self._begin(webhook)
         return bool(self._in_progress)
 
     def _store(self, webhook: WebhookRow, to: int, failure: str | None, now: int) -> None:
@@ -78,39 +74,40 @@ class Deliveries:
         with write() as db:
             webhooks.mark_webhook(db, webhook, to, failure, failed_since, due_at)
 
-    def _begin(self, webhook: WebhookRow, feed: FeedRow) -> None:
-        after, selection = webhook["delivered_to"], webhooks.select(webhook)
-        kept = min(max(after, feed["oldest"] - 1), feed["newest"])
-        cursor = Cursor(feed["epoch"], kept)
-        page, _ = read_page(read(), selection, cursor, EVENTS_AT_ONCE, newest_first=False)
-        events = json.loads(page)
-        if kept != after:
+    def _begin(self, webhook: WebhookRow) -> None:
+        """Begin to deliver what follows; where nothing does, store how far that is known."""
+        epoch, selection = database().epoch, webhooks.select(webhook)
+        after = webhook["delivered_to"]
+        page = events.get_page(read(), epoch, selection, after, EVENTS_AT_ONCE, newest_first=False)
+        to = min(max(after, page["oldest"] - 1), page["newest"])
+        if to != after:
             warning = "Webhook %s goes on after event %s in place of %s: others are not kept"
-            self._app.logger.warning(warning, webhook["id"], kept, after)
-        elif not events and feed["newest"] - after >= NOTED_AFTER:
-            kept = feed["newest"]  # so that none counts as lost once they are deleted
-        if kept != after:
+            self._app.logger.warning(warning, webhook["id"], to, after)
+        elif page["count"] == 0 and page["newest"] - after >= NOTED_AFTER:
+            to = page["newest"]  # so that none counts as lost once they are deleted
+        if to != after:
             with write() as db:
-                webhooks.mark_webhook(db, webhook, kept)
-        elif events:
+                webhooks.mark_webhook(db, webhook, to)
+        elif page["count"]:
             try:
                 secret = find_secret(webhook)
             except KeyUnusable as error:
                 warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
                 return
             context = copy_context()  # in which deliveries are counted
-            delivery = self._threads.submit(context.run, self._deliver, webhook, secret, events)
+            following = json.loads(write_events(page))
+            delivery = self._threads.submit(context.run, self._deliver, webhook, secret, following)
             self._in_progress[webhook["secret_hash"]] = webhook, delivery
 
     def _deliver(
-        self, webhook: WebhookRow, secret: bytes, events: list[dict[str, Any]]
+        self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
     ) -> tuple[int, str | None]:
         """Deliver events in order, until one fails or it is time to store how far it is.
 
         Returns the last one that was taken, and why the next one was not.
         """
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
-        for event in events:
+        for event in following:
             if time.monotonic() > until:
                 break
             body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
