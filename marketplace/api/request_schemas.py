@@ -58,9 +58,12 @@ def selecting_field(description: str, example: str, data_key: str) -> EntityId:
     return EntityId(description, example, data_key=data_key, load_default=None)
 
 
-def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
+def serial_no_field(
+    kind: type[WholeNumber] = WholeNumber, example: int = 7, required: bool = True, **options: Any
+) -> WholeNumber:
+    options |= {"data_key": "serialNo", "required": required}
     description = "Serial number of the NFT within the token"
-    return kind(description, example, low=1, high=MAX_INT64, required=True, data_key="serialNo")
+    return kind(description, example, low=1, high=MAX_INT64, **options)
 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
@@ -233,14 +236,7 @@ class EventsQuerySchema(NftEventsQuerySchema):
         },
     )
     token = selecting_field("Only what happened to the NFTs of this token", "0.0.5001", "tokenId")
-    serial_no = Digits(
-        "Only what happened to this NFT of the token",
-        7,
-        low=1,
-        high=MAX_INT64,
-        data_key="serialNo",
-        load_default=None,
-    )
+    serial_no = serial_no_field(Digits, required=False, load_default=None)
     account_id = selecting_field(
         "Only what this account gave or got: as seller, buyer or owner", "0.0.1001", "accountId"
     )

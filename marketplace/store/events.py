@@ -99,11 +99,10 @@ def _select(
 
 
 def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
-    rest = [f"kind IN ({', '.join(kinds)})"] if kinds else []
-    if selection.token is not None and selection.serial_no is not None:
-        rest += ["token = :token", "serial_no = :serial_no"]
-    elif selection.token is not None:
-        rest += ["token = :token"]
+    columns = [name for name in ("token", "serial_no") if getattr(selection, name) is not None]
+    rest = [f"{name} = :{name}" for name in columns]
+    if kinds:
+        rest.append(f"kind IN ({', '.join(kinds)})")
     if selection.account_id is not None:
         received = "to_account = :account_id AND COALESCE(from_account, '') <> :account_id"
         return [" AND ".join([side, *rest]) for side in ("from_account = :account_id", received)]
