@@ -82,9 +82,13 @@ def _owed(token: Token, payer: str, kind: str) -> Iterator[tuple[str, Message]]:
 
 def _assess_fixed(token: Token, payer: str) -> Iterator[AssessedFee]:
     for collector, fee in _owed(token, payer, "fixed_fee"):
-        is_of_units = fee.HasField("denominating_token_id")
-        unit = write_id(fee.denominating_token_id) if is_of_units else None
-        yield AssessedFee(payer, collector, fee.amount, unit)
+        yield AssessedFee(payer, collector, fee.amount, unit_of(fee))
+
+
+def unit_of(fee: Message) -> str | None:
+    """The token that a fixed fee is paid in; None: HBAR."""
+    is_of_units = fee.HasField("denominating_token_id")
+    return write_id(fee.denominating_token_id) if is_of_units else None
 
 
 def _credits(given: Changes, account_id: str) -> dict[str | None, int]:

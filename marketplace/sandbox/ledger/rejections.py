@@ -7,7 +7,7 @@ from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import resolve
-from marketplace.sandbox.ledger.envelopes import refuse_if
+from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Execution, entity
 
 MAX_REJECTIONS = 10
@@ -34,31 +34,22 @@ def reject(execution: Execution, content: Message) -> None:
     execution.require_signature(owner)
     refuse_if(len(content.rejections) > MAX_REJECTIONS, "TOKEN_REFERENCE_LIST_SIZE_LIMIT_EXCEEDED")
     for rejection in content.rejections:
-        if rejection.HasField("nft"):
-            _reject_nft(execution, rejection.nft, owner)
-        else:
-            _reject_units(execution, rejection.fungible_token, owner)
+        _reject(execution, rejection, owner)
 
 
-def _reject_nft(execution: Execution, asked: Message, owner: str) -> None:
-    db, token_id = execution.db, entity(asked.token_ID, "INVALID_NFT_ID")
-    nft = nfts.require(nfts.find(db, token_id, asked.serial_number))
-    treasury = _treasury_of(execution, token_id, owner)
-    refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
-    tokens.require_unrestricted(db, token_id, owner, treasury)
-    execution.move_nft(nft, treasury)
-
-
-def _reject_units(execution: Execution, asked: Message, owner: str) -> None:
-    token_id = entity(asked, "INVALID_TOKEN_ID")
-    treasury = _treasury_of(execution, token_id, owner)
-    accounts.require_associated(execution.db, owner, token_id)
-    amount = queries.count_units_of(execution.db, owner, token_id)
-    refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
-    execution.move({(owner, token_id): -amount, (treasury, token_id): amount})
-
-
-def _treasury_of(execution: Execution, token_id: str, owner: str) -> str:
-    treasury = tokens.get_usable(execution.db, token_id).treasury
+def _reject(execution: Execution, rejection: Message, owner: str) -> None:
+    db, asked = execution.db, rejection.nft
+    is_nft = rejection.HasField("nft")
+    token_id = write_id(asked.token_ID if is_nft else rejection.fungible_token)
+    nft = nfts.require(nfts.find(db, token_id, asked.serial_number)) if is_nft else None
+    treasury = tokens.get_usable(db, token_id).treasury
     refuse_if(treasury == owner, "ACCOUNT_IS_TREASURY")
-    return treasury
+    if nft:
+        refuse_if(nft.owner != owner, "INVALID_OWNER_ID")
+        tokens.require_unrestricted(db, token_id, owner, treasury)
+        execution.move_nft(nft, treasury)
+    else:
+        accounts.require_associated(db, owner, token_id)
+        amount = queries.count_units_of(db, owner, token_id)
+        refuse_if(amount == 0, "INSUFFICIENT_TOKEN_BALANCE")
+        execution.move({(owner, token_id): -amount, (treasury, token_id): amount})

@@ -8,6 +8,7 @@ from google.protobuf.message import Message
 
 from marketplace import times
 from marketplace.sandbox.ledger import keys, queries, tokens
+from marketplace.sandbox.ledger.custom_fees import unit_of
 from marketplace.sandbox.ledger.envelopes import write_id
 from marketplace.sandbox.mirror import parameters
 from marketplace.sandbox.mirror.parameters import Document
@@ -124,9 +125,7 @@ def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -
 
 
 def _fixed_fee(fee: Message) -> Document:
-    is_of_units = fee.HasField("denominating_token_id")
-    unit = write_id(fee.denominating_token_id) if is_of_units else None
-    return {"amount": fee.amount, "denominating_token_id": unit}
+    return {"amount": fee.amount, "denominating_token_id": unit_of(fee)}
 
 
 def _royalty(royalty: Message) -> Document:
