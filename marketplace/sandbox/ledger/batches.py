@@ -56,16 +56,16 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
     for number, signed in enumerate(inner, start=1):
         now = execution.now + number * NANOSECONDS
         child = Execution(execution.db, signed, now, network_fees.price(signed))
-        result = run(child)
-        execution.inner.append((child, result))
-        refuse_if(result != "SUCCESS", "INNER_TRANSACTION_FAILED")
+        execution.inner.append(child)
+        child.result = run(child)
+        refuse_if(child.result != "SUCCESS", "INNER_TRANSACTION_FAILED")
 
 
 def revert(execution: Execution) -> None:
     """Charge again what a failed batch has executed, after its effects were undone."""
-    for number, (child, result) in enumerate(execution.inner):
+    for child in execution.inner:
         child.fee = min(child.fee, accounts.balance(child.db, child.payer))
         child.charge()
         child.effects = Effects()
-        code = "REVERTED_SUCCESS" if result == "SUCCESS" else result
-        execution.inner[number] = child, code
+        if child.result == "SUCCESS":
+            child.result = "REVERTED_SUCCESS"

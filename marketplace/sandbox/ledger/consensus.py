@@ -180,19 +180,11 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     price = network_fees.price_unhandled(signed) if is_duplicate else network_fees.price(signed)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge()
-    result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
-    if result != "SUCCESS":
+    execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
+    if execution.result != "SUCCESS":
         batches.revert(execution)
-    _record(execution, result)
-    return result
-
-
-def _record(execution: Execution, result: str, outer: Execution | None = None) -> None:
-    history.write(execution, result, outer)
-    for child in execution.effects.children:
-        history.write(child, "SUCCESS", execution)
-    for inner, code in execution.inner:
-        _record(inner, code, execution)
+    history.write(execution)
+    return execution.result
 
 
 def _execute(execution: Execution) -> str:
@@ -267,5 +259,5 @@ def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
         except Refused as refusal:
             return Receipt(str(transfer.id), str(refusal), reached_consensus=False)
         transfer.move_nft(nft, receiver)
-        history.write(transfer, "SUCCESS")
+        history.write(transfer)
     return Receipt(str(transfer.id), "SUCCESS")

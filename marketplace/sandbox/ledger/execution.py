@@ -71,8 +71,8 @@ class Execution:
     # Tinybars by the price list, which a failed transaction costs, too.
     fee: int
     effects: Effects = field(default_factory=Effects)
-    # The transactions of a batch, with their result codes.
-    inner: "list[tuple[Execution, str]]" = field(default_factory=list)
+    inner: "list[Execution]" = field(default_factory=list)  # the transactions of a batch
+    result: str = "SUCCESS"
 
     @property
     def id(self) -> TransactionId:

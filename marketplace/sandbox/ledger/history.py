@@ -16,8 +16,8 @@ from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer
 ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
 
 
-def write(execution: Execution, result: str, outer: Execution | None = None) -> None:
-    """Record a transaction that reached consensus, successful or not, and what it did to NFTs.
+def write(execution: Execution, outer: Execution | None = None) -> None:
+    """Record a transaction that reached consensus, successful or not, and all that it has executed.
 
     ``outer`` is the batch that it is in, or the transaction that has executed it.
     """
@@ -48,7 +48,7 @@ def write(execution: Execution, result: str, outer: Execution | None = None) -> 
         "node": write_id(body.nodeAccountID),
         "nonce": body.transactionID.nonce,
         "parent_consensus_timestamp": times.to_consensus(parent.now) if parent else None,
-        "result": result,
+        "result": execution.result,
         "scheduled": body.transactionID.scheduled,
         "staking_reward_transfers": [],
         "token_transfers": [row for row in rows if "token_id" in row],
@@ -77,6 +77,8 @@ def write(execution: Execution, result: str, outer: Execution | None = None) -> 
         total_supply=effects.total_supply,
     )
     write_nfts(execution)
+    for child in [*effects.children, *execution.inner]:
+        write(child, execution)
 
 
 def _entity(content: Message) -> str | None:
