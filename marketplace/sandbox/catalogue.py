@@ -35,23 +35,11 @@ class Collection(NamedTuple):
     royalties: tuple[Royalty, ...] = ()
 
 
+TIDES = (Royalty("0.0.2001", 5, 100),)
+ORBITS = (Royalty("0.0.2002", 5, 100, 10 * TINYBARS), Royalty("0.0.2003", 1, 40))
 SAMPLE = (
-    Collection(
-        "0.0.5001",
-        "Tides",
-        "TIDE",
-        "Current",
-        "Water that never stands still.",
-        (Royalty("0.0.2001", 5, 100),),
-    ),
-    Collection(
-        "0.0.5002",
-        "Orbits",
-        "ORBIT",
-        "Lagoon",
-        "Small systems, far from here.",
-        (Royalty("0.0.2002", 5, 100, 10 * TINYBARS), Royalty("0.0.2003", 1, 40)),
-    ),
+    Collection("0.0.5001", "Tides", "TIDE", "Current", "Water that never stands still.", TIDES),
+    Collection("0.0.5002", "Orbits", "ORBIT", "Lagoon", "Small systems, far from here.", ORBITS),
     Collection("0.0.5003", "Dunes", "DUNE", "Swell", "Sand that the wind has moved."),
     Collection("0.0.5004", "Peaks", "PEAK", "Swell", "Mornings in the mountains."),
 )

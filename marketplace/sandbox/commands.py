@@ -138,11 +138,7 @@ def _owner(token: str, serial_no: int) -> str:
 def _is_new(token: str, serial_no: int) -> bool:
     """Whether a sample NFT was never sold or listed."""
     nft = nfts.get_nft(read(), token, serial_no)
-    return (
-        nft is not None
-        and nft["owner"] == _owner(token, serial_no)
-        and nft["last_listed_at"] is None
-    )
+    return bool(nft and nft["owner"] == _owner(token, serial_no) and not nft["last_listed_at"])
 
 
 def _list_some(unlisted: list[tuple[str, int]]) -> None:

@@ -86,14 +86,10 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         transactionFee=document["charged_tx_fee"],
     )
     for moved in document["transfers"]:
-        record.transferList.accountAmounts.add(
-            accountID=account(moved["account"]), amount=moved["amount"]
-        )
+        record.transferList.accountAmounts.add(**_amount(moved))
     lists: defaultdict[str, TokenTransferList] = defaultdict(TokenTransferList)
     for moved in document["token_transfers"]:
-        lists[moved["token_id"]].transfers.add(
-            accountID=account(moved["account"]), amount=moved["amount"]
-        )
+        lists[moved["token_id"]].transfers.add(**_amount(moved))
     for moved in document["nft_transfers"]:
         sender, receiver = moved["sender_account_id"], moved["receiver_account_id"]
         lists[moved["token_id"]].nftTransfers.add(
@@ -113,3 +109,7 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
             effective_payer_account_id=map(account, fee["effective_payer_account_ids"]),
         )
     return record
+
+
+def _amount(moved: Document) -> dict[str, Any]:
+    return {"accountID": account(moved["account"]), "amount": moved["amount"]}

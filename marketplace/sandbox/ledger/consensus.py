@@ -122,8 +122,9 @@ def submit(content: bytes, now: int) -> Receipt:
             _require_valid(signed, now)
             signatures.require(db, signed, signed.id.account_id, now)
             recorded = queries.list_transactions(db, signed.id.dashed)
-            if recorded:
-                _require_another_node(recorded[0], signed)
+            # Another node finds out at consensus only.
+            nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
+            refuse_if(write_id(signed.body.nodeAccountID) in nodes, "DUPLICATE_TRANSACTION")
             _require_solvency(db, signed)
             return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
     except Refused as refusal:
@@ -157,12 +158,6 @@ def _require_valid(signed: Signed, now: int) -> None:
     refuse_if(starts_at > now, "INVALID_TRANSACTION_START")
     if starts_at + signed.body.transactionValidDuration.seconds * times.SECOND < now:
         raise Refused("TRANSACTION_EXPIRED")
-
-
-def _require_another_node(first: queries.Row, signed: Signed) -> None:
-    """Refuse a repetition to the same node. Another node finds out at consensus only."""
-    if json.loads(first["document"])["node"] == write_id(signed.body.nodeAccountID):
-        raise Refused("DUPLICATE_TRANSACTION")
 
 
 def _require_solvency(db: Connection, signed: Signed) -> None:
