@@ -27,8 +27,13 @@ class EncodedBody(NamedTuple):
     """A body as it is sent: plain, or compressed."""
 
     tag: str  # as it stands between the quotes of an ETag
-    headers: tuple[tuple[str, str], ...]
+    headers: list[tuple[str, str]]  # of a 200; those of a 304 are all but the last, Content-Length
     body: bytes
+
+
+def _encoded(tag: str, headers: Iterable[tuple[str, str]], body: bytes) -> EncodedBody:
+    own = [("ETag", f'"{tag}"'), ("Content-Length", str(len(body)))]
+    return EncodedBody(tag, [*headers, *own], body)
 
 
 class WholeResponse:
@@ -41,7 +46,7 @@ class WholeResponse:
         own = [(name, value) for name, value in headers if name != "Content-Length"]
         tag = hashlib.sha256(body)  # half the time of others, where the processor has it
         tag.update(dict(own).get("Link", "").encode())  # a page is another one when another follows
-        self._plain = EncodedBody(tag.hexdigest()[:32], tuple(own), body)
+        self._plain = _encoded(tag.hexdigest()[:32], own, body)
         self._gzipped: EncodedBody | None = None
 
     @property
@@ -51,24 +56,25 @@ class WholeResponse:
 
     def send(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         environ[ROUTE] = self._route
-        tag, own, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
-        # A list of its own each time: middleware in front may add to it.
-        headers = [*own, ("ETag", f'"{tag}"')]
+        tag, headers, body = self._choose(environ.get("HTTP_ACCEPT_ENCODING"))
         known = environ.get("HTTP_IF_NONE_MATCH")
+        # A list of its own each time: middleware in front may add to it.
         if known and parse_etags(known).contains_weak(tag):
-            start_response("304 NOT MODIFIED", headers)
+            start_response("304 NOT MODIFIED", headers[:-1])
             return []
-        start_response("200 OK", [*headers, ("Content-Length", str(len(body)))])
+        start_response("200 OK", headers[:])
         return [] if environ["REQUEST_METHOD"] == "HEAD" else [body]
 
     def _choose(self, accepted: str | None) -> EncodedBody:
         plain = self._plain
-        if len(plain.body) < MIN_GZIP_BYTES or not parse_accept_header(accepted).quality("gzip"):
+        if not accepted or len(plain.body) < MIN_GZIP_BYTES:
+            return plain
+        if not parse_accept_header(accepted).quality("gzip"):
             return plain
         if self._gzipped is None:
             body = gzip.compress(plain.body, GZIP_LEVEL, mtime=0)
-            headers = (*plain.headers, ("Content-Encoding", "gzip"))
-            self._gzipped = EncodedBody(f"{plain.tag}-gzip", headers, body)
+            headers = [*plain.headers[:-2], ("Content-Encoding", "gzip")]
+            self._gzipped = _encoded(f"{plain.tag}-gzip", headers, body)
         return self._gzipped
 
 

@@ -80,9 +80,10 @@ class RequestCache:
 
 def request_cache() -> RequestCache:
     """That of the current request."""
-    if REQUEST_CACHE not in request.environ:
-        request.environ[REQUEST_CACHE] = RequestCache()
-    found: RequestCache = request.environ[REQUEST_CACHE]
+    environ = request.environ
+    found: RequestCache = environ.get(REQUEST_CACHE) or environ.setdefault(
+        REQUEST_CACHE, RequestCache()
+    )
     return found
 
 
@@ -147,9 +148,10 @@ class ResponseCache:
         data_version = self._database.data_version()
         if data_version is None:
             return call_application(self._application, environ).send(environ, start_response)
-        variables = ("QUERY_STRING", "SCRIPT_NAME", "HTTP_ORIGIN", "HTTP_PREFER")
-        key = (path, *[environ.get(name, "") for name in variables])
-        authorization = environ.get("HTTP_AUTHORIZATION", "")
+        get = environ.get
+        query, prefix = get("QUERY_STRING", ""), get("SCRIPT_NAME", "")
+        key = path, query, prefix, get("HTTP_ORIGIN", ""), get("HTTP_PREFER", "")
+        authorization = get("HTTP_AUTHORIZATION", "")
         token: CachedToken | None = self._find(authorization, data_version)
         cached: WholeResponse | None = self._find(key, data_version)
         is_valid = False
