@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from flask import Config, Flask, current_app
-from marshmallow import fields, missing
+from marshmallow import Schema, fields, missing
 
 from marketplace import times
 from marketplace.api.paging import Position, read_position
@@ -35,6 +35,15 @@ HTTP_REASONS = (
 )  # fmt: skip
 MAX_QUERY = 100
 MAX_TRAIT_NAME, MAX_TRAIT_VALUE = 100, 200
+
+
+class CamelCaseSchema(Schema):
+    """A schema whose fields have camelCase names on the wire, where data_key names no other."""
+
+    def on_bind_field(self, field_name: str, field_obj: fields.Field[Any]) -> None:
+        if field_obj.data_key is None:
+            first, *others = field_name.split("_")
+            field_obj.data_key = first + "".join(word.capitalize() for word in others)
 
 
 class Strict(fields.Field[Any]):
@@ -101,7 +110,7 @@ class WholeNumber(Strict, fields.Integer):
     """A JSON integer within bounds: not "1", 1.0 or true."""
 
     def __init__(
-        self, description: str, example: int, *, low: int, high: int, **kwargs: Any
+        self, description: str, example: int, *, low: int = 1, high: int = MAX_INT64, **kwargs: Any
     ) -> None:
         self.low, self.high = low, high
         self.expected = f"a whole number from {low} to {high}"

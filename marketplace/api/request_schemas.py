@@ -1,23 +1,18 @@
 """Schemas of requests: the names of fields on the wire, and the bounds of each.
 
-Inside names are the database's columns; wire names stand in data_key, in the contract's order.
+Inside names are the database's columns, in the contract's order. On the wire they are in camelCase, or as
+data_key says.
 """
 
 from collections.abc import Sequence
 from typing import Any
 
-from marshmallow import (
-    EXCLUDE,
-    Schema,
-    ValidationError,
-    fields,
-    post_load,
-    validates_schema,
-)
+from marshmallow import EXCLUDE, ValidationError, fields, post_load, validates_schema
 from marshmallow.validate import Length
 
 from marketplace.api.fields import (
     AccountName,
+    CamelCaseSchema,
     Choice,
     Choices,
     Digits,
@@ -34,18 +29,11 @@ from marketplace.api.fields import (
 )
 from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
-from marketplace.ids import MAX_HBAR, MAX_INT64, EventKind
+from marketplace.ids import MAX_HBAR, EventKind
 
-ORDERBOOK_LIMIT = 20
-USER_LIMIT = 10
-USER_LIMIT_MAX = 1000
 NFTS_AT_ONCE = 100
 TRAITS_AT_ONCE = 20
-COLLECTIONS_LIMIT = 20
-COLLECTIONS_LIMIT_MAX = 100
 COLLECTION_SORTS = ("volume24h", "-volume", "listed", BY_NAME, "newest")
-EVENTS_LIMIT = 100
-EVENTS_LIMIT_MAX = 1000
 OLDEST_FIRST, NEWEST_FIRST = "asc", "desc"
 
 
@@ -53,29 +41,26 @@ def token_field(example: str = "0.0.5001") -> EntityId:
     return EntityId("Token id of the collection", example, data_key="tokenId", required=True)
 
 
-def selecting_field(description: str, example: str, data_key: str) -> EntityId:
+def selecting_field(description: str, example: str, data_key: str | None = None) -> EntityId:
     """An id in a query: only what is of it."""
     return EntityId(description, example, data_key=data_key, load_default=None)
 
 
-def serial_no_field(
-    kind: type[WholeNumber] = WholeNumber, example: int = 7, required: bool = True, **options: Any
-) -> WholeNumber:
-    options |= {"data_key": "serialNo", "required": required}
+def serial_no_field(kind: type[WholeNumber] = WholeNumber, example: int = 7) -> WholeNumber:
     description = "Serial number of the NFT within the token"
-    return kind(description, example, low=1, high=MAX_INT64, **options)
+    return kind(description, example, required=True)
 
 
 def account_id_field(description: str, example: str = "0.0.1001") -> EntityId:
-    return EntityId(description, example, data_key="accountId", required=True)
+    return EntityId(description, example, required=True)
 
 
 def account_name_field(description: str, example: str = "0.0.1001") -> AccountName:
     description = f"{description}; or its EVM address"
-    return AccountName(description, example, data_key="accountId", required=True)
+    return AccountName(description, example, required=True)
 
 
-class RequestSchema(Schema):
+class RequestSchema(CamelCaseSchema):
     error_messages = {"type": "must be a JSON object"}
 
     class Meta:
@@ -100,11 +85,11 @@ class WalletPathSchema(RequestSchema):
 
 
 def offset_field() -> Digits:
-    return Digits("How many to skip; page beats it", 0, low=0, high=MAX_INT64, load_default=0)
+    return Digits("How many to skip; page beats it", 0, low=0, load_default=0)
 
 
 def limit_field(of: str, usual: int, most: int) -> Digits:
-    return Digits(f"Number of {of} wanted at most", usual, low=1, high=most, load_default=usual)
+    return Digits(f"Number of {of} wanted at most", usual, high=most, load_default=usual)
 
 
 def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
@@ -112,12 +97,12 @@ def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(description, orders, load_default=None)
 
 
-def price_bound_field(description: str, data_key: str, example: int) -> Digits:
-    return Digits(description, example, low=0, high=MAX_HBAR, data_key=data_key, load_default=None)
+def price_bound_field(description: str, example: int) -> Digits:
+    return Digits(description, example, low=0, high=MAX_HBAR, load_default=None)
 
 
 class OrderbookQuerySchema(RequestSchema):
-    limit = limit_field("NFTs", ORDERBOOK_LIMIT, ORDERBOOK_LIMIT)
+    limit = limit_field("NFTs", 20, 20)
     offset = offset_field()
     page = page_field(ORDERS)
     sort = Choice(
@@ -127,8 +112,8 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=NEWEST,
     )
     token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
-    min_price = price_bound_field("Lowest price in HBAR", "minPrice", 10)
-    max_price = price_bound_field("Highest price in HBAR", "maxPrice", 500)
+    min_price = price_bound_field("Lowest price in HBAR", 10)
+    max_price = price_bound_field("Highest price in HBAR", 500)
     traits = Choices(
         TraitText("Its name, a colon, and its value"),
         data_key="trait",
@@ -160,9 +145,14 @@ class OrderbookQuerySchema(RequestSchema):
 
 
 class UserQuerySchema(RequestSchema):
-    limit = limit_field("NFTs", USER_LIMIT, USER_LIMIT_MAX)
+    limit = limit_field("NFTs", 10, 1000)
     offset = offset_field()
     page = page_field()
+
+
+class UserNftsQuerySchema(RequestSchema):
+    limit = limit_field("NFTs", 10, 1000)
+    page = page_field((BY_ID,))
 
 
 class CollectionsQuerySchema(RequestSchema):
@@ -177,7 +167,7 @@ class CollectionsQuerySchema(RequestSchema):
         "tid",
         load_default="",
     )
-    limit = limit_field("collections", COLLECTIONS_LIMIT, COLLECTIONS_LIMIT_MAX)
+    limit = limit_field("collections", 20, 100)
     page = page_field(COLLECTION_SORTS)
 
     @validates_schema
@@ -191,13 +181,6 @@ class SearchQuerySchema(RequestSchema):
     q = Words(
         "What to look for: words, a serial number after them, or an id", "tides 7", required=True
     )
-
-
-class UserNftsQuerySchema(UserQuerySchema):
-    page = page_field((BY_ID,))
-
-    class Meta(UserQuerySchema.Meta):
-        exclude = ("offset",)
 
 
 class NftsQuerySchema(RequestSchema):
@@ -218,7 +201,7 @@ class NftEventsQuerySchema(RequestSchema):
         "Where to go on: an event's id, or the X-Events-Cursor of a list; without it, the newest events",
         load_default=None,
     )
-    limit = limit_field("events", EVENTS_LIMIT, EVENTS_LIMIT_MAX)
+    limit = limit_field("events", 100, 1000)
     order = Choice(
         "Oldest first, of those that follow the cursor; or newest first, of those before it",
         (OLDEST_FIRST, NEWEST_FIRST),
@@ -236,9 +219,9 @@ class EventsQuerySchema(NftEventsQuerySchema):
         },
     )
     token = selecting_field("Only what happened to the NFTs of this token", "0.0.5001", "tokenId")
-    serial_no = serial_no_field(Digits, required=False, load_default=None)
+    serial_no = Digits("Only what happened to this NFT of the token", 7, load_default=None)
     account_id = selecting_field(
-        "Only what this account gave or got: as seller, buyer or owner", "0.0.1001", "accountId"
+        "Only what this account gave or got: as seller, buyer or owner", "0.0.1001"
     )
 
     @validates_schema
@@ -256,9 +239,7 @@ class AddNftSchema(RequestSchema):
 
 class PrepareListingSchema(AddNftSchema):
     account_id = account_name_field("Account that lists the NFT, and signs")
-    listing_price = WholeNumber(
-        "Price in HBAR", 250, low=1, high=MAX_HBAR, required=True, data_key="listingPrice"
-    )
+    listing_price = WholeNumber("Price in HBAR", 250, high=MAX_HBAR, required=True)
 
 
 class PrepareWithdrawalSchema(AddNftSchema):
@@ -272,9 +253,7 @@ class PreparePurchaseSchema(AddNftSchema):
     expected_price = WholeNumber(
         "The price in HBAR that the buyer was shown: a purchase for another one is refused",
         60,
-        low=1,
         high=MAX_HBAR,
-        data_key="expectedPrice",
     )
 
 
@@ -283,7 +262,6 @@ class ReportTransactionSchema(AddNftSchema):
     transaction_id = TransactionIdField(
         "The transaction that was signed; without it, the newest one prepared for this account and NFT",
         "0.0.1001@1763640000.123456789",
-        data_key="transactionId",
         load_default=None,
     )
 
@@ -293,7 +271,7 @@ def presence_field(description: str) -> fields.String:
     return fields.String(load_default=None, allow_none=True, metadata=metadata)
 
 
-class StatusQuery(Schema):
+class StatusQuery(CamelCaseSchema):
     """The flags alive and ready are present or absent, their value is ignored."""
 
     alive = presence_field("Only whether the service answers: the database is not asked")
@@ -301,8 +279,6 @@ class StatusQuery(Schema):
     max_age = Digits(
         "With ready: how many seconds ago the ledger may have been followed last; 0 for any time",
         600,
-        data_key="maxAge",
         low=0,
-        high=MAX_INT64,
         load_default=0,
     )

@@ -1,6 +1,7 @@
 """Schemas of responses: the only module that knows the names of their fields on the wire.
 
-Inside names are the database's columns; wire names stand in data_key, in the contract's order.
+Inside names are the database's columns, in the contract's order. On the wire they are in camelCase, or as
+data_key says.
 """
 
 import json
@@ -10,6 +11,7 @@ from marshmallow import Schema, fields, pre_dump
 
 from marketplace import __version__
 from marketplace.api.fields import (
+    CamelCaseSchema,
     ConsensusTimestamp,
     Flag,
     MediaUrl,
@@ -40,61 +42,60 @@ def show(
     return kind(data_key=key, required=True, allow_none=nullable, metadata=metadata)
 
 
-def integer(description: str, example: int, key: str | None = None, **more: Any) -> fields.Integer:
-    return show(fields.Integer, description, example, key, format="int64", **more)
+def text(
+    description: str, example: str | None, key: str | None = None, **more: Any
+) -> fields.String:
+    return show(fields.String, description, example, key, **more)
 
 
-def total(description: str, example: int, key: str | None = None) -> fields.Integer:
-    return integer(description, example, key, minimum=0)
+def integer(description: str, example: int, **more: Any) -> fields.Integer:
+    return show(fields.Integer, description, example, format="int64", **more)
 
 
-def hbar_or_null(description: str, example: int, key: str | None = None) -> fields.Integer:
-    return integer(description, example, key, nullable=True)
+def total(description: str, example: int) -> fields.Integer:
+    return integer(description, example, minimum=0)
+
+
+def hbar_or_null(description: str, example: int) -> fields.Integer:
+    return integer(description, example, nullable=True)
 
 
 def moment(description: str, example: str = DATE_EXAMPLE, **more: Any) -> Milliseconds:
     return show(Milliseconds, description, example, **more, format="date-time")
 
 
-def nested(
-    schema: type[Schema], description: str, key: str | None = None, **options: Any
-) -> fields.Nested:
+def nested(schema: type[Schema], description: str, **options: Any) -> fields.Nested:
     """An object that every response has; null may be in its place where ``allow_none`` is set."""
-    metadata = {"description": description}
-    return fields.Nested(schema, data_key=key, required=True, metadata=metadata, **options)
+    return fields.Nested(schema, required=True, metadata={"description": description}, **options)
 
 
-def each(
-    kind: type[Schema], description: str, key: str | None = None, **options: Any
-) -> fields.List[Any]:
+def each(schema: type[Schema], description: str, **options: Any) -> fields.List[Any]:
     """A list of objects that every response has."""
     metadata = {"description": description}
-    of = fields.Nested(kind)
-    return fields.List(of, data_key=key, required=True, metadata=metadata, **options)
+    return fields.List(fields.Nested(schema), required=True, metadata=metadata, **options)
 
 
 def token_field() -> fields.String:
-    return show(fields.String, "Token id of the collection", "0.0.5001")
+    return text("Token id of the collection", "0.0.5001")
 
 
 def serial_no_field() -> fields.Integer:
-    return integer("Serial number of the NFT within the token", 7, "serialNo")
+    return integer("Serial number of the NFT within the token", 7)
 
 
-class OwnerSchema(Schema):
-    owner = show(fields.String, "Account id of the owner", "0.0.1001", key="accountId")
+class OwnerSchema(CamelCaseSchema):
+    owner = text("Account id of the owner", "0.0.1001", key="accountId")
 
 
-class NftSchema(Schema):
+class NftSchema(CamelCaseSchema):
     """An NFT record. Contract, section 2.1."""
 
     token = token_field()
     serial_no = serial_no_field()
-    name = show(fields.String, "Name of the NFT", "Tides #7")
-    file_type = show(fields.String, "MIME type of the image", "image/png", key="fileType")
-    is_for_sale = show(Flag, "True when the NFT is listed for sale", True, key="isForSale")
-    attributes = show(
-        fields.String,
+    name = text("Name of the NFT", "Tides #7")
+    file_type = text("MIME type of the image", "image/png")
+    is_for_sale = show(Flag, "True when the NFT is listed for sale", True)
+    attributes = text(
         "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
         " has no attributes",
         '[{"trait_type":"Palette","value":"Ember"},{"trait_type":"Form","value":"Current"}]',
@@ -111,10 +112,9 @@ class NftSchema(Schema):
         OriginalImageUrl,
         "Address of the original image; null when it is not known",
         "http://127.0.0.1:8000/sandbox/ipfs/bafkqacbqfyyc4njqga2q/7.png",
-        key="originalImageUrl",
         nullable=True,
     )
-    listing_price = integer("Price in HBAR while listed, otherwise 0", 60, "listingPrice")
+    listing_price = integer("Price in HBAR while listed, otherwise 0", 60)
     last_listed_at = moment(
         "When the NFT was last listed (consensus time, UTC); null when not known",
         key="lastListedDate",
@@ -127,89 +127,80 @@ class NftSchema(Schema):
         return obj if attr == "owner" else super().get_attribute(obj, attr, default)
 
 
-class AccountSchema(Schema):
-    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
+class AccountSchema(CamelCaseSchema):
+    account_id = text("Account id", "0.0.1001")
 
     def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
         return obj  # a row holds the id alone
 
 
-def account(description: str, column: str, key: str | None = None) -> fields.Nested:
-    return nested(AccountSchema, description, key, attribute=column, allow_none=True)
+def account_or_null(description: str, key: str | None = None) -> fields.Nested:
+    return nested(AccountSchema, description, data_key=key, allow_none=True)
 
 
-class LastSaleSchema(Schema):
+class LastSaleSchema(CamelCaseSchema):
     """The newest sale through this marketplace."""
 
     price = integer("HBAR: what the buyer paid", 60)
     date = moment("When it was sold (consensus time, UTC)")
 
 
-class FallbackFeeSchema(Schema):
+class FallbackFeeSchema(CamelCaseSchema):
     """The fee of a buyer who gives nothing of value for an NFT."""
 
     amount = integer("Tinybars, or smallest units of the token", 500_000_000)
-    token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
+    token = text("Token id of what is paid; null: HBAR", None, nullable=True)
 
 
-class RoyaltySchema(Schema):
+class RoyaltySchema(CamelCaseSchema):
     """A part of an NFT's price, which the network takes at each sale."""
 
-    collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
+    collector = text("Account it is paid to", "0.0.2002", key="accountId")
     numerator = total("Of the fraction of the price", 5)
     denominator = integer("Of the fraction of the price", 100, minimum=1)
     fallback = nested(
         FallbackFeeSchema,
         "What is paid where an NFT changes hands for nothing; null: nothing",
-        "fallbackFee",
+        data_key="fallbackFee",
         allow_none=True,
     )
 
 
-class FixedFeeSchema(Schema):
+class FixedFeeSchema(CamelCaseSchema):
     """An amount that an NFT's sender pays at each transfer, and a seller at each sale."""
 
-    collector = show(fields.String, "Account it is paid to", "0.0.2002", key="accountId")
+    collector = text("Account it is paid to", "0.0.2002", key="accountId")
     amount = integer("Tinybars, or smallest units of the token", 100_000_000)
-    token = show(fields.String, "Token id of what is paid; null: HBAR", None, nullable=True)
+    token = text("Token id of what is paid; null: HBAR", None, nullable=True)
 
 
-class CollectionRecordSchema(Schema):
+class CollectionRecordSchema(CamelCaseSchema):
     """A collection: what the ledger said of it last, and what of it is listed here.
 
     What the ledger has not told yet is null.
     """
 
     token = token_field()
-    name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
-    symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
+    name = text("Name; null while not known", "Tides", nullable=True)
+    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
     total_supply = integer(
-        "NFTs minted and not burned; null while not known",
-        30,
-        "totalSupply",
-        nullable=True,
-        minimum=0,
+        "NFTs minted and not burned; null while not known", 30, nullable=True, minimum=0
     )
-    treasury = account("The account that NFTs are minted to; null while not known", "treasury")
+    treasury = account_or_null("The account that NFTs are minted to; null while not known")
     royalties = each(
         RoyaltySchema, "What creators are paid at each sale; null while not known", allow_none=True
     )
     fixed_fees = each(
-        FixedFeeSchema,
-        "What a seller pays at each sale; null while not known",
-        "fixedFees",
-        allow_none=True,
+        FixedFeeSchema, "What a seller pays at each sale; null while not known", allow_none=True
     )
     listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null(
-        "Lowest price in HBAR; null where nothing is listed", 15, "floorPrice"
-    )
+    floor_price = hbar_or_null("Lowest price in HBAR; null where nothing is listed", 15)
     sales = total("Sales through this marketplace", 12)
     volume = total("HBAR that their buyers paid", 730)
-    sales_24h = total("Those of the last 24 hours", 2, "sales24h")
-    volume_24h = total("HBAR that their buyers paid", 115, "volume24h")
+    sales_24h = total("Those of the last 24 hours", 2)
+    volume_24h = total("HBAR that their buyers paid", 115)
     last_sale = nested(
-        LastSaleSchema, "The newest of them; null where there is none", "lastSale", allow_none=True
+        LastSaleSchema, "The newest of them; null where there is none", allow_none=True
     )
 
     @pre_dump
@@ -223,12 +214,12 @@ class CollectionRecordSchema(Schema):
         }
 
 
-class FoundCollectionSchema(Schema):
+class FoundCollectionSchema(CamelCaseSchema):
     """A collection in a list."""
 
     token = token_field()
-    name = show(fields.String, "Name; null while not known", "Tides", nullable=True)
-    symbol = show(fields.String, "Symbol; null while not known", "TIDE", nullable=True)
+    name = text("Name; null while not known", "Tides", nullable=True)
+    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
     image = show(
         MediaUrlOrNull,
         "Address of the optimised image of one of its NFTs, of a listed one if it can be; null: none",
@@ -237,20 +228,18 @@ class FoundCollectionSchema(Schema):
         nullable=True,
     )
     listed = total("NFTs for sale here", 10)
-    floor_price = hbar_or_null(
-        "Lowest price in HBAR; null where nothing is listed", 15, "floorPrice"
-    )
-    volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115, "volume24h")
+    floor_price = hbar_or_null("Lowest price in HBAR; null where nothing is listed", 15)
+    volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115)
 
 
-class FoundAccountSchema(Schema):
+class FoundAccountSchema(CamelCaseSchema):
     """An account that has stored NFTs."""
 
-    account_id = show(fields.String, "Account id", "0.0.1001", key="accountId")
+    account_id = text("Account id", "0.0.1001")
     listed = total("Its NFTs for sale here", 4)
 
 
-class FoundSchema(Schema):
+class FoundSchema(CamelCaseSchema):
     """The results of a search: at most 10 of each."""
 
     collections = each(FoundCollectionSchema, "The collections, as in /v1/collections")
@@ -260,30 +249,28 @@ class FoundSchema(Schema):
     )
 
 
-class TraitValueSchema(Schema):
-    value = show(fields.String, "The value", "Ember")
+class TraitValueSchema(CamelCaseSchema):
+    value = text("The value", "Ember")
     count = total("Stored NFTs that have it, and are not burned", 6)
     listed = total("Those for sale here", 2)
-    floor_price = hbar_or_null(
-        "Lowest price of them in HBAR; null where none is for sale", 15, "floorPrice"
-    )
+    floor_price = hbar_or_null("Lowest price of them in HBAR; null where none is for sale", 15)
 
 
-class TraitSchema(Schema):
+class TraitSchema(CamelCaseSchema):
     """A trait of a collection's NFTs."""
 
-    trait_type = show(fields.String, "Its name", "Palette")
+    trait_type = text("Its name", "Palette", "trait_type")
     values = each(TraitValueSchema, "Its values, the commonest first")
 
 
-class NftTraitSchema(Schema):
-    trait_type = show(fields.String, "Its name", "Palette")
-    value = show(fields.String, "Its value", "Ember")
+class NftTraitSchema(CamelCaseSchema):
+    trait_type = text("Its name", "Palette", "trait_type")
+    value = text("Its value", "Ember")
     count = total("Ranked NFTs that have it", 6)
     share = show(fields.Float, "Their share of all ranked ones", 0.2, minimum=0, maximum=1)
 
 
-class NftTraitsSchema(Schema):
+class NftTraitsSchema(CamelCaseSchema):
     """The traits of an NFT, and how rare it is."""
 
     token = token_field()
@@ -299,14 +286,11 @@ class NftTraitsSchema(Schema):
     traits = each(NftTraitSchema, "Its traits; empty where it is not ranked")
 
 
-class EventSchema(Schema):
+class EventSchema(CamelCaseSchema):
     """What happened to an NFT. What does not apply is null."""
 
-    cursor = show(
-        fields.String, "Its cursor: after=<id> goes on from here", "3f2a9c1e-42", key="id"
-    )
-    kind = show(
-        fields.String,
+    cursor = text("Its cursor: after=<id> goes on from here", "3f2a9c1e-42", key="id")
+    kind = text(
         "What happened. SOLD is a sale through this marketplace; TRANSFERRED any other change of the owner."
         " A listing ends with WITHDRAWN, SOLD, TRANSFERRED or BURNED",
         "SOLD",
@@ -314,17 +298,13 @@ class EventSchema(Schema):
     )
     token = token_field()
     serial_no = serial_no_field()
-    from_account = account("The owner before; of a listing the seller", "from_account", "from")
-    to_account = account("The owner after", "to_account", "to")
+    from_account = account_or_null("The owner before; of a listing the seller", "from")
+    to_account = account_or_null("The owner after", "to")
     price = hbar_or_null("HBAR: of a sale what the buyer paid, otherwise of the listing", 60)
-    previous_price = hbar_or_null(
-        "HBAR: the price of the listing that it ends or replaces", 60, "previousPrice"
-    )
-    transaction_id = show(
-        fields.String,
+    previous_price = hbar_or_null("HBAR: the price of the listing that it ends or replaces", 60)
+    transaction_id = text(
         "The transaction that did it; null where it is not known",
         "0.0.1001@1763640000.123456789",
-        key="transactionId",
         nullable=True,
     )
     consensus_at = show(
@@ -340,30 +320,25 @@ class EventSchema(Schema):
     )
 
 
-class WebhookMessageSchema(Schema):
+class WebhookMessageSchema(CamelCaseSchema):
     """What is posted to a webhook."""
 
-    type = show(fields.String, "nft. and the kind of the event", "nft.sold")
-    timestamp = show(
-        fields.String, "The event's date", "2026-11-20T12:00:00.123Z", format="date-time"
-    )
+    type = text("nft. and the kind of the event", "nft.sold")
+    timestamp = text("The event's date", "2026-11-20T12:00:00.123Z", format="date-time")
     data = nested(EventSchema, "The event")
 
 
-class ResultSchema(Schema):
+class ResultSchema(CamelCaseSchema):
     """The result of adding an NFT, or of reporting what was signed. Contract, section 2.3."""
 
-    result = show(fields.String, "OK on success", "OK", enum=["OK", "PENDING"])
+    result = text("OK on success", "OK", enum=["OK", "PENDING"])
 
 
-class SigningMetadataSchema(Schema):
+class SigningMetadataSchema(CamelCaseSchema):
     """Instructions for the wallet, beside the transaction. Contract, section 2.4."""
 
-    account_id = show(
-        fields.String, "Account id that must sign the transaction", "0.0.1001", key="accountToSign"
-    )
+    account_id = text("Account id that must sign the transaction", "0.0.1001", key="accountToSign")
     return_transaction = fields.Boolean(
-        data_key="returnTransaction",
         required=True,
         dump_default=False,
         metadata={
@@ -373,11 +348,10 @@ class SigningMetadataSchema(Schema):
     )
 
 
-class PreparedTransactionSchema(Schema):
+class PreparedTransactionSchema(CamelCaseSchema):
     """A transaction to be signed. Contract, section 2.4."""
 
-    transaction = show(
-        fields.String,
+    transaction = text(
         "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
         " TransactionList",
         "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",
@@ -389,7 +363,7 @@ class PreparedTransactionSchema(Schema):
         return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
 
 
-class ExchangeRateSchema(Schema):
+class ExchangeRateSchema(CamelCaseSchema):
     """So many HBAR are worth so many US cents."""
 
     hbar = integer("HBAR", 30_000, minimum=1)
@@ -397,26 +371,24 @@ class ExchangeRateSchema(Schema):
     date = moment("When it was read")
 
 
-class NetworkSchema(Schema):
+class NetworkSchema(CamelCaseSchema):
     """The network."""
 
-    network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])
-    account_id = show(fields.String, "The marketplace's account", "0.0.9001", key="accountId")
+    network = text("Hedera network", "sandbox", enum=[*NETWORKS])
+    account_id = text("The marketplace's account", "0.0.9001")
     exchange_rate = nested(
         ExchangeRateSchema,
         "The ledger's own exchange rate; null while it was not read",
-        "exchangeRate",
         allow_none=True,
     )
 
 
-class ServiceStatusSchema(Schema):
+class ServiceStatusSchema(CamelCaseSchema):
     """The state of the service."""
 
-    version = show(fields.String, "Version of this service", __version__)
-    network = show(fields.String, "Hedera network", "sandbox", enum=[*NETWORKS])
-    database = show(
-        fields.String,
+    version = text("Version of this service", __version__)
+    network = text("Hedera network", "sandbox", enum=[*NETWORKS])
+    database = text(
         "reachable, or not asked; a 503 says that it does not answer",
         "reachable",
         enum=["reachable", "not asked"],
@@ -425,15 +397,12 @@ class ServiceStatusSchema(Schema):
         fields.Integer,
         "Requests a second that this machine may make to the mirror node: its share of the limit",
         40,
-        key="mirrorNodeRate",
     )
     last_sync = moment(
         "Until when the ledger was followed, or when all of it was last compared; null when never",
-        key="lastSync",
         nullable=True,
     )
-    watcher = show(
-        fields.String,
+    watcher = text(
         "running: one was at work in the last minute, on whatever machine; silent: then nothing follows"
         " the ledger, and no metadata and images are fetched; or not asked",
         "running",
@@ -441,25 +410,20 @@ class ServiceStatusSchema(Schema):
     )
     nodes_gone = fields.List(
         fields.String(),
-        data_key="nodesGone",
         required=True,
         metadata={"description": "Nodes of NODE_ACCOUNT_IDS that the network has no more"},
     )
 
 
-class ApiErrorSchema(Schema):
+class ApiErrorSchema(CamelCaseSchema):
     """The one shape of every error."""
 
     code = show(fields.Integer, "HTTP status code", 404)
-    status = show(fields.String, "HTTP status name", "Not Found")
-    message = show(
-        fields.String,
-        "What is wrong, and the way out",
-        "0.0.5001 #999 is not stored: POST /v1/add it first",
+    status = text("HTTP status name", "Not Found")
+    message = text(
+        "What is wrong, and the way out", "0.0.5001 #999 is not stored: POST /v1/add it first"
     )
-    reason = show(
-        fields.String, "What it is, in a word that stays the same", "NFT_NOT_STORED", enum=reasons()
-    )
+    reason = text("What it is, in a word that stays the same", "NFT_NOT_STORED", enum=reasons())
     errors = fields.Dict(
         metadata={"description": "What is wrong, by place and field, where there are several"}
     )
