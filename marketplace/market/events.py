@@ -12,6 +12,7 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent
+from marketplace.market.listing_rule import Facts
 from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
@@ -41,32 +42,27 @@ class Past(NamedTuple):
 
 
 def read_past(
-    on_ledger: Nft,
-    before: NftRow,
-    state: Mapping[str, Any],
-    history: History | None,
-    deadline: Deadline,
+    facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
 ) -> Past | None:
     """Find the entries between a stored NFT and its new state, and the prices of sales.
 
     None: the mirror node shows the NFT's row, and not yet all of its history. Raises the ledger's errors
     where the owner is another one; otherwise only a transaction id is looked for.
     """
+    nft, history = facts.nft, facts.history
     is_moved = state["owner"] != before["owner"]
     is_taken_off = before["is_for_sale"] and not state["is_for_sale"]
     if not (history or is_moved or is_taken_off):
         return Past()
     try:
-        history = history or mirror_node().find_history(
-            on_ledger.token, on_ledger.serial_no, deadline
-        )
+        history = history or mirror_node().find_history(nft.token, nft.serial_no, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
         if is_moved:
             raise
         return Past()
     entries = _entries_after(before, history)
-    is_new = on_ledger.modified_at > times.now() - LAG
-    if (history.newest_at or 0) < on_ledger.modified_at:
+    is_new = nft.modified_at > times.now() - LAG
+    if (history.newest_at or 0) < nft.modified_at:
         return None if is_moved and is_new else Past(entries)
     paid = {}
     approved = [entry for entry in entries if entry.is_move and entry.is_approval]
@@ -93,11 +89,9 @@ def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
     return tuple(takewhile(is_after, history.entries))[::-1]
 
 
-def find_events(
-    on_ledger: Nft, before: NftRow, state: Mapping[str, Any], past: Past, listed_by: str | None
-) -> list[Event]:
-    """Find the events between a stored NFT and its new state. ``listed_by``: the listing's transaction."""
-    is_listed = bool(state["is_for_sale"])
+def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Past) -> list[Event]:
+    """Find the events between a stored NFT and its new state."""
+    on_ledger, is_listed = facts.nft, state["is_for_sale"]
     price_before = before["listing_price"] if before["is_for_sale"] else None
     owner, new_owner = before["owner"], state["owner"]
     found = [*_find_moves(on_ledger, owner, new_owner, price_before, past)]
@@ -116,7 +110,8 @@ def find_events(
         price, listed_at = state["listing_price"], state["last_listed_at"]
         if price_before is None or listed_at != before["last_listed_at"]:
             kind = EventKind.LISTED if price_before in (None, price) else EventKind.PRICE_CHANGED
-            found.append(Event(kind, new_owner, None, price, price_before, listed_by, listed_at))
+            by = facts.transaction and str(facts.transaction.transaction_id)
+            found.append(Event(kind, new_owner, None, price, price_before, by, listed_at))
     return found
 
 

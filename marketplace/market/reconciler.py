@@ -13,7 +13,7 @@ from marketplace import times
 from marketplace.ids import EventKind
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.clean_text import clean_text
-from marketplace.ledger.mirror_schemas import History, Nft, Transaction
+from marketplace.ledger.mirror_schemas import Nft
 from marketplace.market import events, listing_rule, nft_collections, recheck_queue
 from marketplace.market.events import Event, Past
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, Verdict
@@ -100,20 +100,19 @@ def reconcile(
     """
     for _ in range(TRIES):
         before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-        verdict, history, transaction = _judge(on_ledger, before, force, deadline)
+        verdict, facts = _judge(on_ledger, before, force, deadline)
         if before is None and listing_rule.is_gone(on_ledger):
             return Reconciliation(None, None, verdict)
-        listed_by = transaction and str(transaction.transaction_id)
         state = _state(on_ledger, before, verdict)
         if before and {**before} | state == {**before}:
             return Reconciliation(before, before, verdict)
         if before is None:
-            nft = _insert(on_ledger, state, listed_by, deadline)
+            nft = _insert(facts, state, deadline)
         else:
-            past = events.read_past(on_ledger, before, state, history, deadline)
+            past = events.read_past(facts, before, state, deadline)
             if past is None:
                 return Reconciliation(before, before, Undecided(BEHIND))
-            found = events.find_events(on_ledger, before, state, past, listed_by)
+            found = events.find_events(facts, before, state, past)
             nft = _update(on_ledger, before, state, found)
         if nft:
             return Reconciliation(before, nft, verdict)
@@ -123,26 +122,24 @@ def reconcile(
 
 def _judge(
     on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
-) -> tuple[Verdict | None, History | None, Transaction | None]:
-    """Ask for the facts that a verdict needs. Returns the verdict, the history and the transaction.
-
-    The verdict is None for a stored NFT that is up to date.
-    """
-    ledger_at, market = times.to_iso(on_ledger.modified_at), current_app.config["ACCOUNT_ID"]
+) -> tuple[Verdict | None, Facts]:
+    """Ask for the facts that a verdict needs. The verdict is None for a stored NFT that is up to date."""
+    facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
+    ledger_at = times.to_iso(on_ledger.modified_at)
     if before and before["ledger_at"] == GONE:
-        return None, None, None
+        return None, facts
     if before and before["ledger_at"] > ledger_at and not on_ledger.is_deleted:
-        return Undecided("the mirror node shows an older state of it"), None, None
+        return Undecided("the mirror node shows an older state of it"), facts
     if _is_row_enough(on_ledger):
-        return listing_rule.decide(Facts(on_ledger), market), None, None
+        return listing_rule.decide(facts, market), facts
     if before and before["is_for_sale"] and not is_news(on_ledger, before) and not force:
-        return None, None, None
-    mirror, transaction = mirror_node(), None
-    history = mirror.find_history(on_ledger.token, on_ledger.serial_no, deadline)
-    if history.last_event:
-        transaction = mirror.find_transaction(history.last_event.consensus_at, deadline)
-    verdict = listing_rule.decide(Facts(on_ledger, history, transaction), market)
-    return verdict, history, transaction
+        return None, facts
+    history = mirror_node().find_history(on_ledger.token, on_ledger.serial_no, deadline)
+    facts = Facts(on_ledger, history)
+    if last := history.last_event:
+        transaction = mirror_node().find_transaction(last.consensus_at, deadline)
+        facts = Facts(on_ledger, history, transaction)
+    return listing_rule.decide(facts, market), facts
 
 
 def _is_row_enough(on_ledger: Nft) -> bool:
@@ -191,10 +188,9 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
     }
 
 
-def _insert(
-    on_ledger: Nft, state: Columns, listed_by: str | None, deadline: Deadline
-) -> NftRow | None:
+def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
     """Store an NFT for the first time, with its events, in one transaction. None: another was first."""
+    on_ledger = facts.nft
     name, collection = nft_collections.look_up(on_ledger.token, deadline)
     record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
     with write() as db:
@@ -205,7 +201,7 @@ def _insert(
         _recheck_soon(db, on_ledger)
         found = [Event(EventKind.ADDED, to_account=nft["owner"])]
         if state:
-            found += events.find_events(on_ledger, nft, state, Past(), listed_by)
+            found += events.find_events(facts, nft, state, Past())
             nft = _mark(db, on_ledger, nft, state)
         events.store(db, {on_ledger.id: found})
         return nft
