@@ -12,7 +12,6 @@ from google.protobuf.message import DecodeError
 from grpc import StatusCode
 from werkzeug import Request, Response
 from werkzeug.exceptions import HTTPException, RequestEntityTooLarge
-from werkzeug.wsgi import get_input_stream
 
 from marketplace import times
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS
@@ -77,7 +76,7 @@ class GrpcWeb:
             raise Refused(
                 StatusCode.INVALID_ARGUMENT, f"The Content-Type is not {CONTENT_TYPES[1]}"
             )
-        content = _read_message(request.environ)
+        content = _read_message(request)
         try:
             with self._sandbox.app_context():
                 return answer(content, times.now())
@@ -89,19 +88,16 @@ def _is_web(request: Request) -> bool:
     return request.mimetype in CONTENT_TYPES
 
 
-def _read_message(environ: WSGIEnvironment) -> bytes:
+def _read_message(request: Request) -> bytes:
     """The one message of a request's body. Raises Refused."""
+    request.max_content_length = MAX_REQUEST_BYTES + HEADER_BYTES
     try:
-        most = MAX_REQUEST_BYTES + HEADER_BYTES
-        body = get_input_stream(environ, max_content_length=most).read(most + 1)
+        body = request.get_data()
     except RequestEntityTooLarge:
-        body = bytes(most + 1)
+        message = f"A request has {MAX_REQUEST_BYTES} bytes at most"
+        raise Refused(StatusCode.RESOURCE_EXHAUSTED, message) from None
     except (HTTPException, OSError) as error:
         raise Refused(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error
-    if len(body) > most:
-        raise Refused(
-            StatusCode.RESOURCE_EXHAUSTED, f"A request has {MAX_REQUEST_BYTES} bytes at most"
-        )
     content = body[HEADER_BYTES:]
     if body != _frame(DATA, content):
         raise Refused(StatusCode.INVALID_ARGUMENT, "The body is not one frame of gRPC-web")
