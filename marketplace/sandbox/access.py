@@ -1,7 +1,6 @@
 """The sandbox's own access token, which a file beside its ledger keeps."""
 
 import fcntl
-import os
 from pathlib import Path
 
 from flask import current_app
@@ -16,9 +15,9 @@ NAME = "the sandbox's own"  # in the list of tokens
 def kept_token() -> str:
     """Read the sandbox's own access token; make one if there is none, or if it was revoked."""
     path = Path(current_app.config["DATA_DIR"], "sandbox-token")
-    with open(path, "a+", opener=_open_private) as file:
+    path.touch(mode=0o600)
+    with path.open("r+") as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # concurrent processes get the same token
-        file.seek(0)
         token = file.read()
         row = access_tokens.get_access_token(read(), access_tokens.hash_token(token))
         if row and row["revoked_at"] is None:
@@ -26,10 +25,7 @@ def kept_token() -> str:
         with write() as db:
             access_tokens.mark_access_token_revoked(db, NAME, times.to_iso(times.now()))
         token = str(access_tokens.create(NAME, access_tokens.SCOPES, seconds=None))
-        file.truncate(0)
+        file.seek(0)
+        file.truncate()
         file.write(token)
         return token
-
-
-def _open_private(path: str, flags: int) -> int:
-    return os.open(path, flags, mode=0o600)
