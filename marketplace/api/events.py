@@ -20,10 +20,6 @@ from marketplace.store.events import Selection
 
 GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
-# The parameters that a link repeats.
-QUERY = EventsQuerySchema(exclude=["after"])
-REPEATED = [field.data_key or name for name, field in QUERY.fields.items()]
-
 blp = Blueprint("Events", __name__, description="What happened, in the order in which it did here")
 
 
@@ -78,4 +74,4 @@ def _read_page(
     events, more = feed.read_page(read(), selection, after, limit, newest_first=newest_first)
     if more is None:
         return events, {}
-    return events, paging.link_to_next(**paging.asked(REPEATED), after=str(more))
+    return events, paging.link_to_next(after=str(more))

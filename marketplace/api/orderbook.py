@@ -13,7 +13,6 @@ from marketplace.store.orderbook import Sort
 from marketplace.store.rows import NftRow
 
 SORTS = {NEWEST: Sort.NEWEST, CHEAPEST: Sort.CHEAPEST, DEAREST: Sort.DEAREST}
-SELECTION = OrderbookQuerySchema(only=Selection._fields)
 
 blp = Blueprint("Order book", __name__, description="All that is for sale")
 
@@ -34,8 +33,7 @@ def list_orderbook(
     if selection.is_plain:
         return paging.page(read_newest(limit + 1, offset, page), limit)
     rows = _read_selected(selection, limit + 1, 0 if page else offset, page or selection.beginning)
-    asked = {name: value for name, value in SELECTION.dump(selection).items() if value is not None}
-    return paging.page(rows, limit, selection.sort, asked)
+    return paging.page(rows, limit, selection.sort)
 
 
 def read_newest(

@@ -6,7 +6,7 @@ once, even while others are listed and sold.
 
 import base64
 import json
-from collections.abc import Callable, Collection
+from collections.abc import Callable
 from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
@@ -101,18 +101,13 @@ def read_position(page: str) -> Position | None:
     return position if is_written else None
 
 
-def page(
-    rows: list[Row], limit: int, sort: str = NEWEST, query: dict[str, Any] | None = None
-) -> Page[Row]:
-    """Cut a list that was read one row too far to its page, and link to the next where there is one.
-
-    ``query`` is what else was asked, and the next page is to be asked, too: by its names on the wire.
-    """
+def page(rows: list[Row], limit: int, sort: str = NEWEST) -> Page[Row]:
+    """Cut a list that was read one row too far to its page, and link to the next where there is one."""
     if len(rows) <= limit:
         return rows
     rows = rows[:limit]
     following = write_position(Position.of(rows[-1], sort))
-    return rows, link_to_next(**(query or {}), limit=limit, page=following)
+    return rows, link_to_next(limit=limit, page=following)
 
 
 def with_events_cursor(view: View) -> View:
@@ -128,13 +123,9 @@ def with_events_cursor(view: View) -> View:
     return list_after_cursor
 
 
-def asked(names: Collection[str]) -> dict[str, list[str]]:
-    """The parameters of the request's query that have these names."""
-    return {name: values for name, values in request.args.lists() if name in names}
-
-
-def link_to_next(**query: Any) -> Headers:
-    """The Link header that leads to the next page, by what it is to be asked."""
+def link_to_next(**changed: Any) -> Headers:
+    """The Link header that leads to the next page: what was asked here, from another position."""
+    query = {name: values for name, values in request.args.lists() if name != "offset"} | changed
     # Quoted: a proxy may say what it likes of the mount.
     path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")
     return {"Link": f'<{path}?{urlencode(query, doseq=True)}>; rel="next"'}

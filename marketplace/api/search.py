@@ -43,7 +43,7 @@ def list_collections(
     """
     words = collection_search.count_words(read(), find_words(q))
     rows = _find_collections(words, limit + 1, sort, page and (page.key, page.token))
-    return paging.page(rows, limit, sort, {"sort": sort, "q": q})
+    return paging.page(rows, limit, sort)
 
 
 @blp.get("/search")
