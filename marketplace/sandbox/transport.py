@@ -7,7 +7,7 @@ from typing import Any
 from wsgiref.types import WSGIApplication
 
 from requests import PreparedRequest, Response
-from requests.adapters import BaseAdapter, HTTPAdapter
+from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
@@ -23,13 +23,13 @@ class SandboxUnusable(MarketplaceError):
         super().__init__(f"In the sandbox: {message}", headers={"Retry-After": retry_after})
 
 
-class WSGIAdapter(BaseAdapter):
+class WSGIAdapter(HTTPAdapter):
     """A transport adapter for ``requests`` that opens no socket."""
 
     def __init__(self, application: WSGIApplication, prefix: str) -> None:
         super().__init__()
         self._client = Client(application, use_cookies=False)
-        self._prefix, self._http = prefix, HTTPAdapter()
+        self._prefix = prefix
 
     def send(self, request: PreparedRequest, *args: Any, **options: Any) -> Response:
         answer = self._client.open(
@@ -37,12 +37,10 @@ class WSGIAdapter(BaseAdapter):
             method=request.method or "GET",
             headers=request.headers.items(),
             data=request.body or b"",
+            buffered=True,
         )
         if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in answer.data:
             raise SandboxUnusable(json.loads(answer.data)["message"], answer.headers["Retry-After"])
         content, headers = io.BytesIO(answer.data), dict(answer.headers)
         raw = HTTPResponse(content, headers, answer.status_code, preload_content=False)
-        return self._http.build_response(request, raw)
-
-    def close(self) -> None:
-        self._http.close()
+        return self.build_response(request, raw)

@@ -16,7 +16,6 @@ INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
 
 def check_create(content: Message) -> None:
     """Check what a node checks before consensus."""
-    refuse_if(not content.HasField("treasury"), "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     entity(content.treasury, "INVALID_TREASURY_ACCOUNT_FOR_TOKEN")
     is_fungible = content.tokenType == 0
     if content.initialSupply > (MAX_INT64 if is_fungible else 0):
