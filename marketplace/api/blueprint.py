@@ -154,6 +154,10 @@ class Blueprint(flask_smorest.Blueprint):
     def doc(**documentation: Any) -> Decorator:
         return _document_only(flask_smorest.Blueprint.doc(**documentation))
 
+    def cacheable(self, view: View) -> View:
+        """Document what any read may be answered with."""
+        return self.doc(responses={304: "NotModified", 503: "Unavailable"})(view)
+
     def alt_response(self, *args: Any, **documentation: Any) -> Decorator:
         return _document_only(super().alt_response(*args, **documentation))
 
@@ -218,7 +222,6 @@ class Blueprint(flask_smorest.Blueprint):
         The view returns them alone, or with a dict of headers. ``shown`` documents them instead.
         """
         document = _document_only(self.response(200, shown or schema, **documentation))
-        others = self.doc(responses={304: "NotModified", 503: "Unavailable"})
         answer = row_json.answer_many if schema.many else row_json.answer_one
 
         def decorator(view: View) -> View:
@@ -228,7 +231,7 @@ class Blueprint(flask_smorest.Blueprint):
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
                 return answer(services().encoders[type(schema)], rows, headers)
 
-            return others(document(encoded))
+            return self.cacheable(document(encoded))
 
         return decorator
 

@@ -17,7 +17,7 @@ blp = Blueprint("Network", __name__, description="The network, and its exchange 
 @blp.get("/network")
 @require_scope("read")
 @blp.response(200, NetworkSchema, description="The network")
-@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+@blp.cacheable
 def show_network() -> dict[str, Any]:
     """Show the network and its exchange rate
 

@@ -20,7 +20,7 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.response(200, CollectionRecordSchema, description="The collection")
-@Blueprint.doc(responses={304: "NotModified", 503: "Unavailable"})
+@blp.cacheable
 @blp.refuses(CollectionNotStored("0.0.5999"))
 def get_collection(token: str) -> Any:
     """Get a collection

@@ -14,14 +14,13 @@ from marketplace.store import nfts, traits
 from marketplace.store.database import read
 
 blp = Blueprint("Traits", __name__, description="What NFTs have in common, and what is rare")
-CACHED = {304: "NotModified", 503: "Unavailable"}
 
 
 @blp.get("/collection/<tokenId>/traits")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
 @blp.response(200, TraitSchema(many=True), description="The traits, by name")
-@Blueprint.doc(responses=CACHED)
+@blp.cacheable
 @blp.refuses(CollectionNotStored("0.0.5999"))
 def list_collection_traits(token: str) -> list[dict[str, Any]]:
     """List a collection's traits
@@ -40,7 +39,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
 @require_scope("read")
 @blp.path(NftPathSchema)
 @blp.response(200, NftTraitsSchema, description="The NFT's traits")
-@Blueprint.doc(responses=CACHED)
+@blp.cacheable
 @blp.refuses(NftNotStored("0.0.5001", 999))
 def show_nft_traits(token: str, serial_no: int) -> dict[str, Any]:
     """Show an NFT's traits and its rank
