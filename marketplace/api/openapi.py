@@ -13,6 +13,8 @@ from werkzeug.sansio.response import Response as BaseResponse
 from marketplace import __version__
 from marketplace.api import error_handlers
 from marketplace.api.document_formats import make_collection, make_llms_txt
+from marketplace.api.fields import WalletName
+from marketplace.api.paging import documented
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
 from marketplace.api.webhooks import EVENT
@@ -47,26 +49,19 @@ SHARED_RESPONSES = {
 }
 # In their examples, where that is not the response's name.
 OTHER_REASONS = {413: "REQUEST_ENTITY_TOO_LARGE", 503: "LEDGER_UNREACHABLE"}
-NOT_MODIFIED = {
-    "description": "If-None-Match holds the ETag of this answer: nothing has changed",
-}
-HEADERS = {
-    401: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
-    403: {"WWW-Authenticate": {"description": "RFC 6750", "schema": {"type": "string"}}},
-    429: {
-        "Retry-After": {"description": "Seconds", "schema": {"type": "integer"}},
-        "RateLimit": {"description": "What is left of each limit", "schema": {"type": "string"}},
-        "RateLimit-Policy": {"description": "Each limit", "schema": {"type": "string"}},
-    },
-    503: {"Retry-After": {"description": "Seconds", "schema": {"type": "integer"}}},
-}
+NOT_MODIFIED = "If-None-Match holds the ETag of this answer: nothing has changed"
+CHALLENGE = documented("WWW-Authenticate", "RFC 6750")
+RETRY_AFTER = documented("Retry-After", "Seconds", "integer")
+LIMITS = documented("RateLimit", "What is left of each limit") | documented(
+    "RateLimit-Policy", "Each limit"
+)
+HEADERS = {401: CHALLENGE, 403: CHALLENGE, 429: RETRY_AFTER | LIMITS, 503: RETRY_AFTER}
 
 
 def _name_schema(schema: Any) -> str:
     """Name a schema in the document: Nft, ApiError; AddNftRequest, as clients make a class of it."""
-    name = str(resolver(schema))
-    is_request = issubclass(schema if isinstance(schema, type) else type(schema), RequestSchema)
-    return f"{name}Request" if is_request else name
+    kind = schema if isinstance(schema, type) else type(schema)
+    return f"{resolver(schema)}{'Request' if issubclass(kind, RequestSchema) else ''}"
 
 
 def server_url(public_url: str, root: str) -> str:
@@ -92,13 +87,7 @@ class Document:
     """
 
     def __init__(
-        self,
-        app: Flask,
-        title: str,
-        description: str,
-        *,
-        prefix: str = "",
-        mount: str = "",
+        self, app: Flask, title: str, description: str, *, prefix: str = "", mount: str = ""
     ) -> None:
         self.app, self.title, self.description = app, title, description
         self.prefix, self.mount = prefix, mount
@@ -143,31 +132,31 @@ class Document:
             API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
         )
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
-        api = Api(documented, spec_kwargs=self._options(plugin))
+        contact = {"name": self.title, "url": self.public_url}
+        info = {"description": self.description, "contact": contact, "license": LICENSE}
+        # An operation that asks for a token says so itself.
+        options = {"marshmallow_plugin": plugin, "info": info, "security": []}
+        api = Api(documented, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
         plugin.converter.add_attribute_function(  # type: ignore[no-untyped-call]
             lambda converter, field, **_: _read_settings(field, self.app)
         )
         self._add_components(api.spec.components)
-        for blp, options in self.blueprints:
-            api.register_blueprint(blp, **options)
-        document = _without_noise(api.spec.to_dict())
+        for blp, blueprint_options in self.blueprints:
+            api.register_blueprint(blp, **blueprint_options)
+        document: dict[str, Any] = api.spec.to_dict()
+        for path in document["paths"].values():
+            # What Flask knows of them: each operation tells it better.
+            path.pop("parameters", None)
+        # Our paging is another.
+        document["components"]["schemas"].pop("PaginationMetadata", None)
         return document if self.mount else document | {"webhooks": {"event": {"post": EVENT}}}
-
-    def _options(self, plugin: MarshmallowPlugin) -> dict[str, Any]:
-        info = {
-            "description": self.description,
-            "contact": {"name": self.title, "url": self.public_url},
-            "license": LICENSE,
-        }
-        # An operation that asks for a token says so itself.
-        return {"marshmallow_plugin": plugin, "info": info, "security": []}
 
     def _add_components(self, components: Components) -> None:
         if not self.mount:
             components.security_scheme("bearerToken", BEARER_TOKEN)
             components.schema("WebhookMessage", schema=WebhookMessageSchema)
-        components.response("NotModified", NOT_MODIFIED, lazy=True)
+        components.response("NotModified", {"description": NOT_MODIFIED}, lazy=True)
         for name, (status, description) in SHARED_RESPONSES.items():
             reason = OTHER_REASONS.get(status) or upper_words(name)
             example = error_handlers.body(status, description, reason)
@@ -180,14 +169,6 @@ class Document:
             components.response(name, response, lazy=True)
 
 
-def _without_noise(document: dict[str, Any]) -> dict[str, Any]:
-    for path in document["paths"].values():
-        path.pop("parameters", None)  # what Flask knows of them; each operation tells it better
-    document["components"]["schemas"].pop("PaginationMetadata", None)  # our paging is another
-    return document
-
-
 def _read_settings(field: Any, app: Flask) -> dict[str, Any]:
     """The attributes of a field that depend on settings: the names of wallets."""
-    by_settings = getattr(field, "by_settings", None)
-    return by_settings(app.config) if by_settings else {}
+    return field.by_settings(app.config) if isinstance(field, WalletName) else {}

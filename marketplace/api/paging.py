@@ -24,8 +24,9 @@ _write_json = json.JSONEncoder(separators=(",", ":")).encode
 EVENTS_CURSOR = "X-Events-Cursor"
 
 
-def documented(name: str, description: str) -> dict[str, Any]:
-    return {name: {"description": description, "schema": {"type": "string"}}}
+def documented(name: str, description: str, kind: str = "string") -> dict[str, Any]:
+    """A header of a response, as the OpenAPI document has it."""
+    return {name: {"description": description, "schema": {"type": kind}}}
 
 
 LINK_HEADER = documented(

@@ -66,10 +66,7 @@ def search_marketplace(q: str) -> dict[str, Any]:
 
 
 def _find_collections(
-    words: Words,
-    limit: int,
-    sort: str,
-    after: tuple[int | str, str] | None = None,
+    words: Words, limit: int, sort: str, after: tuple[int | str, str] | None = None
 ) -> list[FoundCollectionRow]:
     since = times.now() - DAY
     rows = collection_search.list_found_collections(

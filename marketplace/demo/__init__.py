@@ -88,11 +88,7 @@ def show_nft(token: str, serial_no: str) -> str:
 
 @blp.get("/demo/list")
 def show_listing() -> str:
-    suggested = {
-        "token": TOKEN,
-        "serial_no": random.choice(SERIAL_NOS),
-        "price": PRICE,
-    }
+    suggested = {"token": TOKEN, "serial_no": random.choice(SERIAL_NOS), "price": PRICE}
     folder = Path(__file__).parent / "snippets"
     snippets = [(title, (folder / name).read_text()) for name, title in SNIPPETS]
     return render_template(

@@ -6,14 +6,7 @@ Keys grow along each order: those of numbers are negative. A page begins after a
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marketplace.store.rows import (
-    Connection,
-    FirstSaleRow,
-    FoundCollectionRow,
-    NftRow,
-    count,
-    only,
-)
+from marketplace.store.rows import Connection, FirstSaleRow, FoundCollectionRow, NftRow, count, only
 
 # Each word that is asked for, and how many words of collections begin with it: not counted beyond RARE.
 Words = Mapping[str, int]
