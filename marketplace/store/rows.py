@@ -181,12 +181,11 @@ class SalesRow(FirstSaleRow):
 
 
 class WebhookRow(TypedDict):
-    id: int
+    id: str
     url: str
     kinds: str
     is_private: int
     salt: str
-    secret_hash: str
     delivered_to: int
     failure: str | None
     failed_since: str | None

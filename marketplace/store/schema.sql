@@ -167,12 +167,11 @@ CREATE INDEX event_sold_at ON event (kind, consensus_at, token, price) WHERE kin
 -- One address that events are delivered to, and how far. Its secret is not here: it is made of the salt, by a key in the
 -- file webhook.key.
 CREATE TABLE webhook (
-    id INTEGER PRIMARY KEY,
+    id TEXT PRIMARY KEY, -- the beginning of the SHA-256 of its secret, hexadecimal
     url TEXT NOT NULL,
     kinds TEXT NOT NULL, -- of the events that are delivered, separated by spaces; empty: all
     is_private INTEGER NOT NULL CHECK (is_private IN (0, 1)), -- whether it may be an address of a private network
     salt TEXT NOT NULL, -- random, hexadecimal
-    secret_hash TEXT NOT NULL, -- SHA-256 of the secret, hexadecimal
     delivered_to INTEGER NOT NULL, -- the id of the event up to which there is nothing left to deliver
     failure TEXT, -- of the last attempt; null where that delivered something, or there was none
     failed_since TEXT, -- the first failure since then

@@ -3,32 +3,29 @@
 from collections.abc import Mapping
 
 from marketplace.store import events
-from marketplace.store.rows import Connection, EventRow, WebhookRow, only
+from marketplace.store.rows import Connection, EventRow, WebhookRow
 
 
 def is_given_up(webhook: WebhookRow) -> bool:
     return webhook["failure"] is not None and webhook["due_at"] is None
 
 
-def insert_webhook(db: Connection, webhook: Mapping[str, object]) -> WebhookRow:
+def insert_webhook(db: Connection, webhook: Mapping[str, object]) -> None:
     sql = """
-        INSERT INTO webhook (id, url, kinds, is_private, salt, secret_hash, delivered_to)
+        INSERT INTO webhook (id, url, kinds, is_private, salt, delivered_to)
         VALUES (
-            (SELECT COALESCE(MAX(id), 0) + 1 FROM webhook), :url, :kinds, :is_private, :salt,
-            :secret_hash, (SELECT COALESCE(MAX(id), 0) FROM event)
+            :id, :url, :kinds, :is_private, :salt, (SELECT COALESCE(MAX(id), 0) FROM event)
         )
-        RETURNING *
     """
-    row: WebhookRow = only(db, sql, webhook)
-    return row
+    db.execute(sql, webhook)
 
 
-def get_webhook(db: Connection, webhook_id: int) -> WebhookRow | None:
+def get_webhook(db: Connection, webhook_id: str) -> WebhookRow | None:
     return db.execute("SELECT * FROM webhook WHERE id = :id", {"id": webhook_id}).fetchone()
 
 
 def list_webhooks(db: Connection) -> list[WebhookRow]:
-    return db.execute("SELECT * FROM webhook ORDER BY id").fetchall()
+    return db.execute("SELECT * FROM webhook ORDER BY url, id").fetchall()
 
 
 def select(webhook: WebhookRow) -> events.Selection:
@@ -51,11 +48,11 @@ def mark_webhook(
     sql = """
         UPDATE webhook
         SET delivered_to = :to, failure = :failure, failed_since = :failed_since, due_at = :due_at
-        WHERE id = :id AND secret_hash = :secret_hash AND delivered_to = :delivered_to
+        WHERE id = :id AND delivered_to = :delivered_to
     """
     marks = {"to": delivered_to, "failure": failure, "failed_since": failed_since, "due_at": due_at}
     db.execute(sql, {**webhook, **marks})
 
 
-def delete_webhook(db: Connection, webhook_id: int) -> None:
+def delete_webhook(db: Connection, webhook_id: str) -> None:
     db.execute("DELETE FROM webhook WHERE id = :id", {"id": webhook_id})

@@ -56,7 +56,7 @@ EVENT = {
     "body": "{}",
 }  # fmt: skip
 WEBHOOK = {
-    "id": 1, "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x", "secret_hash": "x",
+    "id": "x", "url": "x", "kinds": "SOLD", "is_private": 0, "salt": "x",
     "delivered_to": 500, "failure": None, "failed_since": None, "due_at": None,
 }  # fmt: skip
 RECHECK = {
@@ -76,7 +76,7 @@ ARGUMENTS = {
     "word": "x", "change": 1, "delivered_to": 500, "words": {"x": 1}, "values": ["x"], "traits": [("x", "x")],
     "ids": [("0.0.7001", 1), ("0.0.7002", 2)],
     "finished_at": DATE, "value": b"x", "trait_value": "x", "since": DATE, "caller": "x", "fee_tinybars": 5,
-    "webhook": WEBHOOK, "webhook_id": 1, "changed_at": DATE,
+    "webhook": WEBHOOK, "webhook_id": "x", "changed_at": DATE,
     "balance": 5, "purchase": PREPARED, "end_user": "x", "is_sold": 1, "signed": b"x",
 }  # fmt: skip
 # What reads all there is of something, as its name says.

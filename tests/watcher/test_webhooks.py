@@ -68,7 +68,7 @@ def receiving(folder, *options, statuses=()):
 def add(folder, url, *options):
     added = run_flask(folder, "webhook", "add", url, "--allow-private", *options)
     assert added.exit_code == 0, added.output
-    return int(added.stderr.split()[2].strip(".")), added.stdout.strip()
+    return added.stderr.split()[2].strip("."), added.stdout.strip()
 
 
 @pytest.fixture
@@ -109,9 +109,10 @@ def deliver(app):
     return deliver
 
 
-def webhook(app, id=1):
+def webhook(app, id=None):
+    """A webhook as it is stored; the only one, if none is named."""
     with app.app_context():
-        return dict(webhooks.get_webhook(read(), id))
+        return dict(webhooks.get_webhook(read(), id) if id else webhooks.list_webhooks(read())[0])
 
 
 def listed(folder):
@@ -276,7 +277,8 @@ def test_failures_are_tried_again_ever_later_for_three_days(
     assert len(receiver.received) == len(pauses) + 1
 
     receiver.statuses = []
-    assert run_flask(tmp_path, "webhook", "resume", "1").output == "Resumed webhook 1\n"
+    resumed = run_flask(tmp_path, "webhook", "resume", receiver.id)
+    assert resumed.output == f"Resumed webhook {receiver.id}\n"
     happen(8)
     deliver()
     assert receiver.serial_numbers[-2:] == [7, 8]
@@ -383,7 +385,7 @@ def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, ca
     deliver()
     deliver()
     assert receiver.serial_numbers == [3, 4]
-    assert "Webhook 1 goes on after event 2 in place of 0" in caplog.text
+    assert f"Webhook {receiver.id} goes on after event 2 in place of 0" in caplog.text
 
 
 def test_a_database_that_lost_events_goes_on_from_its_newest(
@@ -397,7 +399,7 @@ def test_a_database_that_lost_events_goes_on_from_its_newest(
     happen(12)
     deliver()
     assert receiver.serial_numbers == [1, 2, 3, 12]
-    assert "Webhook 1 goes on after event 1 in place of 3" in caplog.text
+    assert f"Webhook {receiver.id} goes on after event 1 in place of 3" in caplog.text
 
 
 @pytest.mark.parametrize("content", [None, "", "0" * 64])
@@ -411,9 +413,9 @@ def test_without_its_key_nothing_is_sent(app, receiver, happen, deliver, tmp_pat
     happen(7)
     deliver()
     assert receiver.received == []
-    assert "Webhook 1 gets nothing" in caplog.text
+    assert f"Webhook {receiver.id} gets nothing" in caplog.text
     assert f"stopped: {path}" in listed(tmp_path)
-    assert run_flask(tmp_path, "webhook", "test", "1").exit_code == 1
+    assert run_flask(tmp_path, "webhook", "test", receiver.id).exit_code == 1
     path.unlink(missing_ok=True)
     path.touch(0o600)
     path.write_text(key)
@@ -451,13 +453,13 @@ def test_a_copy_of_the_database_holds_no_secret(app, receiver, tmp_path):
 
 
 def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
-    taken = run_flask(tmp_path, "webhook", "test", "1")
+    taken = run_flask(tmp_path, "webhook", "test", receiver.id)
     assert taken.output == f"{receiver.url}/hooks took the message\n"
     [(message_id, message)] = receiver.received
     assert message_id.startswith("test-")
     assert (message["type"], message["data"]) == ("webhook.test", {})
     receiver.statuses = ["404 Not Found"]
-    refused = run_flask(tmp_path, "webhook", "test", "1")
+    refused = run_flask(tmp_path, "webhook", "test", receiver.id)
     assert refused.exit_code == 1
     assert "did not take the message: it answered 404" in refused.output
 
@@ -466,7 +468,7 @@ def test_a_test_is_signed_and_tells_what_became_of_it(app, receiver, tmp_path):
 def test_another_one_is_not_there(app, tmp_path, words):
     refused = run_flask(tmp_path, "webhook", words, "7")
     assert refused.exit_code == 1
-    assert "There is no webhook 7" in refused.output
+    assert 'There is no webhook "7"' in refused.output
 
 
 def test_one_that_is_removed_gets_nothing_more(app, receiver, happen, deliver, tmp_path):
@@ -474,12 +476,14 @@ def test_one_that_is_removed_gets_nothing_more(app, receiver, happen, deliver, t
     delivering = Deliveries(app)
     with app.app_context():
         delivering.step(times.now())
-    assert run_flask(tmp_path, "webhook", "remove", "1").output == "Removed webhook 1\n"
+    removed = run_flask(tmp_path, "webhook", "remove", receiver.id)
+    assert removed.output == f"Removed webhook {receiver.id}\n"
     deliver(delivering=delivering)
     happen(8)
     deliver()
     assert receiver.serial_numbers in ([], [7])
     assert "There is no webhook yet" in listed(tmp_path)
+    assert add(tmp_path, receiver.url)[0] != receiver.id
 
 
 def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, happen, deliver):

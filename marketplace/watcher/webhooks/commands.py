@@ -36,14 +36,10 @@ def add_command(url: str, kinds: tuple[str, ...], allow_private: bool) -> None:
         signing.make_key()
     salt = secrets.token_hex(16)
     secret = signing.make_secret(salt)
-    webhook = {
-        "url": url,
-        "kinds": " ".join(dict.fromkeys(kinds)),
-        "is_private": int(allow_private),
-    }
-    webhook |= {"salt": salt, "secret_hash": signing.hash_secret(secret)}
+    id, kind_names = signing.find_id(secret), " ".join(dict.fromkeys(kinds))
+    webhook = {"id": id, "url": url, "kinds": kind_names, "is_private": int(allow_private)}
     with write() as db:
-        id = webhooks.insert_webhook(db, webhook)["id"]
+        webhooks.insert_webhook(db, webhook | {"salt": salt})
     echo(f"Added webhook {id}. To try it: {command(f'webhook test {id}')}", err=True)
     echo(f"Its secret is made with {signing.find_key_path()}: back that up. This is it:", err=True)
     echo(signing.written(secret))
@@ -75,8 +71,8 @@ def _describe_state(webhook: WebhookRow) -> str:
 
 
 @cli.command("test")
-@click.argument("id", type=int)
-def test_command(id: int) -> None:
+@click.argument("id")
+def test_command(id: str) -> None:
     """Post a message of the type webhook.test, and say whether it was taken."""
     from marketplace.watcher.strangers.guarded_fetch import Fetcher  # not in the web process
     from marketplace.watcher.webhooks import messages
@@ -90,8 +86,8 @@ def test_command(id: int) -> None:
 
 
 @cli.command("resume")
-@click.argument("id", type=int)
-def resume_command(id: int) -> None:
+@click.argument("id")
+def resume_command(id: str) -> None:
     """Try again at once, beginning with the first event that was not delivered."""
     with write() as db:
         webhook = _find(id)
@@ -100,17 +96,17 @@ def resume_command(id: int) -> None:
 
 
 @cli.command("remove")
-@click.argument("id", type=int)
-def remove_command(id: int) -> None:
+@click.argument("id")
+def remove_command(id: str) -> None:
     """Remove a webhook: nothing more is delivered to it."""
     with write() as db:
         webhooks.delete_webhook(db, _find(id)["id"])
     echo(f"Removed webhook {id}")
 
 
-def _find(id: int) -> WebhookRow:
+def _find(id: str) -> WebhookRow:
     webhook = webhooks.get_webhook(read(), id)
     if webhook is None:
         shows = command("webhook list")
-        raise click.ClickException(f"There is no webhook {id}: {shows} shows all")
+        raise click.ClickException(f"There is no webhook {shown(id)}: {shows} shows all")
     return webhook

@@ -38,7 +38,7 @@ class Deliveries:
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
         self._threads = ThreadPoolExecutor(AT_ONCE, "webhook")
-        # By the hash of the webhook's secret: the webhook as it was stored, and what _deliver() returns.
+        # By the webhook's id: the webhook as it was stored, and what _deliver() returns.
         self._in_progress: dict[str, tuple[WebhookRow, Future[tuple[int, str | None]]]] = {}
 
     def run(self) -> float:
@@ -54,7 +54,7 @@ class Deliveries:
                 self._store(webhook, *delivery.result(), now)
         for webhook in webhooks.list_webhooks(read()):
             is_due = (webhook["due_at"] or "") <= times.to_iso(now)
-            is_idle = webhook["secret_hash"] not in self._in_progress
+            is_idle = webhook["id"] not in self._in_progress
             if is_due and is_idle and not webhooks.is_given_up(webhook):
                 self._begin(webhook)
         return bool(self._in_progress)
@@ -97,7 +97,7 @@ class Deliveries:
             context = copy_context()  # in which deliveries are counted
             following = json.loads(write_events(page))
             delivery = self._threads.submit(context.run, self._deliver, webhook, secret, following)
-            self._in_progress[webhook["secret_hash"]] = webhook, delivery
+            self._in_progress[webhook["id"]] = webhook, delivery
 
     def _deliver(
         self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]

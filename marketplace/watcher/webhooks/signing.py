@@ -49,14 +49,15 @@ def make_secret(salt: str) -> bytes:
     return hmac.digest(key, salt.encode(), "sha256")
 
 
-def hash_secret(secret: bytes) -> str:
-    return hashlib.sha256(secret).hexdigest()
+def find_id(secret: bytes) -> str:
+    """The id of the webhook that has this secret."""
+    return hashlib.sha256(secret).hexdigest()[:8]
 
 
 def find_secret(webhook: WebhookRow) -> bytes:
     """Return the secret of a webhook, or raise KeyUnusable: never another one."""
     secret = make_secret(webhook["salt"])
-    if hash_secret(secret) != webhook["secret_hash"]:
+    if find_id(secret) != webhook["id"]:
         raise KeyUnusable(f"{find_key_path()} is not the file that its secret was made with")
     return secret
 
