@@ -127,8 +127,8 @@ class Document:
     @cached_property
     def content(self) -> dict[str, Any]:
         """The document without its servers. An application of its own lends flask-smorest its routes."""
-        documented = Flask(__name__, static_folder=None)
-        documented.config.update(
+        bare = Flask(__name__, static_folder=None)
+        bare.config.update(
             API_TITLE=self.title, API_VERSION=__version__, OPENAPI_VERSION=OPENAPI_VERSION
         )
         plugin = MarshmallowPlugin(schema_name_resolver=_name_schema)
@@ -136,7 +136,7 @@ class Document:
         info = {"description": self.description, "contact": contact, "license": LICENSE}
         # An operation that asks for a token says so itself.
         options = {"marshmallow_plugin": plugin, "info": info, "security": []}
-        api = Api(documented, spec_kwargs=options)
+        api = Api(bare, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
         plugin.converter.add_attribute_function(  # type: ignore[no-untyped-call]
             lambda converter, field, **_: _read_settings(field, self.app)
