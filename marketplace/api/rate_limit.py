@@ -10,15 +10,11 @@ import time
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
+from pathlib import Path
 from typing import Any
 
 from flask import Config, Response, after_this_request, current_app, request
-from limits import (
-    RateLimitItem,
-    RateLimitItemPerHour,
-    RateLimitItemPerMinute,
-    RateLimitItemPerSecond,
-)
+from limits import RateLimitItem, parse
 from limits.storage import RedisStorage, Storage
 
 from marketplace.counts import count
@@ -28,11 +24,7 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
 
-UNITS: dict[str, type[RateLimitItem]] = {
-    "s": RateLimitItemPerSecond,
-    "m": RateLimitItemPerMinute,
-    "h": RateLimitItemPerHour,
-}
+UNITS = {"s": "second", "m": "minute", "h": "hour"}
 
 # In the WSGI environment: the rate of the access token, where it has one of its own.
 RATE = "marketplace.rate"
@@ -116,7 +108,7 @@ class RateLimits:
 @lru_cache
 def _parse(rate: str) -> RateLimitItem | None:
     amount, _, unit = rate.partition("/")
-    return UNITS[unit](int(amount)) if unit else None
+    return parse(f"{amount}/{UNITS[unit]}") if unit else None
 
 
 def _describe(item: RateLimitItem) -> str:
@@ -153,7 +145,7 @@ def find_address() -> str:
 
 def _open_storage(redis_url: str, data_dir: str) -> Storage:
     if not redis_url:
-        return RateLimitFile(f"file:{data_dir}/rate-limits.db")
+        return RateLimitFile(Path(data_dir, "rate-limits.db"))
     try:
         from redis.backoff import NoBackoff
         from redis.retry import Retry

@@ -45,20 +45,19 @@ _FIND = "SELECT count, ends_at FROM rate_limit WHERE key = :key AND ends_at > :n
 class RateLimitFile(Storage):
     """A file that is made again where it was removed."""
 
-    STORAGE_SCHEME = ["file"]
     base_exceptions = (OSError, sqlite3.Error)
 
-    def __init__(self, uri: str, wrap_exceptions: bool = False, **options: Any) -> None:
+    def __init__(self, path: Path) -> None:
         """Raises StartRefused for a file that can not be written, or is another one."""
-        super().__init__(uri, wrap_exceptions=wrap_exceptions, **options)
-        self._path = Path(uri.removeprefix("file:"))
+        super().__init__()
+        self._path = path
         try:
-            self._path.parent.mkdir(parents=True, exist_ok=True)
+            path.parent.mkdir(parents=True, exist_ok=True)
             self.check()
         except (OSError, sqlite3.OperationalError) as error:
-            raise StartRefused(f"{self._path} can not be written: {error}") from error
+            raise StartRefused(f"{path} can not be written: {error}") from error
         except sqlite3.DatabaseError as error:
-            raise StartRefused(f"{self._path} is a file of something else: remove it") from error
+            raise StartRefused(f"{path} is a file of something else: remove it") from error
 
     def incr(self, key: str, expiry: int, amount: int = 1) -> int:
         """Count, and return how often it happened in this window, which lasts ``expiry`` seconds.

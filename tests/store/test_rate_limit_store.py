@@ -14,7 +14,7 @@ pytestmark = pytest.mark.once("its own file")
 
 @pytest.fixture
 def counted(tmp_path):
-    return RateLimitFile(f"file:{tmp_path}/limits")
+    return RateLimitFile(tmp_path / "limits")
 
 
 def test_it_counts(counted):
@@ -81,7 +81,7 @@ def test_those_who_come_first_at_once_share_a_window(counted):
 
 def test_processes_lose_no_count(counted, tmp_path):
     def count():
-        its_own = RateLimitFile(f"file:{tmp_path}/limits")
+        its_own = RateLimitFile(tmp_path / "limits")
         for _ in range(500):
             its_own.incr("a", 3600)
 
