@@ -11,16 +11,11 @@ from requests.adapters import HTTPAdapter
 from urllib3 import HTTPResponse
 from werkzeug.test import Client
 
-from marketplace.errors import MarketplaceError
+from marketplace.errors import Unavailable
 
 
-class SandboxUnusable(MarketplaceError):
-    """The sandbox's own database is gone, or its disk is full. Trying again does not help."""
-
-    status = HTTPStatus.SERVICE_UNAVAILABLE
-
-    def __init__(self, message: str, retry_after: str) -> None:
-        super().__init__(f"In the sandbox: {message}", headers={"Retry-After": retry_after})
+class SandboxUnusable(Unavailable):
+    """The sandbox's own database is gone, or its disk is full."""
 
 
 class WSGIAdapter(HTTPAdapter):
@@ -40,7 +35,8 @@ class WSGIAdapter(HTTPAdapter):
             buffered=True,
         )
         if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in answer.data:
-            raise SandboxUnusable(json.loads(answer.data)["message"], answer.headers["Retry-After"])
+            message = f"In the sandbox: {json.loads(answer.data)['message']}"
+            raise SandboxUnusable(message, int(answer.headers["Retry-After"]))
         content, headers = io.BytesIO(answer.data), dict(answer.headers)
         raw = HTTPResponse(content, headers, answer.status_code, preload_content=False)
         return self.build_response(request, raw)
