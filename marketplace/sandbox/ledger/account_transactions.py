@@ -27,7 +27,7 @@ def check_create(content: Message) -> None:
 
 def create(execution: Execution, content: Message) -> None:
     require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
-    _require_possible_limit(content.max_automatic_token_associations)
+    _require_limit(content.max_automatic_token_associations, used=0)
     if content.receiverSigRequired:
         execution.require_key(content.key)
     if content.alias:
@@ -53,9 +53,13 @@ def require_renewal(content: Message, code: str) -> None:
     refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
 
 
-def _require_possible_limit(limit: int) -> None:
+def _require_limit(limit: int, used: int) -> None:
+    """Refuse a limit of automatic associations that is impossible, or below those that are used."""
     if limit > MAX_ASSOCIATIONS:
         raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
+    refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
+    if limit != accounts.UNLIMITED and used > limit:
+        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
 
 
 def _require_key_of(execution: Execution, address: bytes) -> None:
@@ -88,7 +92,7 @@ def update(execution: Execution, content: Message) -> None:
         changes["is_receiver_signature_required"] = int(content.receiverSigRequiredWrapper.value)
     if content.HasField("max_automatic_token_associations"):
         limit = content.max_automatic_token_associations.value
-        _require_limit(execution, account_id, limit)
+        _require_limit(limit, accounts.count_automatic_associations(execution.db, account_id))
         changes["automatic_associations"] = limit
     accounts.change(execution.db, account_id, execution.now, **changes)
 
@@ -96,14 +100,6 @@ def update(execution: Execution, content: Message) -> None:
 def require_memo(memo: str) -> None:
     refuse_if(len(memo.encode()) > MEMO_BYTES, "MEMO_TOO_LONG")
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
-
-
-def _require_limit(execution: Execution, account_id: str, limit: int) -> None:
-    _require_possible_limit(limit)
-    refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
-    used = accounts.count_automatic_associations(execution.db, account_id)
-    if limit != accounts.UNLIMITED and used > limit:
-        raise Refused("EXISTING_AUTOMATIC_ASSOCIATIONS_EXCEED_GIVEN_LIMIT")
 
 
 def require_receivers_signature(execution: Execution, account_id: str) -> None:
