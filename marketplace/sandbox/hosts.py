@@ -11,6 +11,8 @@ from ipaddress import ip_address
 from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
+from werkzeug import Response
+
 from marketplace.api.error_handlers import body as error_body
 from marketplace.errors import shown
 
@@ -30,10 +32,8 @@ class HostGuard:
             f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
             " MARKETPLACE_PUBLIC_URL to this one"
         )
-        content = json.dumps(error_body(status, message, "BAD_HOST")).encode()
-        headers = [("Content-Type", "application/json"), ("Content-Length", str(len(content)))]
-        start_response(f"{status.value} {status.phrase}", headers)
-        return [content]
+        content = json.dumps(error_body(status, message, "BAD_HOST"))
+        return Response(content, status, mimetype="application/json")(environ, start_response)
 
 
 def is_answered(host: str, own_name: str | None) -> bool:
