@@ -39,17 +39,18 @@ def show_account(account_id: str) -> Document:
     history: Document = {"transactions": [], "links": {"next": None}}
     if parameters.is_true("transactions"):
         history = transactions.show_page(account_id)
-    return _listed({"account_id": account_id}) | history
+    return _account(account_id) | history
 
 
 def _account(account_id: str) -> Document:
     account, aliases = accounts.get(read(), account_id), queries.list_aliases(read(), account_id)
     expires_at = account.created_at + LIFE_SECONDS * times.SECOND
+    moment = {"timestamp": times.to_consensus(times.now())}
     return {
         "account": account_id,
         "alias": base64.b32encode(max(aliases, key=len)).decode().rstrip("=") if aliases else None,
         "auto_renew_period": LIFE_SECONDS,
-        "balance": None,
+        "balance": _balance(account_id) | moment if parameters.is_true("balance") else None,
         "created_timestamp": times.to_consensus(account.created_at),
         "decline_reward": False,
         "deleted": False,
@@ -81,16 +82,10 @@ def list_accounts() -> Document:
     parameters.require_known(
         "account.balance", "account.id", "account.publickey", "balance", "limit", "order"
     )
-    return parameters.page("accounts", _known(), _listed, {"account.id": "account_id"}, "asc")
-
-
-def _listed(row: Row) -> Document:
-    account_id = row["account_id"]
-    account = _account(account_id)
-    if parameters.is_true("balance"):
-        moment = {"timestamp": times.to_consensus(times.now())}
-        account["balance"] = _balance(account_id) | moment
-    return account
+    columns = {"account.id": "account_id"}
+    return parameters.page(
+        "accounts", _known(), lambda row: _account(row["account_id"]), columns, "asc"
+    )
 
 
 def _known() -> list[Row]:
