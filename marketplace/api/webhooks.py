@@ -7,11 +7,7 @@ HEADERS = {
     "webhook-timestamp": "When this attempt was made: seconds since 1970",
     "webhook-signature": "Its signature by Standard Webhooks 1.0: v1, and base64 of HMAC-SHA256",
 }
-TEXT = {"type": "string"}
-PARAMETERS = [
-    {"name": name, "in": "header", "required": True, "description": text, "schema": TEXT}
-    for name, text in HEADERS.items()
-]
+HEADER = {"in": "header", "required": True, "schema": {"type": "string"}}
 CONTENT = {"application/json": {"schema": {"$ref": "#/components/schemas/WebhookMessage"}}}
 EVENT: dict[str, Any] = {
     "operationId": "receive_event",
@@ -20,7 +16,7 @@ EVENT: dict[str, Any] = {
     " posts it again, ever later, for three days.",
     "tags": ["Events"],
     "security": [],
-    "parameters": PARAMETERS,
+    "parameters": [HEADER | {"name": name, "description": text} for name, text in HEADERS.items()],
     "requestBody": {"required": True, "content": CONTENT},
     "responses": {
         "204": {"description": "Taken: it is not posted again"},

@@ -63,9 +63,8 @@ def refresh(
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
         nft = nfts.get_nft(read(), token, serial_no)
-        return Reconciliation(
-            nft, nft, Undecided("the ledger shows it no more, though NFTs do not vanish")
-        )
+        vanished = Undecided("the ledger shows it no more, though NFTs do not vanish")
+        return Reconciliation(nft, nft, vanished)
     return reconcile(on_ledger, deadline, force=force)
 
 
@@ -87,12 +86,7 @@ def _pointer(on_ledger: Nft) -> str | None:
     return clean_text(on_ledger.pointer, limit=MAX_POINTER)
 
 
-def reconcile(
-    on_ledger: Nft,
-    deadline: Deadline,
-    *,
-    force: bool = False,
-) -> Reconciliation:
+def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Reconciliation:
     """Decide whether an NFT is for sale, and store the result. An NFT that is not stored yet is added.
 
     ``force`` reads all facts, even of one that is listed and has not changed. Raises the ledger's own
@@ -149,10 +143,11 @@ def _is_row_enough(on_ledger: Nft) -> bool:
 def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
     """The new values of an NFT's columns by a verdict; empty if nothing changes."""
     ledger_at = times.to_iso(on_ledger.modified_at)
+    owner = on_ledger.owner or (before and before["owner"])
+    seen = {"owner": owner, "metadata": _pointer(on_ledger)}
     match verdict:
         case ForSale(price, listed_at):
             listing = {"listing_price": price, "last_listed_at": times.to_iso(listed_at)}
-            seen = {"owner": on_ledger.owner, "metadata": _pointer(on_ledger)}
             return listing | seen | {"is_for_sale": 1, "ledger_at": ledger_at}
         case NotForSale():
             if on_ledger.is_deleted:
@@ -161,10 +156,6 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Co
                 ledger_at = NOTHING_DECIDED  # it was for sale at that moment: one answer is wrong
             elif _is_row_enough(on_ledger):
                 ledger_at = times.just_before(ledger_at)
-            seen = {
-                "owner": on_ledger.owner or (before and before["owner"]),
-                "metadata": _pointer(on_ledger),
-            }
             return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
     return {}
 
