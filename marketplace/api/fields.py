@@ -25,7 +25,7 @@ from marketplace.ids import (
 )
 from marketplace.services import services
 
-ToAddress = Callable[[str | None], str | None]
+ToAddress = Callable[[Any], str]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 # The classes that are never raised themselves, or never answered with.
 GROUPS = {"MARKETPLACE_ERROR", "UNAVAILABLE", "CONFLICT", "OPERATOR_NEEDED", "MEDIA_FULL"}
@@ -266,29 +266,24 @@ class ConsensusTimestamp(fields.String):
 
 
 class Address(fields.String):
-    """An absolute address, made of what is stored when it is written: settings may change."""
+    """An absolute address, made of what is stored when it is written: settings may change.
+
+    Where null may be, it stays.
+    """
 
     def absolute(self, app: Flask) -> ToAddress:
         """A function from what is stored to the address."""
         raise NotImplementedError
 
     def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
-        return self.absolute(current_app)(value)
+        return None if value is None and self.allow_none else self.absolute(current_app)(value)
 
 
 class MediaUrl(Address):
-    """The address of an image in our media store."""
+    """The address of an image in our media store; of none, that of a placeholder."""
 
     def absolute(self, app: Flask) -> ToAddress:
         return services(app).media.url
-
-
-class MediaUrlOrNull(MediaUrl):
-    """The same, and null where there is no image."""
-
-    def absolute(self, app: Flask) -> ToAddress:
-        url = super().absolute(app)
-        return lambda key: key and url(key)
 
 
 class OriginalImageUrl(Address):
@@ -296,4 +291,4 @@ class OriginalImageUrl(Address):
 
     def absolute(self, app: Flask) -> ToAddress:
         public_url = app.config["PUBLIC_URL"]
-        return lambda stored: f"{public_url}{stored}" if stored and stored[0] == "/" else stored
+        return lambda stored: f"{public_url}{stored}" if stored.startswith("/") else stored

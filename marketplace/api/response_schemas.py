@@ -15,7 +15,6 @@ from marketplace.api.fields import (
     ConsensusTimestamp,
     Flag,
     MediaUrl,
-    MediaUrlOrNull,
     Milliseconds,
     OriginalImageUrl,
     reasons,
@@ -221,7 +220,7 @@ class FoundCollectionSchema(CamelCaseSchema):
     name = text("Name; null while not known", "Tides", nullable=True)
     symbol = text("Symbol; null while not known", "TIDE", nullable=True)
     image = show(
-        MediaUrlOrNull,
+        MediaUrl,
         "Address of the optimised image of one of its NFTs, of a listed one if it can be; null: none",
         "http://127.0.0.1:8000/media/5f2c.webp",
         key="imageUrl",
