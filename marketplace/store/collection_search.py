@@ -131,18 +131,15 @@ def _list_found(
 
 
 def count_words(db: Connection, words: Sequence[str]) -> Words:
-    return {word: count_with_word(db, word, RARE) for word in words}
-
-
-def count_with_word(db: Connection, word: str, limit: int) -> int:
-    # Not beyond the limit.
     sql = """
         SELECT COUNT(*) AS n FROM (
             SELECT 1 FROM collection_word WHERE word >= :word AND word < :end
             LIMIT :limit
         ) AS found
     """
-    return count(db, sql, {"word": word, "end": word + LAST, "limit": limit})
+    return {
+        word: count(db, sql, {"word": word, "end": word + LAST, "limit": RARE}) for word in words
+    }
 
 
 def get_first_sale_since(db: Connection, since: str) -> FirstSaleRow:
