@@ -69,9 +69,8 @@ def find_token(query: Message, response: Message, now: int) -> None:
         info.defaultKycStatus = TokenKycStatus.Revoked
     info.pause_status = TokenPauseStatus.PauseNotApplicable
     if found.key("pause"):
-        info.pause_status = (
-            TokenPauseStatus.Paused if found.is_paused else TokenPauseStatus.Unpaused
-        )
+        paused, unpaused = TokenPauseStatus.Paused, TokenPauseStatus.Unpaused
+        info.pause_status = paused if found.is_paused else unpaused
 
 
 def find_nft(query: Message, response: Message, now: int) -> None:

@@ -30,7 +30,7 @@ def mint(execution: Execution, content: Message) -> None:
     db, now = execution.db, execution.now
     token = issued(execution, content, "supply")
     if token.is_fungible:
-        _require_units(token, content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
+        _require_units(content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
         tokens.require_room(db, token, content.amount)
         execution.change_units(token.treasury, token.token, content.amount)
     else:
@@ -75,7 +75,7 @@ def _end(
     """End NFTs or units of an owner; the codes refuse others' NFTs, and what names none."""
     db = execution.db
     if token.is_fungible:
-        _require_units(token, content.amount, content.serialNumbers, missing[0])
+        _require_units(content.amount, content.serialNumbers, missing[0])
         execution.change_units(owner, token.token, -content.amount, missing[0])
     elif not content.serialNumbers:
         raise Refused(missing[1])
@@ -104,7 +104,7 @@ def update_nfts(execution: Execution, content: Message) -> None:
         execution.change_nft(nft, metadata=encoded)
 
 
-def _require_units(token: Token, amount: int, of_nfts: Sequence[object], code: str) -> None:
+def _require_units(amount: int, of_nfts: Sequence[object], code: str) -> None:
     refuse_if(of_nfts or not 0 <= amount <= MAX_INT64, code)
 
 
