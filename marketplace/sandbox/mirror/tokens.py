@@ -76,40 +76,36 @@ def _summary(token: tokens.Token) -> Document:
 def show_token(token: str) -> Document:
     parameters.require_known()
     found = tokens.find(read(), token)
-    definition, pause_key = found.definition, found.key("pause")
-    paused = "PAUSED" if found.is_paused else "UNPAUSED"
+    definition, paused = found.definition, "PAUSED" if found.is_paused else "UNPAUSED"
     renewal = definition.autoRenewPeriod.seconds
     expiry = definition.expiry.seconds * times.SECOND + definition.expiry.nanos
-    fees = {
-        "created_timestamp": times.to_consensus(found.fees_at),
-        "fixed_fees": _fees(definition, "fixed_fee", _fixed_fee),
-    }
-    name = "fractional_fees" if found.is_fungible else "royalty_fees"
-    fees[name] = _fees(definition, "royalty_fee", _royalty)
+    other_fees = "fractional_fees" if found.is_fungible else "royalty_fees"
     has_renewal = definition.HasField("autoRenewAccount")
     key_names = {f"{key}_key": keys.shown(found.key(key)) for key in tokens.KEYS}
-    return (
-        _summary(found)
-        | key_names
-        | {
-            "auto_renew_account": write_id(definition.autoRenewAccount) if has_renewal else None,
-            "auto_renew_period": renewal,
-            "created_timestamp": times.to_consensus(found.created_at),
-            "custom_fees": fees,
-            "decimals": str(definition.decimals),
-            "deleted": queries.is_deleted(read(), token),
-            "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
-            "freeze_default": definition.freezeDefault,
-            "initial_supply": str(definition.initialSupply),
-            "max_supply": str(definition.maxSupply),
-            "memo": definition.memo,
-            "modified_timestamp": times.to_consensus(found.modified_at),
-            "pause_status": paused if pause_key else "NOT_APPLICABLE",
-            "supply_type": "FINITE" if definition.maxSupply else "INFINITE",
-            "total_supply": str(tokens.supply(read(), found)),
-            "treasury_account_id": found.treasury,
-        }
-    )
+    return {
+        **_summary(found),
+        **key_names,
+        "auto_renew_account": write_id(definition.autoRenewAccount) if has_renewal else None,
+        "auto_renew_period": renewal,
+        "created_timestamp": times.to_consensus(found.created_at),
+        "custom_fees": {
+            "created_timestamp": times.to_consensus(found.fees_at),
+            "fixed_fees": _fees(definition, "fixed_fee", _fixed_fee),
+            other_fees: _fees(definition, "royalty_fee", _royalty),
+        },
+        "decimals": str(definition.decimals),
+        "deleted": queries.is_deleted(read(), token),
+        "expiry_timestamp": expiry or found.created_at + renewal * times.SECOND,
+        "freeze_default": definition.freezeDefault,
+        "initial_supply": str(definition.initialSupply),
+        "max_supply": str(definition.maxSupply),
+        "memo": definition.memo,
+        "modified_timestamp": times.to_consensus(found.modified_at),
+        "pause_status": paused if found.key("pause") else "NOT_APPLICABLE",
+        "supply_type": "FINITE" if definition.maxSupply else "INFINITE",
+        "total_supply": str(tokens.supply(read(), found)),
+        "treasury_account_id": found.treasury,
+    }
 
 
 def _fees(definition: Message, kind: str, show: Callable[[Message], Document]) -> list[Document]:
