@@ -40,9 +40,6 @@ class Selection(NamedTuple):
     kinds: tuple[str, ...] = ()  # one of them; empty: any
 
 
-ALL = Selection()
-
-
 def get_next_event(db: Connection, selection: Selection, after: int) -> EventRow | None:
     sql, parameters = _select("id, seen_at", selection, after, 1, newest_first=False)
     return db.execute(sql, parameters).fetchone()

@@ -38,8 +38,7 @@ def _forget(which: str, followed_to: str | None) -> None:
 def forget_events() -> None:
     """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
     before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * DAY)
-    oldest = events.get_next_event(read(), events.ALL, 0)
-    deleted = EVENTS_AT_ONCE if oldest and oldest["seen_at"] < before else 0
+    deleted = EVENTS_AT_ONCE
     while deleted == EVENTS_AT_ONCE:
         with write() as db:
             deleted = events.delete_events(db, before, EVENTS_AT_ONCE)

@@ -133,7 +133,7 @@ for selection, after, newest_first in itertools.product(SELECTIONS, (None, 500),
     STATEMENTS[f"get_page {selection} {after} {newest_first}"] = partial(
         events.get_page, selection=selection, after=after, newest_first=newest_first
     )
-for selection in (events.ALL, events.Selection(kinds=("SOLD",))):
+for selection in (events.Selection(), events.Selection(kinds=("SOLD",))):
     STATEMENTS[f"get_next_event {selection}"] = partial(
         events.get_next_event, selection=selection, after=500
     )
