@@ -123,17 +123,17 @@ class Execution:
         """
         fee_payers = {fee.payer for fee in self.effects.assessed_fees}
         for (account_id, token), amount in changes.items():
-            unpaid = UNPAID if token is None else UNITS_UNPAID
+            unpaid = UNITS_UNPAID if token else UNPAID
             code = FEE_UNPAID if account_id in fee_payers else unpaid
-            if token is None:
+            if token:
+                tokens.get_usable(self.db, token)
+                if amount < 0:
+                    accounts.require_associated(self.db, account_id, token)
+                self.let_hold(account_id, token)
+                accounts.add_units(self.db, account_id, token, amount, code)
+            else:
                 accounts.add(self.db, account_id, amount, self.now, code)
-                self.effects.moved[account_id, None] += amount
-                continue
-            tokens.get_usable(self.db, token)
-            if amount < 0:
-                accounts.require_associated(self.db, account_id, token)
-            self.let_hold(account_id, token)
-            self.change_units(account_id, token, amount, code)
+            self.effects.moved[account_id, token] += amount
 
     def let_hold(self, account_id: str, token: str) -> None:
         """Associate an account with a token, if need be. Refuses where it may not hold the token."""

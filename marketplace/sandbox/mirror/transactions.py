@@ -40,11 +40,10 @@ def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
     for row in queries.iterate_transactions(read(), low, high, ascending):
         document = json.loads(row["document"])
         document.pop("assessed_custom_fees", None)  # lists have none
-        if types and document["name"] not in types:
-            continue
-        if result and (document["result"] == "SUCCESS") != (result == "success"):
-            continue
-        if any(accounts.admits(parameters.to_number(party)) for party in _parties(document)):
+        is_of_type = not types or document["name"] in types
+        has_result = not result or (document["result"] == "SUCCESS") == (result == "success")
+        numbers = map(parameters.to_number, _parties(document))
+        if is_of_type and has_result and any(map(accounts.admits, numbers)):
             yield document
 
 
