@@ -102,12 +102,6 @@ def require_memo(memo: str) -> None:
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 
-def require_receivers_signature(execution: Execution, account_id: str) -> None:
-    """Refuse to give to an account that wants to sign for it, and has not."""
-    if accounts.get(execution.db, account_id).is_receiver_signature_required:
-        execution.require_signature(account_id)
-
-
 # Accounts by alias: HIP-32, HIP-583
 
 

@@ -49,7 +49,7 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
     """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
-    token = issued(execution, content, key)
+    token = issued(execution, content.token, key)
     association = accounts.get_association(db, account_id, token.token)
     if association is None:
         raise Refused("TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")

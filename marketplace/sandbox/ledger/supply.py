@@ -28,7 +28,7 @@ def check(content: Message) -> None:
 def mint(execution: Execution, content: Message) -> None:
     """Mint to the treasury; NFTs are numbered from the token's highest serial number on."""
     db, now = execution.db, execution.now
-    token = issued(execution, content, "supply")
+    token = issued(execution, content.token, "supply")
     if token.is_fungible:
         _require_units(content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
         tokens.require_room(db, token, content.amount)
@@ -54,14 +54,14 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
 
 def burn(execution: Execution, content: Message) -> None:
     """End what the treasury has."""
-    token = issued(execution, content, "supply")
+    token = issued(execution, content.token, "supply")
     codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
     _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
 
 
 def wipe(execution: Execution, content: Message) -> None:
     """End what another account has."""
-    token = issued(execution, content, "wipe")
+    token = issued(execution, content.token, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
     refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
     accounts.require_associated(execution.db, account_id, token.token)

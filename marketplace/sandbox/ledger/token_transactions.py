@@ -72,9 +72,9 @@ def _require_valid_keys(content: Message, *, may_be_removed: bool = False) -> No
             raise Refused(INVALID_KEYS.get(name, f"INVALID_{name.upper()}_KEY"))
 
 
-def issued(execution: Execution, content: Message, *names: str) -> Token:
+def issued(execution: Execution, asked: Message, *names: str) -> Token:
     """The token that a transaction is about, which one of its keys of these names has signed."""
-    token = tokens.get_usable(execution.db, entity(content.token, "INVALID_TOKEN_ID"))
+    token = tokens.get_usable(execution.db, entity(asked, "INVALID_TOKEN_ID"))
     require_issuer(execution, token, *names)
     return token
 
@@ -88,7 +88,7 @@ def require_issuer(execution: Execution, token: Token, *names: str) -> None:
 
 def update(execution: Execution, content: Message) -> None:
     is_metadata_alone = {field.name for field, _ in content.ListFields()} == {"token", "metadata"}
-    token = issued(execution, content, "admin", *(["metadata"] if is_metadata_alone else []))
+    token = issued(execution, content.token, "admin", *(["metadata"] if is_metadata_alone else []))
     _require_texts(content.name, content.symbol, content.memo.value, content.metadata.value)
     _require_valid_keys(content, may_be_removed=True)
     require_renewal(content, "INVALID_RENEWAL_PERIOD")
@@ -110,13 +110,12 @@ def update(execution: Execution, content: Message) -> None:
 
 
 def delete(execution: Execution, content: Message) -> None:
-    token = issued(execution, content, "admin")
+    token = issued(execution, content.token, "admin")
     queries.put(execution.db, "deleted_token", token=token.token, deleted_at=execution.now)
 
 
 def change_fees(execution: Execution, content: Message) -> None:
-    token = tokens.get_usable(execution.db, entity(content.token_id, "INVALID_TOKEN_ID"))
-    require_issuer(execution, token, "fee_schedule")
+    token = issued(execution, content.token_id, "fee_schedule")
     definition = token.definition
     if not content.custom_fees and not definition.custom_fees:
         raise Refused("CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, allowances, custom_fees, nfts, tokens
-from marketplace.sandbox.ledger.account_transactions import require_receivers_signature, resolve
+from marketplace.sandbox.ledger.account_transactions import resolve
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
 
@@ -115,7 +115,8 @@ def _require_signatures(
         if amount.amount < 0 and not amount.is_approval:
             execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
     for account_id in receivers(given, moved):
-        require_receivers_signature(execution, account_id)
+        if accounts.get(execution.db, account_id).is_receiver_signature_required:
+            execution.require_signature(account_id)
     for nft in moved:
         if not nft.is_approval:
             execution.require_signature(nft.sender)
