@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -58,12 +59,14 @@ def watcher(tmp_path):
 
 def test_they_have_nothing_of_our_environment(watcher):
     _, pids = watcher
-    assert pids
+    environs = []
     for pid in pids:
-        environ = Path(f"/proc/{pid}/environ").read_bytes()
-        if b"resource_tracker" not in Path(f"/proc/{pid}/cmdline").read_bytes():
-            assert b"secret" not in environ
-            assert b"PGPASSWORD" not in environ
+        with suppress(FileNotFoundError, ProcessLookupError):  # what read the NFT may just end
+            environs.append(Path(f"/proc/{pid}/environ").read_bytes())
+    assert environs  # the fork server's at least
+    for environ in environs:
+        assert b"secret" not in environ
+        assert b"PGPASSWORD" not in environ
 
 
 def test_none_outlives_a_watcher_that_is_killed(watcher):
