@@ -21,7 +21,7 @@ venv = trap 'rm -rf $(2); exit 1' INT TERM; $(if $(UV),$(UV) venv --quiet --pyth
   { rm -rf $(2); echo "$(2) could not be made. On Debian, as root: apt-get install python3-venv"; exit 1; }
 
 # Install packages into one: $(call install,folder,packages)
-install = $(if $(UV),$(UV) pip install --quiet --python $(1)/bin/python, \
+install = $(if $(UV),$(UV) pip install --quiet --compile-bytecode --python $(1)/bin/python, \
     $(1)/bin/python -m pip install --quiet --disable-pip-version-check --retries 1) -c constraints.txt $(2) || \
   { echo "Not everything could be installed. Can the package index be reached from here (https://pypi.org)?"; exit 1; }
 
@@ -168,9 +168,11 @@ clean:
 	@echo "Setting up .venv ..."
 	@$(call venv,$(PYTHON),.venv)
 
+# Compiled now: a process that compiles what it starts with keeps 2 MB for it.
 .venv/installed: requirements.txt constraints.txt | .venv/bin/python
 	@echo "Installing what the service runs on ..."
 	@$(call install,.venv,-r requirements.txt)
+	@$(BIN)/python -m compileall -q *.py marketplace
 	@touch $@
 
 .venv/installed-dev: tests/requirements.txt .venv/installed

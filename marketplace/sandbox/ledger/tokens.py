@@ -4,7 +4,6 @@ To every id that no transaction has created there is a collection of NFTs, as th
 account TREASURY is its treasury, and TREASURY's key is each of its keys.
 """
 
-from functools import cache
 from typing import Any, NamedTuple
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key, TokenSupplyType, TokenType
@@ -30,6 +29,8 @@ KEYS = {
     "supply": ("supplyKey", "TOKEN_HAS_NO_SUPPLY_KEY"),
     "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
 }
+# Derived once, before processes are forked: 3 MB of OpenSSL's code in each that derives it.
+TREASURYS_KEY = keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
 KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
@@ -72,11 +73,6 @@ def get_usable(db: Connection, token: str) -> Token:
     return found
 
 
-@cache
-def _treasurys_key() -> Key:
-    return keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
-
-
 def _catalogued(token: str) -> TokenCreateTransactionBody:
     collection = catalogue.collection_of(token)
     return TokenCreateTransactionBody(
@@ -87,7 +83,7 @@ def _catalogued(token: str) -> TokenCreateTransactionBody:
         supplyType=TokenSupplyType.INFINITE,
         autoRenewPeriod={"seconds": LIFE_SECONDS},
         custom_fees=map(_custom_fee, collection.royalties),
-        **{KEYS[name][0]: _treasurys_key() for name in KEYS_OF_CATALOGUE},
+        **{KEYS[name][0]: TREASURYS_KEY for name in KEYS_OF_CATALOGUE},
     )
 
 
