@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql redis prometheus load nginx container lint format clean
+.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql prometheus load nginx container lint format clean
 
 # One arena of the C library for all threads of a process: 3 MB less.
 run: .venv/installed
@@ -112,10 +112,6 @@ postgresql:
 # Debian's Prometheus, for tests/system/test_board.py; without it, make test-all skips these.
 prometheus:
 	@$(call debian,promtool,prometheus)
-
-# Debian's Redis, for tests/api/test_limits.py; without it, make test skips these.
-redis:
-	@$(call debian,redis-server,redis-server)
 
 # Debian's wrk, which makes the load of a benchmark.
 load:

@@ -74,17 +74,13 @@ def _fee(value: str) -> int:
     return tinybars
 
 
-def _is_address(value: str, *schemes: str) -> bool:
+def _url(value: str) -> str:
     try:
         parts = urlsplit(value)
-        has_host = parts.hostname and parts.port != 0
+        is_valid = parts.scheme in ("http", "https") and parts.hostname and parts.port != 0
     except ValueError:
-        return False
-    return bool(has_host) and parts.scheme in schemes and value.isprintable()
-
-
-def _url(value: str) -> str:
-    if not _is_address(value, "http", "https") or re.search(r"[\s?#@\\]", value):
+        is_valid = False
+    if not is_valid or not value.isprintable() or re.search(r"[\s?#@\\]", value):
         raise ValueError("is not a web address (https://nft.example.com)")
     # As the HTTP client writes it, so that prefixes can be compared.
     scheme, host, path, *_ = urlsplit(value)
@@ -169,13 +165,6 @@ SETTINGS = {
     "CORS_ORIGINS": Setting(_origins, "", "*"),
     "TRUSTED_PROXIES": Setting(_integer(0, 10), "0"),
     "WRITE_LIMIT": Setting(parse_rate, "600/m", "off"),
-    "REDIS_URL": Setting(
-        _valid(
-            lambda value: not value or _is_address(value, "redis", "rediss"),
-            "a Redis server (redis://host:6379/0)",
-        ),
-        "",
-    ),
     "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),

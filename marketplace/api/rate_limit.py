@@ -11,14 +11,12 @@ from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
 from pathlib import Path
-from typing import Any
 
 from flask import Config, Response, after_this_request, current_app, request
 from limits import RateLimitItem, parse
-from limits.storage import RedisStorage, Storage
 
 from marketplace.counts import count
-from marketplace.errors import LimitExceeded, StartRefused
+from marketplace.errors import LimitExceeded
 from marketplace.store.rate_limit_store import RateLimitFile
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
@@ -31,21 +29,18 @@ RATE = "marketplace.rate"
 
 _match_with_port = re.compile(r"\[([^]]+)\](?::\d+)?|([\d.]+):\d+").fullmatch
 
-REDIS_SECONDS = 0.2  # for an answer of the Redis server
-# For so long after a failure nothing is counted: no request waits for a store that hangs.
+# For so long after a failure nothing is counted: no request waits for a disk that hangs.
 PAUSE_SECONDS = 5
 
 
 class RateLimits:
-    """The limits of an application. While its store fails, no limit holds."""
+    """The limits of an application. While its file fails, no limit holds."""
 
     def __init__(self, config: Config) -> None:
-        """Raises StartRefused for a store that can not be used."""
+        """Raises StartRefused for a file that can not be used."""
         self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
-        self._storage = _open_storage(config["REDIS_URL"], config["DATA_DIR"])
-        # Other services may count in the same Redis database.
-        self._prefix = f"nft-marketplace/{config['NETWORK']}/{config['ACCOUNT_ID']}"
+        self._storage = RateLimitFile(Path(config["DATA_DIR"], "rate-limits.db"))
         self._paused_until = 0.0
         self._is_broken = False
 
@@ -73,7 +68,7 @@ class RateLimits:
         item = _parse(rate)
         if item is None or time.monotonic() < self._paused_until:
             return
-        key = item.key_for(self._prefix, what, who)
+        key = item.key_for(what, who)
         try:
             counted = self._storage.incr(key, item.get_expiry())
             ends_at = self._storage.get_expiry(key)
@@ -141,22 +136,3 @@ def find_address() -> str:
     if address.version == 4:
         return str(address)
     return str(address.ipv4_mapped or ip_network((address, 64), strict=False))
-
-
-def _open_storage(redis_url: str, data_dir: str) -> Storage:
-    if not redis_url:
-        return RateLimitFile(Path(data_dir, "rate-limits.db"))
-    try:
-        from redis.backoff import NoBackoff
-        from redis.retry import Retry
-    except ImportError as error:
-        raise StartRefused(
-            f"MARKETPLACE_REDIS_URL is set, and redis is not installed ({error}):"
-            " pip install 'nft-marketplace-service[redis]', or in a clone pip install redis"
-        ) from error
-    options: dict[str, Any] = {
-        "socket_connect_timeout": REDIS_SECONDS,
-        "socket_timeout": REDIS_SECONDS,
-        "retry": Retry(NoBackoff(), 1),  # once: a connection that was kept may be gone
-    }
-    return RedisStorage(redis_url, **options)

@@ -1,13 +1,10 @@
 """How often one may: writes by token and by address, failures to authenticate by address."""
 
 import re
-import shutil
-import socket
-import subprocess
 import time
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import closing
 
 import pytest
 import requests
@@ -19,10 +16,10 @@ from marketplace.api import rate_limit
 from marketplace.errors import StartRefused
 from marketplace.store import access_tokens, rate_limit_store
 from tests.conftest import assert_error, settings
-from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.network import PATIENCE_SECONDS
 from tests.serving import serve
 
-pytestmark = pytest.mark.once("its own file, or a Redis server")
+pytestmark = pytest.mark.once("its own file")
 
 
 @pytest.fixture
@@ -264,41 +261,3 @@ def test_the_workers_of_a_machine_count_together(tmp_path):
     assert failed == {401: 30, 429: 30}
     assert service.output.count("may fail to authenticate") == 1
     assert service.output.count("may write") == 1
-
-
-@contextmanager
-def redis_server(folder, port):
-    command = ["redis-server", "--port", str(port), "--bind", "127.0.0.1", "--save", ""]
-    process = subprocess.Popen([*command, "--dir", folder], stdout=subprocess.DEVNULL)
-    try:
-        started = time.monotonic()
-        while time.monotonic() - started < PATIENCE_SECONDS:
-            with socket.socket() as probe:
-                if probe.connect_ex(("127.0.0.1", port)) == 0:
-                    break
-            time.sleep(0.02)
-        yield process
-    finally:
-        process.kill()
-        process.wait()
-
-
-@pytest.mark.skipif(not shutil.which("redis-server"), reason="redis-server: make redis")
-def test_machines_count_together_in_redis(make_app, tmp_path, monkeypatch, caplog):
-    monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
-    with reserved_port() as port:
-        url = f"redis://127.0.0.1:{port}/3"
-        one, other = (make_app(WRITE_LIMIT="4/h", REDIS_URL=url) for _ in range(2))
-        token = make_token(one, "shop")
-        with redis_server(tmp_path, port) as server:
-            assert [write(app, token).status_code for app in (one, other) * 2] == [422] * 4
-            r = write(one, token)
-            assert_error(r, 429, "The access token shop may write 4 times an hour")
-            assert 0 < int(r.headers["Retry-After"]) <= 3600
-            server.kill()
-            server.wait()
-            assert {write(one, token).status_code for _ in range(3)} == {422}
-        with redis_server(tmp_path, port):
-            assert [write(one, token).status_code for _ in range(5)] == [422] * 4 + [429]
-    broken = [record for record in caplog.records if record.levelname == "ERROR"]
-    assert len(broken) == 1

@@ -23,14 +23,6 @@ def test_it_works(app):
 
 
 @pytest.mark.once("no statement is asked")
-def test_it_shows_no_password(tmp_path):
-    url = "redis://:hunter2@127.0.0.1:9/0"
-    told = run_flask(tmp_path, "status", REDIS_URL=url).output
-    assert "MARKETPLACE_REDIS_URL=redis://***@127.0.0.1:9/0\n" in told
-    assert "hunter2" not in told
-
-
-@pytest.mark.once("no statement is asked")
 def test_a_mirror_node_that_does_not_answer(tmp_path):
     network = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
     told = run_flask(tmp_path, "status", **network, MIRROR_NODE_URL="http://127.0.0.1:9").output

@@ -134,7 +134,7 @@ def test_its_metadata_says_what_it_needs(wheel):
     assert set(needed) <= set(pinned)
     assert f"\n## [{__version__}]" in (ROOT / "CHANGELOG.md").read_text()
     assert set(re.findall(r"^Requires-Dist: ([a-z0-9-]+)[^;\n]*$", metadata, re.M)) == set(needed)
-    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql", "redis"]
+    assert re.findall(r"^Provides-Extra: (.*)", metadata, re.M) == ["postgresql"]
     [extra] = re.findall(r"^Requires-Dist: (.*); extra == .postgresql.$", metadata, re.M)
     assert extra == "psycopg[binary]<4,>=3.3.1"
 
