@@ -6,7 +6,7 @@ This module has the addresses, and the values that templates get. templates/ has
 
 import random
 import re
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -35,6 +35,16 @@ ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # The filters of the order book and of the events, in the address of a page.
 FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind", "q")
 
+# The pages that are a template alone, which gets the values in the address.
+TEMPLATES = {
+    "/": "gallery",
+    "/demo/collections": "collections",
+    "/demo/collection/<token>": "collection",
+    "/demo/account/<account>": "account",
+    "/demo/nft/<token>/<serial_no>": "nft",
+    "/demo/activity": "activity",
+}
+
 # The API reference links to these endpoints, by these names.
 PAGES = (
     ("demo.show_gallery", "For sale"),
@@ -54,36 +64,8 @@ blp = Blueprint(
 )
 
 
-@blp.get("/")
-def show_gallery() -> str:
-    return render_template("demo/gallery.html", asked=asked())
-
-
-@blp.get("/demo/collections")
-def show_collections() -> str:
-    return render_template("demo/collections.html", asked=asked())
-
-
-@blp.get("/demo/account/<account>")
-def show_account(account: str) -> str:
-    return render_template("demo/account.html", account=account)
-
-
-@blp.get("/demo/collection/<token>")
-def show_collection(token: str) -> str:
-    picture = artwork(token, "1")
-    return render_template("demo/collection.html", token=token, asked=asked(), picture=picture)
-
-
-@blp.get("/demo/activity")
-def show_activity() -> str:
-    return render_template("demo/activity.html", asked=asked())
-
-
-@blp.get("/demo/nft/<token>/<serial_no>")
-def show_nft(token: str, serial_no: str) -> str:
-    picture = artwork(token, serial_no)
-    return render_template("demo/nft.html", token=token, serial_no=serial_no, picture=picture)
+for path, page in TEMPLATES.items():
+    blp.add_url_rule(path, f"show_{page}", partial(render_template, f"demo/{page}.html"))
 
 
 @blp.get("/demo/list")
@@ -104,7 +86,7 @@ def imported(script: str) -> list[str]:
 
 
 def artwork(token: str, serial_no: str) -> str:
-    """The address of an NFT's artwork, for who links to its page; of nonsense, that of another one."""
+    """The address of an NFT's artwork, for who links to a page; of nonsense, that of the sample's."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
     token, serial_no = (token, serial_no) if is_known else SAMPLE
     return (
@@ -121,12 +103,16 @@ def asked() -> dict[str, str | list[str]]:
 
 @blp.context_processor
 def give_addresses() -> dict[str, Any]:
-    """Give every page the addresses of the API and of other pages, the sandbox's own token, and accounts."""
+    """Give every page the addresses of the API and of other pages, the sandbox's own token, and accounts.
+
+    Its filters, too, and the functions that find its picture and its scripts.
+    """
     root = request.script_root
     return {
         "accounts": ACCOUNTS,
+        "artwork": artwork,
+        "asked": asked(),
         "imported": imported,
-        "sample": artwork(*SAMPLE),
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
