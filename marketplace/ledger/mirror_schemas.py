@@ -40,6 +40,10 @@ def _read_consensus(value: Any) -> int:
     return times.from_consensus(read_text(value))
 
 
+def _read_hex(value: Any) -> bytes:
+    return bytes.fromhex(read_text(value))
+
+
 def _read_amount(value: Any) -> int:
     """An amount of tokens: mirror nodes write some as a number, and others as its digits."""
     is_written = isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value)
@@ -92,7 +96,7 @@ class Key(NamedTuple):
     """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""
 
     type: Annotated[str, "_type"]
-    hex: Annotated[str, "key"]
+    content: Annotated[bytes, _read_hex, "key"]
 
 
 class Account(NamedTuple):

@@ -5,7 +5,7 @@ Only this module calls a signer, and only with the body of a purchase that this 
 
 from collections.abc import Callable
 from concurrent.futures import Future, wait
-from functools import partial
+from functools import cache, partial
 from threading import Semaphore, Thread
 from typing import Any
 
@@ -27,7 +27,7 @@ from marketplace.services import services
 Sign = Callable[[bytes], tuple[bytes, bytes]]
 
 ED25519_BYTES, ECDSA_BYTES = 32, 33  # of a public key
-KEY_BYTES = {"ED25519": ED25519_BYTES, "ECDSA_SECP256K1": ECDSA_BYTES}
+SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
 SIGNATURE_BYTES = 64
 SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 SIGNER_SECONDS = 5
@@ -53,15 +53,12 @@ def find_key(account_id: str) -> bytes | None:
         raise KeyUnusable(
             f"{account_id} is hollow: it has no key before it has signed a transaction"
         )
-    if account.key.type not in KEY_BYTES:
+    if account.key.type not in SINGLE_KEYS:
         raise KeyUnusable(
             f"the key of {account_id} is a list of keys, or a contract ({account.key.type}): one signature"
             " is not enough for it. Use an account with a single key"
         )
-    try:
-        return bytes.fromhex(account.key.hex)
-    except ValueError:
-        raise KeyUnusable(f"the key of {account_id} is not hexadecimal") from None
+    return account.key.content
 
 
 def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
@@ -82,17 +79,11 @@ class Signer:
     """Has bodies signed, in threads of its own, so that no request waits longer than SIGNER_SECONDS."""
 
     def __init__(self, account_id: str, load: Callable[[], Sign]) -> None:
-        """``load`` returns the callable that signs, or raises StartRefused."""
+        """``load`` returns the callable that signs, or raises StartRefused. It is called once."""
         self._account_id = account_id
-        self._load = load
-        self._sign: Sign | None = None
+        self.load = cache(load)
         self._free = Semaphore(SIGNATURES_AT_ONCE)
         self._key: bytes | None = None  # the account's, as the ledger showed it last
-
-    def load(self) -> Sign:
-        """Read the key's file, once. Raises StartRefused for one that holds no key."""
-        self._sign = self._sign or self._load()
-        return self._sign
 
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
         """The account's public key, and its signature of the body of a transaction.
@@ -134,32 +125,25 @@ class Signer:
 
     def _call(self, body: bytes) -> Any:
         """Call the signer. Raises SignerFailed where it raises, or takes too long."""
-        try:
-            sign = self.load()
-        except StartRefused as error:
-            raise SignerFailed(str(error)) from error
         call, deadline = Future[Any](), Deadline(SIGNER_SECONDS)
         if self._free.acquire(timeout=SIGNER_SECONDS):
-            # A daemon: a call that never ends does not hold up the end of the process.
-            thread = Thread(target=self._run, args=(call, sign, body), name="signer", daemon=True)
+            call.add_done_callback(lambda _: self._free.release())
             try:
-                thread.start()
+                # A daemon: a call that never ends does not hold up the end of the process.
+                Thread(target=self._run, args=(call, body), name="signer", daemon=True).start()
             except RuntimeError as error:  # no thread can be started
-                self._free.release()
-                raise SignerFailed(f"it could not be called: {error}") from error
+                call.set_exception(error)
         if not wait([call], deadline.left).done:
             raise SignerFailed(f"it took longer than {SIGNER_SECONDS} s")
         if raised := call.exception():
             raise SignerFailed(f"it raised {type(raised).__name__}: {raised}") from raised
         return call.result()
 
-    def _run(self, call: Future[Any], sign: Sign, body: bytes) -> None:
+    def _run(self, call: Future[Any], body: bytes) -> None:
         try:
-            call.set_result(sign(body))
+            call.set_result(self.load()(body))
         except BaseException as error:  # also SystemExit
             call.set_exception(error)
-        finally:
-            self._free.release()
 
     def _require_key(self, public_key: bytes) -> None:
         """Raise SignerFailed where a key is not the account's on the ledger."""
@@ -181,7 +165,7 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
     if not is_pair or not all(isinstance(part, bytes | bytearray) for part in returned):
         raise SignerFailed("it returned no pair of bytes (public key, signature)")
     public_key, signature = map(bytes, returned)
-    if len(public_key) not in KEY_BYTES.values() or len(signature) != SIGNATURE_BYTES:
+    if len(public_key) not in (ED25519_BYTES, ECDSA_BYTES) or len(signature) != SIGNATURE_BYTES:
         raise SignerFailed(
             f"it returned a key of {len(public_key)} bytes, not 32 or 33, and a signature of"
             f" {len(signature)}, not 64"
@@ -213,11 +197,6 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
     if path and sign is not None:
         raise StartRefused(
             "MARKETPLACE_ACCOUNT_KEY_FILE is set, and create_app(sign=...) is, too: only one can sign"
-        )
-    if sign is not None and not callable(sign):
-        raise StartRefused(
-            "create_app(sign=...) is not callable: it must take a body's bytes, and return the public key and"
-            " the signature"
         )
     if path:
         return Signer(account_id, partial(_read_key, path))

@@ -9,7 +9,6 @@ import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from marketplace import create_app
-from marketplace.errors import StartRefused
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
@@ -183,12 +182,6 @@ def test_where_no_thread_can_be_started_it_is_a_503(market, monkeypatch, caplog)
     assert "can't start new thread" in caplog.text
     monkeypatch.undo()
     assert buy(client).status_code == 200
-
-
-@pytest.mark.parametrize("sign", [0, "key", b"", (b"", b"")])
-def test_what_can_not_be_called_is_refused_at_the_start(tmp_path, sign):
-    with pytest.raises(StartRefused, match="is not callable"):
-        create_app(sign=sign, **settings(tmp_path))
 
 
 def test_where_all_hang_no_other_thread_is_begun(app, monkeypatch):
