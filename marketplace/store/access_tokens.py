@@ -65,16 +65,13 @@ def list_access_tokens(db: Connection) -> list[AccessTokenUsageRow]:
     return db.execute(sql).fetchall()
 
 
-def mark_access_token_used(
-    db: Connection, token_hash: str, used_at: str
-) -> AccessTokenUsageRow | None:
+def mark_access_token_used(db: Connection, token_hash: str, used_at: str) -> int:
     sql = """
         UPDATE access_token
         SET last_used_at = :used_at
         WHERE hash = :hash AND (last_used_at IS NULL OR last_used_at < :used_at)
-        RETURNING *
     """
-    return db.execute(sql, {"hash": token_hash, "used_at": used_at}).fetchone()
+    return db.execute(sql, {"hash": token_hash, "used_at": used_at}).rowcount
 
 
 def mark_access_token_revoked(

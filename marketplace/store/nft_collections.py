@@ -54,10 +54,10 @@ def insert_collection(db: Connection, collection: Mapping[str, object]) -> Colle
     return db.execute(sql, collection).fetchone()
 
 
-def mark_collection_asked(db: Connection, token: str, until: str) -> CollectionRow | None:
+def mark_collection_asked(db: Connection, token: str, until: str) -> None:
     # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
-    sql = "UPDATE collection SET retry_at = :until WHERE token = :token RETURNING *"
-    return db.execute(sql, {"token": token, "until": until}).fetchone()
+    sql = "UPDATE collection SET retry_at = :until WHERE token = :token"
+    db.execute(sql, {"token": token, "until": until})
 
 
 def mark_collection_read(
@@ -82,17 +82,13 @@ def mark_collection_read(
     return db.execute(sql, {**collection, "until": until}).fetchone()
 
 
-def mark_collection_unread(
-    db: Connection, token: str, attempts: int, retry_at: str
-) -> CollectionRow | None:
+def mark_collection_unread(db: Connection, token: str, attempts: int, retry_at: str) -> None:
     # An attempt that began before another one ended says nothing.
     sql = """
         UPDATE collection SET attempts = :attempts, retry_at = :retry_at
         WHERE token = :token AND attempts = :attempts - 1
-        RETURNING *
     """
-    parameters = {"token": token, "attempts": attempts, "retry_at": retry_at}
-    return db.execute(sql, parameters).fetchone()
+    db.execute(sql, {"token": token, "attempts": attempts, "retry_at": retry_at})
 
 
 def add_sale(db: Connection, token: str, price: int, sold_at: str) -> None:
@@ -113,11 +109,10 @@ def add_listed(db: Connection, token: str, change: int) -> None:
     db.execute(sql, {"token": token, "change": change})
 
 
-def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> CollectionRow | None:
+def mark_collection_due(db: Connection, token: str, soon: str, beyond: str) -> None:
     # Only if it would be read later than `beyond`.
     sql = """
         UPDATE collection SET retry_at = :soon
         WHERE token = :token AND retry_at > :beyond AND attempts = 0
-        RETURNING *
     """
-    return db.execute(sql, {"token": token, "soon": soon, "beyond": beyond}).fetchone()
+    db.execute(sql, {"token": token, "soon": soon, "beyond": beyond})

@@ -196,22 +196,15 @@ def mark_never_submitted(db: Connection, before: str) -> None:
     db.execute(sql, {"before": before})
 
 
-def mark_settled(
-    db: Connection, transaction_id: str, fee_tinybars: int, is_sold: bool
-) -> PreparedTransactionRow | None:
+def mark_settled(db: Connection, transaction_id: str, fee_tinybars: int, is_sold: bool) -> None:
     # Of two who ask the ledger at once, the one whom it tells a fee wins.
     sql = """
         UPDATE prepared_transaction
         SET fee_tinybars = :fee_tinybars, is_settled = 1, is_sold = :is_sold, signed = NULL
         WHERE transaction_id = :transaction_id AND (is_settled = 0 OR fee_tinybars = 0)
-        RETURNING *
     """
-    parameters = {
-        "transaction_id": transaction_id,
-        "fee_tinybars": fee_tinybars,
-        "is_sold": int(is_sold),
-    }
-    return db.execute(sql, parameters).fetchone()
+    found = {"fee_tinybars": fee_tinybars, "is_sold": int(is_sold)}
+    db.execute(sql, {"transaction_id": transaction_id, **found})
 
 
 def delete_purchase(db: Connection, transaction_id: str) -> None:

@@ -10,27 +10,25 @@ def list_jobs(db: Connection) -> list[JobRow]:
     return db.execute("SELECT * FROM job").fetchall()
 
 
-def mark_job_finished(db: Connection, name: str, finished_at: str) -> JobRow | None:
+def mark_job_finished(db: Connection, name: str, finished_at: str) -> None:
     sql = """
         INSERT INTO job (name, finished_at) VALUES (:name, :finished_at)
         ON CONFLICT (name) DO UPDATE SET finished_at = excluded.finished_at
-        RETURNING *
     """
-    return db.execute(sql, {"name": name, "finished_at": finished_at}).fetchone()
+    db.execute(sql, {"name": name, "finished_at": finished_at})
 
 
 def delete_job(db: Connection, name: str) -> None:
     db.execute("DELETE FROM job WHERE name = :name", {"name": name})
 
 
-def insert_property(db: Connection, name: str, value: bytes) -> PropertyRow | None:
+def insert_property(db: Connection, name: str, value: bytes) -> None:
     # The first process to start decides, for all.
     sql = """
         INSERT INTO property (name, value) VALUES (:name, :value)
         ON CONFLICT (name) DO NOTHING
-        RETURNING *
     """
-    return db.execute(sql, {"name": name, "value": value}).fetchone()
+    db.execute(sql, {"name": name, "value": value})
 
 
 def mark_property(db: Connection, name: str, value: bytes) -> None:
