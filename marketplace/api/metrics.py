@@ -21,9 +21,10 @@ from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.services import services
-from marketplace.store import following, nfts, prepared_transactions, properties, webhooks
+from marketplace.store import following, nfts, properties, webhooks
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
+from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
 from marketplace.store.rows import Connection
 
 PREFIX = "marketplace_"
@@ -64,10 +65,8 @@ def _find_facts() -> dict[str, float]:
             "watcher_up": int(freshness.is_watched()),
             "rechecks_waiting": following.count_rechecks(db),
             "nfts_incomplete": nfts.count_incomplete(db),
-            "preparations_open": prepared_transactions.count_open_preparations(
-                db, times.to_iso(now)
-            ),
-            "purchases_open": prepared_transactions.count_open_purchases(db, times.to_iso(now)),
+            "preparations_open": count_open(db, PREPARATIONS, times.to_iso(now)),
+            "purchases_open": count_open(db, UNSETTLED, times.to_iso(now)),
             "sale_fees_charged_tinybars": charged,
             "sale_fees_reserved_tinybars": reserved,
             "database_bytes": services().database.size(),

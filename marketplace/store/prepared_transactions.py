@@ -63,15 +63,6 @@ def list_preparers(db: Connection) -> list[AccountRow]:
     return db.execute(sql).fetchall()
 
 
-def count_open_preparations(db: Connection, now: str) -> int:
-    # Listings and withdrawals. Read in an index alone; what has ended is forgotten after some hours.
-    sql = """
-        SELECT COUNT(*) AS n FROM prepared_transaction
-        WHERE is_settled IS NULL AND expires_at > :now
-    """
-    return count(db, sql, {"now": now})
-
-
 def delete_prepared_transactions_beyond(
     db: Connection, prepared: Mapping[str, object], kept: int
 ) -> None:
@@ -86,14 +77,19 @@ def delete_prepared_transactions_beyond(
             LIMIT 100 OFFSET :kept
         )
     """
-    names = ("token", "serial_no", "account_id", "kind", "caller", "end_user")
-    db.execute(sql, {name: prepared[name] for name in names} | {"kept": kept})
+    db.execute(sql, {**prepared, "kept": kept})
 
 
 # Listings and withdrawals; purchases; those whose fee is not known yet. Each has an index.
 PREPARATIONS = "is_settled IS NULL"
 PURCHASES = "is_settled IS NOT NULL"
 UNSETTLED = "is_settled = 0"
+
+
+def count_open(db: Connection, which: str, now: str) -> int:
+    # Read in an index alone; what has ended is forgotten after some hours.
+    sql = f"SELECT COUNT(*) AS n FROM prepared_transaction WHERE {which} AND expires_at > :now"
+    return count(db, sql, {"now": now})
 
 
 def is_any_expired(db: Connection, which: str, before: str) -> bool:
@@ -134,9 +130,7 @@ def get_open_purchase(
         ORDER BY prepared_at DESC
         LIMIT 1
     """
-    names = ("token", "serial_no", "account_id", "wallet", "caller", "end_user")
-    parameters = {name: purchase[name] for name in names}
-    return db.execute(sql, parameters | {"until": until}).fetchone()
+    return db.execute(sql, {**purchase, "until": until}).fetchone()
 
 
 def mark_signed(
@@ -147,14 +141,6 @@ def mark_signed(
         RETURNING *
     """
     return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
-
-
-def count_open_purchases(db: Connection, now: str) -> int:
-    sql = """
-        SELECT COUNT(*) AS n FROM prepared_transaction
-        WHERE is_settled = 0 AND expires_at > :now
-    """
-    return count(db, sql, {"now": now})
 
 
 def get_fees(db: Connection, since: str) -> FeesRow:

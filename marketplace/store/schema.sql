@@ -211,7 +211,7 @@ CREATE TABLE prepared_transaction (
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves prepared_transactions.list_preparers, count_open_preparations and delete_expired.
+-- Serves prepared_transactions.list_preparers, count_open and delete_expired.
 CREATE INDEX preparation_by_expiry
     ON prepared_transaction (expires_at, account_id) WHERE is_settled IS NULL;
 
@@ -219,7 +219,7 @@ CREATE INDEX preparation_by_expiry
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 
--- Serves prepared_transactions.count_open_purchases and mark_never_submitted.
+-- Serves prepared_transactions.count_open and mark_never_submitted.
 CREATE INDEX purchase_unsettled ON prepared_transaction (expires_at) WHERE is_settled = 0;
 
 -- How far the ledger's transactions were followed: one row, and none before the first watcher's start.

@@ -146,7 +146,9 @@ for by, words in itertools.product(
 STATEMENTS["get_newest_prepared by one"] = partial(
     prepared_transactions.get_newest_prepared, by=("x", "x")
 )
-del STATEMENTS["is_any_expired"], STATEMENTS["delete_expired"]
+del STATEMENTS["is_any_expired"], STATEMENTS["delete_expired"], STATEMENTS["count_open"]
+for which in (prepared_transactions.PREPARATIONS, prepared_transactions.UNSETTLED):
+    STATEMENTS[f"count_open {which}"] = partial(prepared_transactions.count_open, which=which)
 for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASES):
     for statement in (prepared_transactions.is_any_expired, prepared_transactions.delete_expired):
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
