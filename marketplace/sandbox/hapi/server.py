@@ -7,10 +7,8 @@ import asyncio
 import resource
 import signal
 import socket
-import time
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
 
 import grpc
 from flask import Flask
@@ -25,8 +23,6 @@ THREADS = 4  # writes run one at a time anyway
 AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUSTED
 # A request whose message takes longer is dropped. SDKs send it together with the headers.
 SILENT_CLIENT_SECONDS = 5
-# A request that waits longer is told to try again, before the SDK's own timeout.
-TURN_SECONDS = 5
 GRACE_SECONDS = 1  # for requests under way at shutdown
 OPTIONS = (
     ("grpc.so_reuseport", 0),  # two servers must not share a port
@@ -64,22 +60,18 @@ class Handlers(grpc.GenericRpcHandler):
     ) -> list[bytes]:
         try:
             content = await asyncio.wait_for(anext(aiter(requests)), SILENT_CLIENT_SECONDS)
+            # A request that waits for a thread ends with the SDK's own timeout.
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self._pool, self._work, answer, content)
         except TimeoutError:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request did not come")
         except StopAsyncIteration:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "There is no request")
-        loop, came = asyncio.get_running_loop(), time.monotonic()
-        try:
-            return await loop.run_in_executor(self._pool, self._work, answer, content, came)
-        except TimeoutError:
-            await context.abort(grpc.StatusCode.RESOURCE_EXHAUSTED, "Too much is asked at once")
         except DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
         raise AssertionError("abort() raises")
 
-    def _work(self, answer: Answer, content: bytes, came: float) -> list[bytes]:
-        if time.monotonic() - came > TURN_SECONDS:
-            raise TimeoutError
+    def _work(self, answer: Answer, content: bytes) -> list[bytes]:
         with self._sandbox.app_context():
             return answer(content, times.now())
 
@@ -95,18 +87,16 @@ async def serve(
 
     Serve on further ports, too, if they are free. Announce which ones. The files of addresses have ``token``.
     """
-    _raise_open_files()
+    _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
     stop = asyncio.Event()
     for number in (signal.SIGTERM, signal.SIGINT):
         asyncio.get_running_loop().add_signal_handler(number, stop.set)
     server = grpc.aio.server(
         handlers=(Handlers(sandbox),), options=OPTIONS, maximum_concurrent_rpcs=AT_ONCE
     )
-    port = server.add_insecure_port(f"{HOST}:{wanted if _is_free(wanted) else 0}")
-    others = []
-    for each in filter(_is_free, further):
-        with suppress(RuntimeError):  # another node was quicker
-            others.append(server.add_insecure_port(f"{HOST}:{each}"))
+    port = _listen(server, wanted) or server.add_insecure_port(f"{HOST}:0")
+    others = [each for each in further if _listen(server, each)]
     await server.start()
     with announced(sandbox, token, port, next(iter(others), None)):
         announce(port, others)
@@ -114,19 +104,10 @@ async def serve(
     await server.stop(GRACE_SECONDS)
 
 
-def _raise_open_files() -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    if 0 <= soft < OPEN_FILES:
-        limit = OPEN_FILES if hard < 0 else min(OPEN_FILES, hard)
-        resource.setrlimit(resource.RLIMIT_NOFILE, (limit, hard))
-
-
-def _is_free(port: int) -> bool:
-    """Whether a port is free. gRPC itself would print a line of its own if it is not."""
-    with socket.socket() as probe:
-        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-        try:
-            probe.bind((HOST, port))
-        except OSError:
-            return False
-    return True
+def _listen(server: grpc.aio.Server, port: int) -> int | None:
+    """Have the server listen on a port; None if another program does, of which gRPC would print a line."""
+    try:
+        socket.create_server((HOST, port)).close()
+        return int(server.add_insecure_port(f"{HOST}:{port}"))
+    except (OSError, RuntimeError):
+        return None
