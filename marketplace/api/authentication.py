@@ -24,6 +24,8 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 # The end user that a trusted caller asks for; as SWORD 2.0 names the header of mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
+# What any read may be answered with.
+CACHEABLE = {304: "NotModified", 503: "Unavailable"}
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 
 
@@ -94,7 +96,8 @@ def require_scope(scope: str) -> Decorator:
     """Require the scope for a view. Writes are also limited: by rate, and in how many run at once."""
     document = Blueprint.doc(
         security=[{"bearerToken": []}],
-        responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"},
+        responses={401: "NotAuthenticated", 403: "ScopeMissing", 429: "LimitExceeded"}
+        | (CACHEABLE if scope == "read" else {}),
     )
 
     def decorator(view: View) -> View:

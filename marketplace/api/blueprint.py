@@ -20,7 +20,6 @@ from werkzeug.exceptions import (
 from marketplace import errors
 from marketplace.api import error_handlers, row_json
 from marketplace.api.response_schemas import ApiErrorSchema
-from marketplace.services import services
 
 NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
 MOST_COMPARED = 20  # names of a body, which may have thousands
@@ -154,10 +153,6 @@ class Blueprint(flask_smorest.Blueprint):
     def doc(**documentation: Any) -> Decorator:
         return _document_only(flask_smorest.Blueprint.doc(**documentation))
 
-    def cacheable(self, view: View) -> View:
-        """Document what any read may be answered with."""
-        return self.doc(responses={304: "NotModified", 503: "Unavailable"})(view)
-
     def alt_response(self, *args: Any, **documentation: Any) -> Decorator:
         return _document_only(super().alt_response(*args, **documentation))
 
@@ -229,9 +224,9 @@ class Blueprint(flask_smorest.Blueprint):
             def encoded(*args: Any, **kwargs: Any) -> Response:
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                return answer(services().encoders[type(schema)], rows, headers)
+                return answer(row_json.find_encoder(type(schema)), rows, headers)
 
-            return self.cacheable(document(encoded))
+            return document(encoded)
 
         return decorator
 

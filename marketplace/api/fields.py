@@ -7,7 +7,6 @@ from typing import Any
 from flask import Config, Flask, current_app
 from marshmallow import Schema, fields, missing
 
-from marketplace import times
 from marketplace.api.paging import Position, read_position
 from marketplace.errors import MarketplaceError, WalletUnknown, shown
 from marketplace.ids import (
@@ -247,9 +246,6 @@ def reasons() -> list[str]:
 class Flag(fields.Boolean):
     """A 0 or 1 of the database."""
 
-    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> bool:
-        return bool(value == 1)
-
 
 class Milliseconds(fields.String):
     """A date of the database, cut from nanoseconds to 2026-11-20T12:34:56.789Z."""
@@ -261,9 +257,6 @@ class Milliseconds(fields.String):
 class ConsensusTimestamp(fields.String):
     """A date of the database as mirror nodes write it: 1763640000.123456789."""
 
-    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None else times.iso_to_consensus(value)
-
 
 class Address(fields.String):
     """An absolute address, made of what is stored when it is written: settings may change.
@@ -274,9 +267,6 @@ class Address(fields.String):
     def absolute(self, app: Flask) -> ToAddress:
         """A function from what is stored to the address."""
         raise NotImplementedError
-
-    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str | None:
-        return None if value is None and self.allow_none else self.absolute(current_app)(value)
 
 
 class MediaUrl(Address):

@@ -1,5 +1,6 @@
 """A collection: what the ledger says of it, and what of it is for sale."""
 
+import json
 from typing import Any
 
 from marketplace import times
@@ -10,6 +11,7 @@ from marketplace.api.response_cache import cached_query, request_cache
 from marketplace.api.response_schemas import CollectionRecordSchema
 from marketplace.errors import CollectionNotStored
 from marketplace.store import events, nft_collections
+from marketplace.store.rows import CollectionOnSaleRow
 
 DAY = 24 * 3600 * times.SECOND
 
@@ -19,10 +21,9 @@ blp = Blueprint("Collections", __name__, description="Collections of which an NF
 @blp.get("/collection/<tokenId>")
 @require_scope("read")
 @blp.path(CollectionPathSchema)
-@blp.response(200, CollectionRecordSchema, description="The collection")
-@blp.cacheable
+@blp.rows(CollectionRecordSchema(), description="The collection")
 @blp.refuses(CollectionNotStored("0.0.5999"))
-def get_collection(token: str) -> Any:
+def get_collection(token: str) -> dict[str, Any]:
     """Get a collection
 
     Its name, supply, treasury and royalties, as the ledger had them when it was asked last: within the last
@@ -37,4 +38,15 @@ def get_collection(token: str) -> Any:
     sold = cached_query(events.get_sales_since, token, times.to_iso(now - DAY))
     if sold["first_at"]:  # it is no longer of the last 24 hours then
         request_cache().until = times.to_nanoseconds(sold["first_at"]) + DAY
-    return dict(collection) | dict(sold)
+    return _unfold(collection) | dict(sold)
+
+
+def _unfold(collection: CollectionOnSaleRow) -> dict[str, Any]:
+    """Make objects of what a row holds as JSON, and of the two columns of the last sale."""
+    row: dict[str, Any] = dict(collection)
+    price, date = row["last_sale_price"], row["last_sale_at"]
+    return row | {
+        "royalties": row["royalties"] and json.loads(row["royalties"]),
+        "fixed_fees": row["fixed_fees"] and json.loads(row["fixed_fees"]),
+        "last_sale": date and {"price": price, "date": date},
+    }

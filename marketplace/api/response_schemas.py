@@ -4,10 +4,9 @@ Inside names are the database's columns, in the contract's order. On the wire th
 data_key says.
 """
 
-import json
 from typing import Any, TypeVar
 
-from marshmallow import Schema, fields, pre_dump
+from marshmallow import Schema, fields
 
 from marketplace import __version__
 from marketplace.api.fields import (
@@ -121,16 +120,9 @@ class NftSchema(CamelCaseSchema):
     )
     owner = nested(OwnerSchema, "The account that owns the NFT")
 
-    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
-        # The owner's object is a view of the same row.
-        return obj if attr == "owner" else super().get_attribute(obj, attr, default)
-
 
 class AccountSchema(CamelCaseSchema):
     account_id = text("Account id", "0.0.1001")
-
-    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
-        return obj  # a row holds the id alone
 
 
 def account_or_null(description: str, key: str | None = None) -> fields.Nested:
@@ -201,16 +193,6 @@ class CollectionRecordSchema(CamelCaseSchema):
     last_sale = nested(
         LastSaleSchema, "The newest of them; null where there is none", allow_none=True
     )
-
-    @pre_dump
-    def unfold(self, row: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Make objects of what a row holds as an id and as JSON."""
-        price, date = row["last_sale_price"], row["last_sale_at"]
-        return row | {
-            "royalties": row["royalties"] and json.loads(row["royalties"]),
-            "fixed_fees": row["fixed_fees"] and json.loads(row["fixed_fees"]),
-            "last_sale": date and {"price": price, "date": date},
-        }
 
 
 class FoundCollectionSchema(CamelCaseSchema):

@@ -7,17 +7,12 @@ from json.encoder import encode_basestring_ascii as quote
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from flask import Flask, Response, request
+from flask import Flask, Response, current_app, request
 from marshmallow import Schema, fields
 
 from marketplace import times
 from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
-from marketplace.api.response_schemas import (
-    EventSchema,
-    FoundCollectionSchema,
-    FoundSchema,
-    NftSchema,
-)
+from marketplace.api.response_schemas import EventSchema
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
@@ -36,13 +31,13 @@ def _consensus_timestamp(value: Any) -> str:
     return f'"{times.iso_to_consensus(value)}"'
 
 
-# How each kind of field is written: a test compares it with what marshmallow writes.
+# How each kind of field is written.
 ENCODERS: dict[type[fields.Field[Any]], Encode] = {
     Flag: _flag,
     Milliseconds: _date,
     ConsensusTimestamp: _consensus_timestamp,
     fields.String: quote,
-    fields.Integer: str,
+    fields.Number: str,
 }
 
 
@@ -61,6 +56,12 @@ def compile_schema(schema: Schema, app: Flask) -> Encode:
         )
 
     return encode
+
+
+def find_encoder(kind: type[Schema]) -> Encode:
+    """The function of a schema for the current application, compiled when it is first asked for."""
+    encoders = services().encoders
+    return encoders.get(kind) or encoders.setdefault(kind, compile_schema(kind(), current_app))
 
 
 def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode, bool]]]:
@@ -82,8 +83,11 @@ def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, En
 def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
     if isinstance(field, fields.List) and isinstance(field.inner, fields.Nested):
         return _list_of(compile_schema(field.inner.schema, app))
-    if isinstance(field, fields.Nested):  # of one member
-        inner, [(_, write, _)] = _compile_fields(field.schema, app)
+    if isinstance(field, fields.Nested):
+        inner, columns = _compile_fields(field.schema, app)
+        if len(columns) > 1:
+            return compile_schema(field.schema, app)
+        [(_, write, _)] = columns  # a row holds the only member itself
         return lambda value: inner % write(value)
     if isinstance(field, Address):
         absolute: Callable[[Any], Any] = field.absolute(app)
@@ -132,10 +136,6 @@ def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
 
 
 def init_app(app: Flask) -> None:
-    own = services(app)
-    encoded = (NftSchema, FoundCollectionSchema, FoundSchema)
-    own.encoders = {schema: compile_schema(schema(), app) for schema in encoded}
     # Events are encoded when they are stored: all but their cursor.
-    own.encoders[EventSchema] = str
     encode = compile_schema(EventSchema(exclude=["cursor"]), app)
-    own.encode_event_body = lambda row: encode(row)[1:]
+    services(app).encode_event_body = lambda row: encode(row)[1:]
