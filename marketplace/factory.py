@@ -123,9 +123,7 @@ def create_app(
     app.register_blueprint(media.blp)
     if is_sandbox:
         demo.init_app(app)
-        reference.init_app(app, is_home=False, pages=demo.PAGES, token=sandbox.kept_token)
-    else:
-        reference.init_app(app)
+    reference.init_app(app, is_home=not is_sandbox)
     cors.init_app(app)
     response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if proxies := config["TRUSTED_PROXIES"]:

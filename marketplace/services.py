@@ -49,7 +49,6 @@ class Services(Storage):
     sandbox: Sandbox | None
     encoders: dict[type[Schema], Encode] = field(default_factory=dict)
     encode_event_body: Encode = str
-    reference: Callable[[], dict[str, Any]] = dict
     # In place of the watcher's processes for metadata and images.
     enrich: Enrich | None = None
     warned_at: dict[str, float] = field(default_factory=dict)  # by message, on the monotonic clock

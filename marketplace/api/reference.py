@@ -4,26 +4,13 @@ The page is Scalar's. Of the package that brings it only the script is taken: th
 colours are ours, and what it would ask of its makers' servers is turned off and forbidden.
 """
 
-from collections.abc import Callable
 from importlib.metadata import version
 from importlib.resources import files
 
-from flask import (
-    Blueprint,
-    Flask,
-    Response,
-    abort,
-    redirect,
-    render_template,
-    request,
-    url_for,
-)
-from werkzeug import Response as BaseResponse
-
-from marketplace.services import services
+from flask import Blueprint, Flask, Response, abort, redirect, render_template, send_file, url_for
 
 PACKAGE = "flask-openapi-scalar"
-SCRIPT = files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js"
+SCRIPT = str(files("flask_openapi_scalar") / "templates/scalar/js/scalar.standalone.js")
 SCRIPT_NAME = f"scalar-{version(PACKAGE)}.js"  # another one with another version: kept for good
 MAX_AGE_SECONDS = 365 * 86_400
 # Scalar writes style attributes, and style elements of what it is made of: no nonce covers those. Its
@@ -53,34 +40,24 @@ blp = Blueprint(
 @blp.get("/reference")
 def show_reference() -> tuple[str, dict[str, str]]:
     """Show the API reference"""
-    page = render_template("reference.html", script=SCRIPT_NAME, **services().reference())
-    return page, HEADERS
+    return render_template("reference.html", script=SCRIPT_NAME), HEADERS
 
 
 @blp.get("/reference/assets/<name>")
-def show_reference_asset(name: str) -> BaseResponse:
+def show_reference_asset(name: str) -> Response:
     """Serve the page's script"""
     if name != SCRIPT_NAME:
         abort(404)
-    response = Response(SCRIPT.read_bytes(), mimetype="text/javascript")
-    response.cache_control.max_age = MAX_AGE_SECONDS
-    response.cache_control.public = response.cache_control.immutable = True
-    response.set_etag(name)
-    return response.make_conditional(request)
+    response = send_file(SCRIPT, max_age=MAX_AGE_SECONDS, etag=name)
+    response.cache_control.immutable = True
+    return response
 
 
-def init_app(
-    app: Flask,
-    *,
-    is_home: bool = True,
-    pages: tuple[tuple[str, str], ...] = (),
-    token: Callable[[], str | None] = lambda: None,
-) -> None:
+def init_app(app: Flask, *, is_home: bool) -> None:
     """Serve the API reference; where it is the home, the service's own address leads to it.
 
-    It leads back to ``pages``, which are endpoints and their names, and fills in what ``token()`` returns.
+    Where there is a demo, the page gets its pages and the sandbox's token from it.
     """
-    services(app).reference = lambda: {"pages": pages, "token": token()}
     app.register_blueprint(blp, url_prefix=app.config["API_PREFIX"] or None)
     if is_home:
         app.add_url_rule("/", "home", lambda: redirect(url_for("reference.show_reference")))

@@ -101,11 +101,11 @@ def asked() -> dict[str, str | list[str]]:
     return {name: value for name, value in asked.items() if value}
 
 
-@blp.context_processor
+@blp.app_context_processor
 def give_addresses() -> dict[str, Any]:
-    """Give every page the addresses of the API and of other pages, the sandbox's own token, and accounts.
+    """Give each page, the API reference, too, the addresses of the API and of pages, and the sandbox's token.
 
-    Its filters, too, and the functions that find its picture and its scripts.
+    Accounts and the page's filters, too, and the functions that find its picture and its scripts.
     """
     root = request.script_root
     return {
@@ -113,6 +113,7 @@ def give_addresses() -> dict[str, Any]:
         "artwork": artwork,
         "asked": asked(),
         "imported": imported,
+        "pages": PAGES,
         "addresses": {
             "token": access.kept_token(),
             "wallet": current_app.config["WALLETS"][0],
@@ -140,7 +141,7 @@ def show_not_found(response: Response) -> Response:
     wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
     if response.status_code != 404 or not is_page or wanted != "text/html":
         return response
-    response.set_data(render_template("demo/404.html", **give_addresses()))
+    response.set_data(render_template("demo/404.html"))
     response.mimetype = "text/html"
     return set_policy(response)
 

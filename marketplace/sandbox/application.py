@@ -20,7 +20,6 @@ from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.sandbox import api, commands, gateway, mirror, ports, wallet
-from marketplace.sandbox.access import kept_token
 from marketplace.sandbox.hapi.web import GrpcWeb
 from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
@@ -29,7 +28,7 @@ from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
 
-__all__ = ["PATH", "create_sandbox", "init_app", "kept_token"]
+__all__ = ["PATH", "create_sandbox", "init_app"]
 
 PATH = "/sandbox"
 TITLE = "The sandbox's API"

@@ -79,7 +79,9 @@ def test_the_script_is_kept_for_good(app):
     }
     assert answer.content_type == "text/javascript; charset=utf-8"
     assert len(answer.data) > 1_000_000
-    again = client.get(SCRIPT, headers={"If-None-Match": answer.headers["ETag"]})
-    assert (again.status_code, again.data) == (304, b"")
+    answer.close()
+    with client.get(SCRIPT, headers={"If-None-Match": answer.headers["ETag"]}) as again:
+        assert (again.status_code, again.data) == (304, b"")
     assert client.get("/reference/assets/scalar-0.0.0.js").status_code == 404
-    assert client.head(SCRIPT).data == b""
+    with client.head(SCRIPT) as head:
+        assert head.data == b""
