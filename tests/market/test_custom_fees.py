@@ -58,7 +58,7 @@ class Market(selling.Market):
     def made_of_nothing(self):
         """The tinybars that there are, beside what accounts begin with."""
         with self._sandbox.app_context():
-            rows = queries.list_accounts(read())
+            rows = queries.select(read(), "account")
             return sum(row["balance"] - accounts.FIRST_BALANCE for row in rows)
 
     def list(self, nft, price, seller=ALICE):

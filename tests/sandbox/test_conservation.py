@@ -223,7 +223,7 @@ def test_the_ledger_and_the_model_agree(ledger, story):
             assert kept == dict(model.balances)
             owners = {nft: nfts.find(read(), *nft).owner for nft in NFTS}
             assert owners == model.owners
-            shown = queries.list_accounts(read())
+            shown = queries.select(read(), "account")
             assert {row["account_id"] for row in shown} <= set(ALL)
 
 
@@ -337,5 +337,5 @@ def test_supplies_are_what_was_minted_and_did_not_end(ledger, story):
             for account_id in HOLDERS:
                 units = queries.count_units_of(read(), account_id, model.coin)
                 assert units == model.units[account_id]
-            balances = [row["balance"] for row in queries.list_accounts(read())]
+            balances = [row["balance"] for row in queries.select(read(), "account")]
             assert sum(balances) == FIRST * len(balances)

@@ -20,7 +20,7 @@ def put(db: Connection, table: str, **columns: object) -> None:
 
 def get(db: Connection, table: str, **columns: object) -> Row | None:
     """The row of a table that has these values, or one of them."""
-    return _row(db, f"SELECT * FROM {table} WHERE {_equal(columns)}", **columns)
+    return next(iter(select(db, table, **columns)), None)
 
 
 def delete(db: Connection, table: str, **columns: object) -> None:
@@ -37,13 +37,13 @@ def count(db: Connection, table: str, **columns: object) -> int:
     return _number(db, f"SELECT COUNT(*) FROM {table} WHERE {_equal(columns)}", **columns)
 
 
+def get_highest(db: Connection, column: str, table: str, **columns: object) -> int:
+    """The highest number in a column of the rows that have these values; 0 where there are none."""
+    return _number(db, f"SELECT MAX({column}) FROM {table} WHERE {_equal(columns)}", **columns)
+
+
 def _equal(columns: Iterable[str]) -> str:
-    return " AND ".join(f"{name} = :{name}" for name in columns)
-
-
-def _row(db: Connection, sql: str, **parameters: object) -> Row | None:
-    row: Row | None = db.execute(sql, parameters).fetchone()
-    return row
+    return " AND ".join(f"{name} = :{name}" for name in columns) or "TRUE"
 
 
 def _rows(db: Connection, sql: str, **parameters: object) -> list[Row]:
@@ -51,15 +51,11 @@ def _rows(db: Connection, sql: str, **parameters: object) -> list[Row]:
 
 
 def _number(db: Connection, sql: str, **parameters: object) -> int:
-    row = _row(db, sql, **parameters)
-    return int(row[0]) if row else 0
+    row = db.execute(sql, parameters).fetchone()
+    return row[0] or 0 if row else 0
 
 
 # Accounts
-
-
-def list_accounts(db: Connection) -> list[Row]:
-    return _rows(db, "SELECT * FROM account ORDER BY account_id")
 
 
 def list_aliases(db: Connection, account_id: str) -> list[bytes]:
@@ -154,17 +150,11 @@ def count_nfts(db: Connection, token: str) -> int:
     return _number(db, sql, token=token)
 
 
-def get_highest_serial_no(db: Connection, token: str) -> int:
-    sql = "SELECT COALESCE(MAX(serial_no), 0) FROM nft WHERE token = :token"
-    return _number(db, sql, token=token)
-
-
 # Transactions
 
 
 def get_last_consensus(db: Connection) -> int:
-    sql = "SELECT COALESCE(MAX(consensus_at), 0) FROM transaction_record"
-    return _number(db, sql)
+    return get_highest(db, "consensus_at", "transaction_record")
 
 
 def list_transactions(db: Connection, transaction_id: str) -> list[Row]:

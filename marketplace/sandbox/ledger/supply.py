@@ -44,7 +44,7 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
     _require_few(metadata)
     _require_short(*metadata)
     tokens.require_room(execution.db, token, len(metadata))
-    highest = queries.get_highest_serial_no(execution.db, token.token)
+    highest = queries.get_highest(execution.db, "serial_no", "nft", token=token.token)
     refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
     for serial_no, content in enumerate(metadata, start=highest + 1):
         encoded = base64.b64encode(content).decode()

@@ -90,7 +90,7 @@ def list_accounts() -> Document:
 
 def _known() -> list[Row]:
     """The accounts that have changed or are named, of the balance and the key that are asked for."""
-    known: dict[str, Row] = {row["account_id"]: row for row in queries.list_accounts(read())}
+    known: dict[str, Row] = {row["account_id"]: row for row in queries.select(read(), "account")}
     for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
         known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
     return _asked(known.values())

@@ -156,10 +156,9 @@ def list_nodes() -> Document:
 def show_supply() -> Document | Response:
     """Show how many tinybars there are, and how many the accounts that have changed have."""
     parameters.require_known("timestamp", q="circulating|totalcoins")
-    released = sum(row["balance"] for row in queries.list_accounts(read()))
+    released = sum(row["balance"] for row in queries.select(read(), "account"))
     if asked := request.args.get("q"):
         amount = SUPPLY if asked.lower() == "totalcoins" else released
-        whole, rest = divmod(amount, hbar.TINYBARS)
-        return Response(f"{whole}.{rest:08}", mimetype="text/plain")
+        return Response(f"{hbar.to_hbar(amount):.8f}", mimetype="text/plain")
     moment = times.to_consensus(times.now())
     return {"released_supply": str(released), "timestamp": moment, "total_supply": str(SUPPLY)}
