@@ -18,14 +18,13 @@ def decode(content: bytes) -> dict[str, Any]:
     copies = [open_transaction(transaction) for transaction in read_list(content)]
     signed, body = copies[0], copies[0].body
     payer = signed.id.account_id
-    starts_at = signed.id.seconds * times.SECOND + signed.id.nanos
     valid_seconds = body.transactionValidDuration.seconds
     return {
         "type": TYPES.get(body.WhichOneof("data")),
         "payer": payer,
         "transactionId": str(signed.id),
-        "validFrom": _date(starts_at),
-        "validUntil": _date(starts_at + valid_seconds * times.SECOND),
+        "validFrom": _date(signed.id.valid_start),
+        "validUntil": _date(signed.id.valid_start + valid_seconds * times.SECOND),
         "validSeconds": valid_seconds,
         "memo": body.memo,
         "maxFeeTinybars": body.transactionFee,

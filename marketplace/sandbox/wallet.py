@@ -7,7 +7,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 
-from marketplace.sandbox.ledger.envelopes import open_transaction, read_list
+from marketplace.sandbox.ledger.envelopes import read_list
 
 
 def private_key(account_id: str) -> PrivateKey:
@@ -23,15 +23,14 @@ def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
 
 
 def sign(account_id: str, content: bytes) -> bytes:
-    """Add the account's signature to each transaction of a list. Raises Unreadable."""
+    """Add the account's signature to each transaction of a list, each of which can be opened."""
     key = private_key(account_id)
     prefix = key.public_key().to_bytes_raw()
     transactions = read_list(content)
     for transaction in transactions:
-        body_bytes = open_transaction(transaction).body_bytes
         signed = SignedTransaction.FromString(transaction.signedTransactionBytes)
         if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
-            signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(body_bytes))
+            signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(signed.bodyBytes))
         transaction.signedTransactionBytes = signed.SerializeToString()
     signed_list: bytes = TransactionList(transaction_list=transactions).SerializeToString()
     return signed_list

@@ -7,7 +7,7 @@ from flask import current_app
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
 from marketplace.hbar import TINYBARS
-from marketplace.ids import MAX_INT64
+from marketplace.ids import MAX_INT64, numbers
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
@@ -107,7 +107,7 @@ def evm_address(db: Connection, account_id: str) -> bytes:
     for alias in queries.list_aliases(db, account_id):
         if len(alias) == keys.EVM_ADDRESS_BYTES:
             return alias
-    shard, realm, number = map(int, account_id.split("."))
+    shard, realm, number = numbers(account_id)
     return (shard & 0xFFFFFFFF).to_bytes(4) + realm.to_bytes(8) + number.to_bytes(8)
 
 

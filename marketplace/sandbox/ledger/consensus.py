@@ -44,12 +44,7 @@ from marketplace.sandbox.ledger.envelopes import (
     refuse_if,
     write_id,
 )
-from marketplace.sandbox.ledger.execution import (
-    Effects,
-    Execution,
-    entity,
-    require_id,
-)
+from marketplace.sandbox.ledger.execution import Effects, Execution, entity, require_id
 from marketplace.sandbox.ledger.messages import account, timestamp
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.database import write
@@ -153,11 +148,9 @@ def _precheck(signed: Signed, now: int) -> None:
 
 def _require_valid(signed: Signed, now: int) -> None:
     """Refuse a transaction before its valid start, and after it has expired."""
-    start = signed.body.transactionID.transactionValidStart
-    starts_at = start.seconds * times.SECOND + start.nanos
-    refuse_if(starts_at > now, "INVALID_TRANSACTION_START")
-    if starts_at + signed.body.transactionValidDuration.seconds * times.SECOND < now:
-        raise Refused("TRANSACTION_EXPIRED")
+    ends_at = signed.id.valid_start + signed.body.transactionValidDuration.seconds * times.SECOND
+    refuse_if(signed.id.valid_start > now, "INVALID_TRANSACTION_START")
+    refuse_if(ends_at < now, "TRANSACTION_EXPIRED")
 
 
 def _require_solvency(db: Connection, signed: Signed) -> None:

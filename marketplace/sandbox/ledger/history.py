@@ -8,6 +8,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from marketplace import times
+from marketplace.ids import numbers
 from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import TYPES, write_id
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer
@@ -94,15 +95,10 @@ def _amounts(moved: Changes) -> list[dict[str, Any]]:
         {"account": account_id, "amount": amount, "is_approval": False}
         | ({"token_id": token} if token else {})
         for (account_id, token), amount in sorted(
-            moved.items(), key=lambda change: by_number(change[0][0])
+            moved.items(), key=lambda change: numbers(change[0][0])
         )
         if amount
     ]
-
-
-def by_number(entity_id: str) -> tuple[int, ...]:
-    """A key that sorts ids as mirror nodes do."""
-    return tuple(map(int, entity_id.split(".")))
 
 
 def _parties(nft: NftTransfer) -> dict[str, Any]:

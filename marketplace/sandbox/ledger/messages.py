@@ -4,15 +4,16 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 
 from marketplace import times
+from marketplace.ids import numbers
 
 
 def account(account_id: str) -> AccountID:
-    shard, realm, number = map(int, account_id.split("."))
+    shard, realm, number = numbers(account_id)
     return AccountID(shardNum=shard, realmNum=realm, accountNum=number)
 
 
 def token(token_id: str) -> TokenID:
-    shard, realm, number = map(int, token_id.split("."))
+    shard, realm, number = numbers(token_id)
     return TokenID(shardNum=shard, realmNum=realm, tokenNum=number)
 
 

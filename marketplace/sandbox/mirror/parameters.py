@@ -10,10 +10,9 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 from werkzeug.exceptions import BadRequest
 
 from marketplace import times
-from marketplace.ids import MAX_INT64, is_entity_id
+from marketplace.ids import MAX_INT64, is_entity_id, numbers
 from marketplace.sandbox.ledger import keys
 from marketplace.sandbox.ledger.envelopes import TYPES
-from marketplace.sandbox.ledger.history import by_number
 
 Document = dict[str, Any]
 Row = Mapping[Any, Any]
@@ -50,7 +49,7 @@ def parse_entity(text: str) -> str:
 
 def to_number(entity_id: str) -> int:
     """An id as one number, as mirror nodes store it: shard, realm and number in 10, 16 and 38 bits."""
-    shard, realm, number = by_number(entity_id)
+    shard, realm, number = numbers(entity_id)
     return shard << 54 | realm << 38 | number
 
 
