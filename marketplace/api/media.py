@@ -2,6 +2,7 @@
 
 import re
 from contextlib import nullcontext
+from io import BytesIO
 
 from flask import Blueprint, Response, abort, request, send_file
 
@@ -18,30 +19,23 @@ def show_media(key: str) -> Response:
     """Serve an optimised image"""
     if key == PLACEHOLDER.name:
         response = send_file(PLACEHOLDER, max_age=MAX_AGE_SECONDS)
-        response.cache_control.immutable = True
     elif KEY.fullmatch(key):
-        response = _serve(key)
+        etag, _, extension = key.partition(".")
+        content = b"" if request.if_none_match.contains(etag) else _read(key)
+        image = BytesIO(content)
+        response = send_file(image, TYPES[extension], etag=etag, max_age=MAX_AGE_SECONDS)
     else:
         abort(404)
+    response.cache_control.immutable = True
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Content-Security-Policy"] = "default-src 'none'"
     return response
 
 
-def _serve(key: str) -> Response:
-    etag = key.partition(".")[0]
-    response = Response(mimetype=TYPES[key.rpartition(".")[2]])
-    response.cache_control.max_age = MAX_AGE_SECONDS
-    response.cache_control.public = True
-    response.cache_control.immutable = True
-    response.set_etag(etag)
-    if request.if_none_match.contains(etag):
-        response.status_code = 304
-        return response
+def _read(key: str) -> bytes:
     media = services().media
     with services().image_reads.one() if media.is_remote else nullcontext():
         content = media.get(key)
     if content is None:
         abort(404)
-    response.data = content
-    return response
+    return content

@@ -17,7 +17,7 @@ def add(client):
 def test_an_image_is_immutable_and_has_an_etag(client, nft):
     path = client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"].removeprefix("http://127.0.0.1:8000")
     r = client.get(path)
-    assert r.headers["Cache-Control"] == "max-age=31536000, public, immutable"
+    assert r.headers["Cache-Control"] == "public, max-age=31536000, immutable"
     assert r.headers["X-Content-Type-Options"] == "nosniff"
     again = client.get(path, headers={"If-None-Match": r.headers["ETag"]})
     assert again.status_code == 304
