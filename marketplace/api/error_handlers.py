@@ -17,7 +17,6 @@ from marketplace.errors import (
 )
 from marketplace.store.database_errors import DatabaseError, explain
 
-LOCATIONS = {"json": "body"}
 FIELD_INVALID = "FIELD_INVALID"
 Answer = tuple[dict[str, Any], int, dict[str, str]]
 
@@ -48,12 +47,11 @@ def answer_http_error(error: HTTPException) -> Answer:
 
 def _describe_invalid(invalid: dict[str, dict[str, list[str]]]) -> str:
     """One sentence from marshmallow's messages by location and field: "serialNo is required"."""
-    sentences = []
-    for location, messages in invalid.items():
-        for field, reasons in messages.items():
-            name = LOCATIONS.get(location, location) if field == "_schema" else field
-            sentences.append(f"{name} {reasons[0]}")
-    return "; ".join(sentences)
+    return "; ".join(
+        f"{'body' if field == '_schema' else field} {reasons[0]}"
+        for messages in invalid.values()
+        for field, reasons in messages.items()
+    )
 
 
 def _describe(error: HTTPException) -> str:
