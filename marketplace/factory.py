@@ -106,17 +106,8 @@ def create_app(
 
     prefix = config["API_PREFIX"]
     document = Document(app, config["NAME"], DESCRIPTION, prefix=prefix)
-    for module in (
-        nfts,
-        nft_collections,
-        traits,
-        search,
-        network,
-        users,
-        orderbook,
-        events,
-        listings,
-    ):
+    versioned = (nfts, nft_collections, traits, search, network, users, orderbook, events, listings)
+    for module in versioned:
         document.register_blueprint(module.blp, url_prefix=f"{prefix}/v1")
     for module in (status, metrics):
         document.register_blueprint(module.blp)
