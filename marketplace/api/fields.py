@@ -1,5 +1,6 @@
 """The kinds of fields that schemas are made of: how each is read, written and refused."""
 
+import base64
 import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -241,6 +242,13 @@ def reasons() -> list[str]:
         kinds += kind.__subclasses__()
         words.add(kind.word())
     return sorted(words - GROUPS)
+
+
+class Base64(fields.String):
+    """Bytes."""
+
+    def _serialize(self, value: Any, attr: Any, obj: Any, **kwargs: Any) -> str:
+        return base64.b64encode(value).decode()
 
 
 class Flag(fields.Boolean):

@@ -1,6 +1,5 @@
 """Listing, withdrawing and buying an NFT: the transaction to sign, and the report that it was signed."""
 
-import base64
 from typing import Any
 
 from marketplace.api.authentication import caller, require_scope
@@ -23,7 +22,7 @@ from marketplace.errors import (
     TransactionRefused,
 )
 from marketplace.market import listings, purchases, reports
-from marketplace.market.prepare import Ask, PreparedTransaction
+from marketplace.market.prepare import Ask
 
 Answer = dict[str, Any]
 
@@ -40,7 +39,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"))
-def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
+def prepare_listing(**listing: Any) -> Answer:
     """Prepare a listing transaction
 
     An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
@@ -48,9 +47,7 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
     Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
     be asked for again at any time, for another price too.
     """
-    return _hand_over(
-        listings.prepare_listing(account_id, wallet=wallet, caller=caller(), **listing)
-    )
+    return listings.prepare_listing(**listing, caller=caller())._asdict()
 
 
 @blp.post("/delist/<wallet>")
@@ -60,7 +57,7 @@ def prepare_listing(wallet: str, account_id: str, **listing: Any) -> Answer:
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(NotListed("0.0.5001", 7))
-def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answer:
+def prepare_withdrawal(**withdrawal: Any) -> Answer:
     """Prepare a transaction that withdraws a listing
 
     Deletes the allowance of exactly this serial; unsigned, paid by the owner, and handed to the wallet as a
@@ -69,9 +66,7 @@ def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answe
     last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
     same.
     """
-    return _hand_over(
-        listings.prepare_withdrawal(account_id, wallet=wallet, caller=caller(), **withdrawal)
-    )
+    return listings.prepare_withdrawal(**withdrawal, caller=caller())._asdict()
 
 
 @blp.post("/buy/<wallet>")
@@ -82,7 +77,7 @@ def prepare_withdrawal(wallet: str, account_id: str, **withdrawal: Any) -> Answe
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(PriceChanged("0.0.5001", 7, 250, 300))
 @blp.refuses(BuyingOff(has_signer=False))
-def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
+def prepare_purchase(**purchase: Any) -> Answer:
     """Prepare a purchase
 
     One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
@@ -92,9 +87,7 @@ def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
     The same request again is answered with the same transaction, until its last 15 seconds. Each caller
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
-    return _hand_over(
-        purchases.prepare(Ask(account_id, wallet=wallet, caller=caller(), **purchase))
-    )
+    return purchases.prepare(Ask(**purchase, caller=caller()))._asdict()
 
 
 @blp.post("/comingsoon")
@@ -111,9 +104,7 @@ def prepare_purchase(wallet: str, account_id: str, **purchase: Any) -> Answer:
 )
 @blp.refuses(NotPrepared("0.0.1001", "0.0.5001", 7, None))
 @blp.refuses(TransactionRefused("0.0.1001@1763640000.123456789", "listing", "INVALID_TOKEN_ID"))
-def report_transaction(
-    account_id: str, **report: Any
-) -> Answer | tuple[Answer, int, dict[str, str]]:
+def report_transaction(**report: Any) -> Answer | tuple[Answer, int, dict[str, str]]:
     """Report that a listing, a withdrawal or a purchase was signed
 
     The ledger decides, not the report: when it shows the approval, the NFT is listed at the price that its
@@ -124,11 +115,6 @@ def report_transaction(
     NFT, and no other: of a listing, 200 then says that the NFT is listed; name the transaction to report a
     new price.
     """
-    if reports.answer(account_id, caller=caller(), **report):
+    if reports.answer(**report, caller=caller()):
         return {"result": "OK"}
     return {"result": "PENDING"}, 202, {"Retry-After": str(RETRY_AFTER_SECONDS)}
-
-
-def _hand_over(prepared: PreparedTransaction) -> Answer:
-    """The prepared transaction for its schema: bytes as base64."""
-    return prepared._asdict() | {"transaction": base64.b64encode(prepared.transaction).decode()}

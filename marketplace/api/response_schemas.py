@@ -10,6 +10,7 @@ from marshmallow import Schema, fields
 
 from marketplace import __version__
 from marketplace.api.fields import (
+    Base64,
     CamelCaseSchema,
     ConsensusTimestamp,
     Flag,
@@ -332,7 +333,8 @@ class SigningMetadataSchema(CamelCaseSchema):
 class PreparedTransactionSchema(CamelCaseSchema):
     """A transaction to be signed. Contract, section 2.4."""
 
-    transaction = text(
+    transaction = show(
+        Base64,
         "The transaction, which accountToSign has not signed yet: base64 of the bytes of a HAPI"
         " TransactionList",
         "CkEqPwo7Cg8KCAiA98TVBhAFEgMY6Qc...",

@@ -6,7 +6,7 @@ from typing import Any
 
 from marshmallow import Schema, fields
 
-from marketplace.api.fields import Strict
+from marketplace.api.fields import Base64, Strict
 from marketplace.api.request_schemas import (
     RequestSchema,
     account_id_field,
@@ -17,7 +17,7 @@ from marketplace.sandbox import decoding, examples
 from marketplace.sandbox.ledger.envelopes import Unreadable, open_transaction, read_list
 
 
-class SignedBytes(Strict, fields.String):
+class SignedBytes(Strict, Base64):
     """Base64 of an SDK's transaction.toBytes()."""
 
     expected = "base64 of a transaction's bytes"
@@ -30,9 +30,6 @@ class SignedBytes(Strict, fields.String):
         except (TypeError, ValueError, binascii.Error, Unreadable):
             return None
         return content
-
-    def _serialize(self, value: Any, attr: str | None, obj: Any, **kwargs: Any) -> str:
-        return base64.b64encode(value).decode()
 
 
 def transaction_field(example: bytes) -> SignedBytes:
