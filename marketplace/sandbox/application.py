@@ -39,7 +39,9 @@ demo wallet or with your own, and submit it. Do on the ledger what others would 
 It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
 asks for it. The mirror node's REST API is below `/sandbox/api/v1`, as Hedera documents it.
 """
-SCHEMA = Schema(Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"})
+SCHEMA = Schema(
+    Path(__file__).parent / "ledger", tables={"account", "nft", "nft_transaction"}, unnumbered=b"1"
+)
 
 
 def init_app(

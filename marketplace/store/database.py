@@ -15,7 +15,10 @@ from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 
 SCHEMA = Schema(
-    Path(__file__).parent, tables={"nft", "access_token"}, fills={10: traits.insert_all_traits}
+    Path(__file__).parent,
+    tables={"nft", "access_token"},
+    unnumbered=b"3",  # as release 0.1.0 made them
+    fills={10: traits.insert_all_traits},
 )
 # Listings were approved for one account of one network: for another, a sync would take all of them off.
 OWNERS = ("network", "account_id")

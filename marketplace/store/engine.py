@@ -12,7 +12,7 @@ from marketplace.errors import command
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadable
 from marketplace.store.rows import Connection
-from marketplace.store.schema import PROPERTY, Schema, VersionUnknown
+from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
@@ -128,26 +128,31 @@ def identify(
     tables: set[str],
     schema: Schema,
     owners: Mapping[str, str],
-    find_version: Callable[[], int],
+    unnumbered: bytes | None = None,
 ) -> Identity:
-    """See of which version a database is, and whose. ``owners``: whose index it is to be, by property.
+    """See of which version a database is, and whose. ``owners``: whose index it is to be, by property;
+    ``unnumbered``: the version of one that does not say it.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account.
     """
     if not tables >= schema.tables:
         raise DatabaseUnreadable(f"{name} is not a database of this service: name another database")
-    try:
-        version = find_version()
-    except VersionUnknown as error:
-        raise DatabaseUnreadable(f"{name} can not be used: {error}. Restore a backup") from error
+    asked = [PROPERTY, *owners] if "property" in tables else []
+    rows = [row for each in asked if (row := properties.get_property(db, each))]
+    stored = {row["name"]: row["value"] for row in rows}
+    told = stored.pop(PROPERTY, unnumbered)
+    if told is None or not VERSION.fullmatch(told):
+        raise DatabaseUnreadable(
+            f"{name} can not be used: the version of its schema is {told!r}, which is no number."
+            " Restore a backup"
+        )
+    version = int(told)
     if version > schema.version:
         raise DatabaseUnreadable(
             f"{name} is of a newer version (its schema is {version}, this version's is"
             f" {schema.version}): install that version, or name another database"
         )
-    asked = [*owners] if "property" in tables else []
-    rows = [row for owner in asked if (row := properties.get_property(db, owner))]
-    identity = Identity(version, {row["name"]: row["value"].decode() for row in rows})
+    identity = Identity(version, {owner: value.decode() for owner, value in stored.items()})
     for owner, value in identity.owners.items():
         if value != owners[owner]:
             raise DatabaseUnreadable(

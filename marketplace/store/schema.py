@@ -2,6 +2,8 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,32 +21,40 @@ class Step(NamedTuple):
     statements: tuple[tuple[str, str], ...]
     fill: Callable[[Any], None]  # what SQL alone can not do, after them
 
-
-class VersionUnknown(ValueError):
-    """A database does not say of which version it is, or says what is no number."""
+    def take(
+        self, db: Any, report: Callable[[str], None], translate: Callable[[str], str] = str
+    ) -> None:
+        """Bring a database up; ``report`` is called with what is done next."""
+        for what, statements in groupby(self.statements, key=itemgetter(0)):
+            report(what)
+            for _, statement in statements:
+                db.execute(translate(statement))
+        self.fill(db)
 
 
 class Schema:
     """The tables of one kind of database.
 
     Its folder holds ``schema.sql``, which makes a new one, and ``upgrades/``: ``N.sql`` brings version N - 1
-    to N, and ``unnumbered.sql`` finds the version of one that was made before databases were numbered.
+    to N.
     """
 
     def __init__(
         self,
         folder: Path,
         tables: set[str],
+        unnumbered: bytes,
         fills: Mapping[int, Callable[[Any], None]] | None = None,
     ) -> None:
-        """``tables``: which every database of this kind has had, from the first version on; ``fills``: what
-        some versions do after their statements, given the connection.
+        """``tables``: which every database of this kind has had, from the first version on;
+        ``unnumbered``: the version of an SQLite file that does not say it; ``fills``: what some versions do
+        after their statements, given the connection.
         """
         self._fills = fills or {}
         self._upgrades = folder / "upgrades"
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
-        self.unnumbered = (self._upgrades / "unnumbered.sql").read_text()
+        self.unnumbered = unnumbered
         self.version = max(self._numbers())
 
     @property
@@ -65,14 +75,6 @@ class Schema:
             for number in self._numbers()
             if number > version
         ]
-
-
-def parse_version(value: bytes | None) -> int:
-    """Read the property that says of which version a database is. Raises VersionUnknown."""
-    if value is None or not VERSION.fullmatch(value):
-        reason = f"the version of its schema is {value!r}, which is no number"
-        raise VersionUnknown(reason)
-    return int(value)
 
 
 def _statements(script: str) -> Iterator[tuple[str, str]]:

@@ -261,7 +261,7 @@ class Database(Engine):
             report(f"Keep what it holds in {backup}")
             with writing(backup) as old:
                 connection.backup(old)
-            upgrade(connection, self.schema, self._owners, report)
+            upgrade(connection, self.path, self.schema, self._owners, report)
         self.read_version()
         return backup
 
@@ -286,7 +286,7 @@ class Database(Engine):
             ready = Path(folder) / "copy.db"
             with closing(open_to_read(source)) as theirs, writing(ready) as copy:
                 theirs.backup(copy)
-                upgrade(copy, self.schema, self._owners, report=lambda what: None)
+                upgrade(copy, source, self.schema, self._owners, report=lambda what: None)
                 events.mark_epoch(copy)
             with writing(backup) as old:
                 connection.backup(old)

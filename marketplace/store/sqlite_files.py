@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from functools import partial
-from itertools import groupby
-from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
 from sqlite_utils.utils import sqlite3
 
-from marketplace.store import database_errors, properties
+from marketplace.store import database_errors
 from marketplace.store.database_errors import DatabaseUnreadable, explain
 from marketplace.store.engine import Identity, identify, mark
-from marketplace.store.schema import PROPERTY, Schema, parse_version
+from marketplace.store.schema import Schema
 
 # Databases of 0.1.0 have no such table.
 PROPERTIES = (
@@ -30,16 +27,13 @@ def read_version(
     sqlite3.DatabaseError for what is no database.
     """
     with closing(open_to_read(path, timeout)) as connection:
-        find = partial(find_version, connection, schema)
-        return identify(connection, str(path), _tables(connection), schema, owners, find)
+        return _identify(connection, path, schema, owners)
 
 
-def find_version(connection: sqlite3.Connection, schema: Schema) -> int:
-    """Find of which version a database of this kind is. Raises VersionUnknown."""
-    if "property" in _tables(connection) and (row := properties.get_property(connection, PROPERTY)):
-        return parse_version(row["value"])
-    [(version,)] = connection.execute(schema.unnumbered)
-    return int(version)
+def _identify(
+    connection: sqlite3.Connection, path: Path, schema: Schema, owners: Mapping[str, str]
+) -> Identity:
+    return identify(connection, str(path), _tables(connection), schema, owners, schema.unnumbered)
 
 
 def is_empty(path: Path) -> bool:
@@ -69,22 +63,19 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Identity:
 
 def upgrade(
     connection: sqlite3.Connection,
+    path: Path,
     schema: Schema,
     owners: Mapping[str, str],
     report: Callable[[str], None],
 ) -> None:
-    """Bring a database up, each step in one transaction; ``report`` is called with what is done next.
+    """Bring the database of a path up, each step in one transaction; ``report`` is called with what is next.
 
     Raises OSError where there is no room: then the step is undone.
     """
-    for step in schema.steps_from(find_version(connection, schema)):
+    for step in schema.steps_from(_identify(connection, path, schema, owners).version):
         try:
             connection.execute("BEGIN EXCLUSIVE")
-            for what, statements in groupby(step.statements, key=itemgetter(0)):
-                report(what)
-                for _, statement in statements:
-                    connection.execute(statement)
-            step.fill(connection)
+            step.take(connection, report)
             connection.execute(PROPERTIES)
             mark(connection, step.version, owners)
             connection.execute("COMMIT")

@@ -18,7 +18,7 @@ from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
-from marketplace.store.sqlite_files import find_version
+from marketplace.store.sqlite_files import read_version
 from marketplace.watcher.sweep import sync
 from tests.conftest import assert_error, settings
 from tests.engines import move_database
@@ -46,8 +46,7 @@ def rows(path, table):
 
 
 def version(path):
-    with connect(path) as db:
-        return find_version(db, SCHEMA)
+    return read_version(path, SCHEMA, {}).version
 
 
 def shape(path):

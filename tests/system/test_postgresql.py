@@ -330,7 +330,7 @@ def test_a_start_that_is_killed_leaves_nothing_half_made(url, server):
     with psycopg.connect(url, autocommit=True) as other:
         other.execute("CREATE TABLE other (id INTEGER)")  # of nobody: it must not be in the way
         other.execute("DROP TABLE other")
-    broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables)
+    broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables, unnumbered=b"3")
     broken.sql = f"{SCHEMA.sql}; SELECT 1 / 0"
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
         Database(url, broken, OWNERS)
@@ -372,7 +372,7 @@ def newer(tmp_path):
         (folder / "schema.sql").write_text(SCHEMA.sql)
         for number, step in enumerate(steps, SCHEMA.version + 1):
             (folder / f"upgrades/{number}.sql").write_text(step)
-        return Schema(folder, tables=SCHEMA.tables)
+        return Schema(folder, tables=SCHEMA.tables, unnumbered=b"3")
 
     return make
 

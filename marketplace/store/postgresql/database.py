@@ -16,7 +16,7 @@ from marketplace.store.engine import Engine, Identity, close_at_fork, identify, 
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
-from marketplace.store.schema import PROPERTY, Schema, parse_version
+from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 
 OLDEST_SERVER = 15
@@ -323,22 +323,15 @@ class Leadership:
     """A role that one machine has at a time. A silent holder loses it within half a minute."""
 
     def __init__(self, servers: Servers, name: str) -> None:
-        self._servers = servers
         self._name = name
-        self._connection = Connection(self._connect, servers)
-
-    def _connect(self) -> Session:
-        session = self._servers.connect()
-        try:
-            session.execute(f"SET idle_session_timeout = '{LEADER_SECONDS}s'")
-        except psycopg.Error as error:
-            session.close()
-            raise DatabaseUnreachable(words(error)) from error
-        return session
+        self._connection = Connection(servers.connect, servers)
 
     def take(self) -> bool:
         """Have it, from now on or still. Raises DatabaseUnreachable."""
-        sql = f"SELECT pg_try_advisory_lock({LEAD}) AS is_ours"
+        sql = f"""
+            SELECT set_config('idle_session_timeout', '{LEADER_SECONDS}s', FALSE),
+                pg_try_advisory_lock({LEAD}) AS is_ours
+        """
         row = store_rows.only(self._connection, sql, {"name": f".{self._name}"})
         return bool(row["is_ours"])
 

@@ -1,2 +1,0 @@
--- The version of a sandbox's ledger that was made before databases were numbered.
-SELECT 1
