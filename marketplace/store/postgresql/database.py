@@ -102,40 +102,36 @@ class Database(Engine):
     @contextmanager
     def startup_lock(self) -> Iterator[Session]:
         """Hold a lock: processes that start at once take turns, however long one takes."""
-        with self._refusing(), closing(self._connect_first()) as session:
+        with self._open() as session:
             _wait_for_ever(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             yield session
 
     @contextmanager
-    def _refusing(self) -> Iterator[None]:
-        """Raise DatabaseUnreadable in place of what the server says."""
-        try:
-            yield
-        except errors.InsufficientPrivilege as error:
-            raise self._unfit(
-                f"{words(error)}. Make this user the owner of the database and its tables, or"
-                " GRANT it USAGE, CREATE ON SCHEMA and ALL ON ALL TABLES IN SCHEMA public"
-            ) from error
-        except psycopg.Error as error:
-            raise self._unfit(words(error)) from error
+    def _open(self) -> Iterator[Session]:
+        """Connect for other things than a request, and close it.
 
-    def _connect_first(self) -> Session:
-        """Connect for other things than a request. Raises DatabaseUnreadable for what is not fit for it."""
+        Raises DatabaseUnreadable in place of what the server says, and where that is not fit for it.
+        """
         try:
             session = self._servers.connect()
         except DatabaseUnreachable as error:
             reason = error.reason.rstrip(".?")
             way = next(way for words, way in WAYS_OUT.items() if re.search(words, reason))
             raise self._unfit(f"{reason}. {way}") from error
-        try:
-            # Before anything is locked: a pooler would keep that for whoever comes next.
-            self._require_fit(session)
-        except BaseException:
-            session.close()
-            raise
-        return session
+        with closing(session):
+            try:
+                # Before anything is locked: a pooler would keep that for whoever comes next.
+                self._require_fit(session)
+                yield session
+            except errors.InsufficientPrivilege as error:
+                raise self._unfit(
+                    f"{words(error)}. Make this user the owner of the database and its tables, or"
+                    " GRANT it USAGE, CREATE ON SCHEMA and ALL ON ALL TABLES IN SCHEMA public"
+                ) from error
+            except psycopg.Error as error:
+                raise self._unfit(words(error)) from error
 
     def _unfit(self, reason: str) -> DatabaseUnreadable:
         return DatabaseUnreadable(f"{self._called}: {self.name} can't be used: {reason}")
@@ -179,17 +175,11 @@ class Database(Engine):
 
     def _read_version(self, session: Session) -> Identity:
         """See of which version the database is, and whose. Raises DatabaseUnreadable."""
-
-        def find_version() -> int:
-            row = properties.get_property(session, PROPERTY)
-            return parse_version(row and row["value"])
-
-        tables = self._tables(session)
-        return identify(session, self.name, tables, self.schema, self._owners, find_version)
+        return identify(session, self.name, self._tables(session), self.schema, self._owners)
 
     def read_version(self) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
-        with self._refusing(), closing(self._connect_first()) as session:
+        with self._open() as session:
             self._identity = self._read_version(session)
 
     def _connect(self) -> Session:
@@ -258,16 +248,13 @@ class Database(Engine):
         Raises DatabaseInUse while a service or another command has it open.
         """
         self.close()
-        with self._refusing(), closing(self._connect_first()) as session:
+        with self._open() as session:
             _wait_for_ever(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
             for step in self.schema.steps_from(self._read_version(session).version):
                 with session.transaction():
-                    for what, statement in step.statements:
-                        report(what)
-                        session.execute(translate_ddl(statement))
-                    step.fill(session)
+                    step.take(session, report, translate_ddl)
                     self._mark(session, step.version)
             self._identity = self._read_version(session)
 
