@@ -8,63 +8,52 @@ refused, a key that no field names is ignored.
 import base64
 from collections.abc import Callable
 from functools import cache, partial
-from typing import Annotated, Any, NamedTuple, TypeVar, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, TypeVar, get_args, get_origin, get_type_hints
 
 from marketplace.ids import MAX_INT64
 
 Read = Callable[[Any], Any]
-T = TypeVar("T", bound=tuple[Any, ...])
+T = TypeVar("T")
 LENIENT = "lenient"  # beside a key: None where the value makes no sense
 MISSING: Any = object()
 
 
-class Field(NamedTuple):
-    """A field of a NamedTuple, and its reader."""
-
-    key: str
-    path: tuple[str, ...]  # the parts of the key
-    read: Read
-    default: Any
-    is_lenient: bool
-
-    def find(self, document: Any) -> Any:
-        """Raises ValueError, which names the key."""
-        value = document
-        try:
-            for part in self.path:
-                value = None if value is None else read_object(value).get(part, MISSING)
-            if (value is None or value is MISSING) and self.default is not MISSING:
-                return self.default
-            return self.read(value)
-        except ValueError as error:
-            if self.is_lenient:
-                return None
-            raise ValueError(f"{self.key} {error}") from error
+def read(hint: type[T], document: Any, key: str = "") -> T:
+    """Read an answer by its type, or the value of one key of it. Raises ValueError, which names the key."""
+    path = tuple(key.split(".")) if key else ()
+    found: T = _find(path, _reader(hint), MISSING, False, document)
+    return found
 
 
-def read(shape: type[T], document: Any) -> T:
-    """Read an object into a NamedTuple. Raises ValueError."""
+def _find(path: tuple[str, ...], read: Read, default: Any, is_lenient: bool, document: Any) -> Any:
+    value = document
+    try:
+        for part in path:
+            value = None if value is None else read_object(value).get(part, MISSING)
+        if (value is None or value is MISSING) and default is not MISSING:
+            return default
+        return read(value)
+    except ValueError as error:
+        if is_lenient:
+            return None
+        raise ValueError(f"{'.'.join(path)} {error}".strip()) from error
+
+
+def _read_fields(shape: Any, document: Any) -> Any:
     read_object(document)
-    return shape(*[field.find(document) for field in _list_fields(shape)])
-
-
-def read_field(document: dict[str, Any], key: str, hint: Any) -> Any:
-    """Read the value of one key of an object, by its type. Raises ValueError."""
-    return _make_field(key, hint, MISSING, is_lenient=False).find(document)
+    return shape(*[find(document) for find in _list_fields(shape)])
 
 
 @cache
-def _list_fields(shape: Any) -> list[Field]:
-    fields, defaults = [], shape._field_defaults
+def _list_fields(shape: Any) -> list[Read]:
+    """For each field of a NamedTuple, the function that finds it in an object."""
+    fields: list[Read] = []
     for name, hint in get_type_hints(shape, include_extras=True).items():
         key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)]
-        default = defaults.get(name, MISSING)
-        fields.append(_make_field(key, hint, default, LENIENT in marks))
+        default = shape._field_defaults.get(name, MISSING)
+        path = tuple(key.split("."))
+        fields.append(partial(_find, path, _reader(hint), default, LENIENT in marks))
     return fields
-
-
-def _make_field(key: str, hint: Any, default: Any, is_lenient: bool) -> Field:
-    return Field(key, tuple(key.split(".")), _reader(hint), default, is_lenient)
 
 
 def _reader(hint: Any) -> Read:
@@ -76,7 +65,7 @@ def _reader(hint: Any) -> Read:
         return partial(_read_nullable, _reader(get_args(hint)[0]))
     if get_origin(hint) is tuple:
         return partial(_read_list, _reader(get_args(hint)[0]))
-    return BASIC.get(hint) or partial(read, hint)
+    return BASIC.get(hint) or partial(_read_fields, hint)
 
 
 def _read_nullable(read: Read, value: Any) -> Any:

@@ -28,8 +28,8 @@ from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.ledger.mirror_schemas import (
     Account,
     Block,
-    EntityId,
     History,
+    Links,
     Message,
     Nft,
     NftEvent,
@@ -48,11 +48,10 @@ HARMLESS = ("TOKENUPDATENFTS",)  # changes metadata, and keeps owner and approva
 MAX_HISTORY = 500  # entries read of one NFT: its metadata key can make any number
 SUCCESSES = (200, 206)  # 206: whole, but the mirror node began after the NFT was minted
 CONNECTIONS = 32  # kept open
-REDIRECTS = (301, 302, 303, 307, 308)
 IMPOSSIBLE = re.compile(rb'"(?:Invalid (?:parameter: |entity ID )|Bad Request"|Failed to convert)')
 
 
-T = TypeVar("T", bound=tuple[Any, ...])
+T = TypeVar("T")
 
 
 class MirrorNode:
@@ -85,16 +84,19 @@ class MirrorNode:
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
         """The NFT, burned or not, or None where the ledger has none of that id."""
-        nft = self._get(f"/tokens/{token}/nfts/{serial_no}", Nft, deadline)
-        return nft and _require_same(nft, token, serial_no)
+        path = f"/tokens/{token}/nfts/{serial_no}"
+        nft = self._get(path, Nft, deadline)
+        if nft and nft.id != (token, serial_no):
+            raise _nonsense(path, f"it tells of another NFT, {nft.id}")
+        return nft
 
     def find_nft_of(
         self, account_id: str, token: str, serial_no: int, deadline: Deadline
     ) -> Nft | None:
         """The NFT, where the account owns it; otherwise None."""
         path = f"/accounts/{account_id}/nfts?token.id={token}&serialnumber=eq:{serial_no}"
-        found = self._get_field(path, "nfts", tuple[Any, ...], deadline)
-        return _require_same(_load(Nft, found[0], path), token, serial_no) if found else None
+        found = self._get(path, tuple[Nft, ...], deadline, "nfts") or ()
+        return next((nft for nft in found if nft.id == (token, serial_no)), None)
 
     def list_nfts(self, token: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         """All NFTs of a token, the burned ones too, from the first serial number on.
@@ -112,15 +114,18 @@ class MirrorNode:
     def _list_nfts(self, path: str) -> Iterator[Nft | LedgerAnswerInvalid]:
         for item in self._pages(path, "nfts", Any):
             try:
-                yield _load(Nft, item, path)
-            except LedgerAnswerInvalid as error:
-                yield error
+                yield json_reader.read(Nft, item)
+            except ValueError as error:
+                yield _nonsense(path, f"{_name(item)} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
         path = f"/tokens/{token}/nfts/{serial_no}/transactions?limit={PAGE}&order=desc"
-        entries = _in_order(path, self._pages(path, "transactions", NftEvent, deadline))
+        entries = self._pages(path, "transactions", NftEvent, deadline)
         newest = tuple(islice(entries, PAGE))
+        moments = [entry.consensus_at for entry in newest]
+        if moments != sorted(moments, reverse=True):
+            raise _nonsense(path, "its history is out of order")
         for event in islice(chain(newest, entries), MAX_HISTORY):
             if event.name not in HARMLESS:
                 return History(newest[0].consensus_at, event, entries=newest)
@@ -135,20 +140,16 @@ class MirrorNode:
         return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
 
     def find_account_id(self, evm_address: str, deadline: Deadline) -> str | None:
-        path = f"/accounts/{evm_address}?transactions=false"
-        found: str | None = self._get_field(path, "account", EntityId, deadline)
-        return found
+        found = self.find_account(evm_address, deadline)
+        return found and found.id
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline
     ) -> Relationship | None:
         """Read an account's relationship with a token; None where it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        found = self._get_field(path, "tokens", tuple[Relationship, ...], deadline)
-        relationship: Relationship | None = found[0] if found else None
-        if relationship and relationship.token != token:
-            raise _nonsense(path, f"it tells of {relationship.token}, and was asked about {token}")
-        return relationship
+        found = self._get(path, tuple[Relationship, ...], deadline, "tokens") or ()
+        return next((relationship for relationship in found if relationship.token == token), None)
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
@@ -163,13 +164,12 @@ class MirrorNode:
         Repetitions that were refused share it, children of a contract call, scheduled executions.
         """
         path = f"/transactions/{transaction_id.dashed}"
-        rows = self._get_field(path, "transactions", tuple[Transaction, ...], deadline)
-        return [*(rows or ())]
+        return [*(self._get(path, tuple[Transaction, ...], deadline, "transactions") or ())]
 
     def find_transaction(self, consensus_at: int, deadline: Deadline) -> Transaction | None:
         """The transaction of a consensus timestamp, in nanoseconds: one row, however old it is."""
         path = f"/transactions?timestamp={times.to_consensus(consensus_at)}"
-        rows = self._get_field(path, "transactions", tuple[Transaction, ...], deadline) or ()
+        rows = self._get(path, tuple[Transaction, ...], deadline, "transactions") or ()
         return next((row for row in rows if row.consensus_at == consensus_at), None)
 
     def list_transactions_after(
@@ -183,23 +183,21 @@ class MirrorNode:
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
-        rows = self._get_field(path, "transactions", tuple[Any, ...], deadline)
+        rows = self._get(path, tuple[Any, ...], deadline, "transactions")
         if rows is None:
             raise _nonsense(path, "it has no such list")
         try:
             return transaction_feed.read_page(rows, moment, payer, PAGE)
-        except LedgerAnswerInvalid:
-            count("mirror_node_nonsense")
-            raise
+        except ValueError as error:
+            raise _nonsense(path, str(error)[:200]) from error
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         path = "/blocks?limit=1&order=desc"
-        blocks = self._get_field(path, "blocks", tuple[Block, ...], deadline)
+        blocks = self._get(path, tuple[Block, ...], deadline, "blocks")
         if not blocks:
-            raise _nonsense("/blocks", "it has no blocks")
-        end: int = blocks[0].end
-        return end
+            raise _nonsense(path, "it has no blocks")
+        return blocks[0].end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
@@ -220,8 +218,7 @@ class MirrorNode:
         return (node.account_id for node in nodes)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
-        memo: str | None = self._get_field(f"/topics/{topic}", "memo", str, deadline)
-        return memo
+        return self._get(f"/topics/{topic}", str, deadline, "memo")
 
     def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
         path = f"/topics/messages/{consensus_timestamp}"
@@ -244,21 +241,17 @@ class MirrorNode:
             document = self._get_object(f"{path}?{query}", page_deadline)
             if document is None:
                 return
-            yield from _load_field(document, key, tuple[item, ...], path)
-            following = _load_field(document, "links.next", str | None, path)
+            yield from _load(tuple[item, ...], document, path, key)
+            following = _load(Links, document, path).following
             if following is None:
                 return
             query = following.partition("?")[2]
         raise _nonsense(path, "its pages lead in a circle")
 
-    def _get(self, path: str, shape: type[T], deadline: Deadline) -> T | None:
+    def _get(self, path: str, hint: type[T], deadline: Deadline, key: str = "") -> T | None:
+        """An answer, or the value of one key of it; None where there is no such answer."""
         document = self._get_object(path, deadline)
-        return None if document is None else _load(shape, document, path)
-
-    def _get_field(self, path: str, key: str, hint: Any, deadline: Deadline) -> Any:
-        """The value of one key of an answer; None where there is no such answer."""
-        document = self._get_object(path, deadline)
-        return None if document is None else _load_field(document, key, hint, path)
+        return None if document is None else _load(hint, document, path, key)
 
     def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:
@@ -269,8 +262,6 @@ class MirrorNode:
             raise _nonsense(path, str(error)) from error
         if _says_not_there(answer):
             return None
-        if answer.status in REDIRECTS:
-            raise _nonsense(path, f"it redirects to {shown(answer.headers.get('Location'))}")
         if answer.status not in SUCCESSES:
             raise _nonsense(path, f"status {answer.status}")
         try:
@@ -315,36 +306,17 @@ def _says_not_there(answer: Fetched) -> bool:
     return is_own and (answer.status == 404 or bool(is_impossible))
 
 
-def _load(shape: type[T], document: Any, path: str) -> T:
+def _load(hint: type[T], document: Any, path: str, key: str = "") -> T:
     try:
-        return json_reader.read(shape, document)
-    except ValueError as error:
-        raise _nonsense(path, f"{_name(document)}{error}"[:200]) from error
-
-
-def _load_field(document: dict[str, Any], key: str, hint: Any, path: str) -> Any:
-    try:
-        return json_reader.read_field(document, key, hint)
+        return json_reader.read(hint, document, key)
     except ValueError as error:
         raise _nonsense(path, str(error)[:200]) from error
 
 
-def _name(document: Any) -> str:
-    """The NFT that an item of a list names, if it names one."""
-    named = isinstance(document, dict) and "serial_number" in document
-    if not named:
-        return ""
-    return f"{shown(document.get('token_id'))} #{shown(document['serial_number'])} "
-
-
-def _in_order(path: str, entries: Iterable[NftEvent]) -> Iterator[NftEvent]:
-    """The entries of a history, the newest first. Raises LedgerAnswerInvalid."""
-    previous = None
-    for entry in entries:
-        if previous is not None and entry.consensus_at > previous:
-            raise _nonsense(path, "its history is out of order")
-        previous = entry.consensus_at
-        yield entry
+def _name(item: Any) -> str:
+    """The NFT that an item of a list names."""
+    named = item if isinstance(item, dict) else {}
+    return f"{shown(named.get('token_id'))} #{shown(named.get('serial_number'))}"
 
 
 def _outcome(status: int) -> str:
@@ -361,9 +333,3 @@ def _retry_after(answer: Fetched) -> int:
     """The seconds of Retry-After; 0 without it, or for a date."""
     value = answer.headers.get("Retry-After", "")
     return int(value) if value.isascii() and value.isdigit() and len(value) < 6 else 0
-
-
-def _require_same(nft: Nft, token: str, serial_no: int) -> Nft:
-    if nft.id != (token, serial_no):
-        raise LedgerAnswerInvalid(f"{nft.id} is another NFT than {token} #{serial_no}")
-    return nft

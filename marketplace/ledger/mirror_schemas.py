@@ -102,6 +102,7 @@ class Key(NamedTuple):
 class Account(NamedTuple):
     """An account as the ledger has it."""
 
+    id: Annotated[EntityId, "account"]
     is_deleted: Annotated[bool, "deleted"] = False
     key: Annotated[Key | None, "key"] = None
     balance: Annotated[Natural | None, "balance.balance"] = None  # tinybars
@@ -273,3 +274,9 @@ class Node(NamedTuple):
 
 class Block(NamedTuple):
     end: Annotated[Consensus, "timestamp.to"]
+
+
+class Links(NamedTuple):
+    """The links of a page."""
+
+    following: Annotated[str | None, "links.next"]

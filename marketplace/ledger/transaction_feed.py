@@ -1,14 +1,13 @@
 """Reads a page of the ledger's transactions, oldest first: its rows about NFTs, and its last moment."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 from flask import current_app
 
-from marketplace import times
-from marketplace.errors import LedgerAnswerInvalid, shown
+from marketplace.errors import shown
 from marketplace.ledger import json_reader
-from marketplace.ledger.mirror_schemas import Transaction
+from marketplace.ledger.mirror_schemas import Consensus, Transaction
 
 # Kinds of transactions that change an NFT, its approvals, or its token.
 TYPES = (
@@ -16,6 +15,12 @@ TYPES = (
     "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT", "TOKENUPDATE",
     "TOKENUPDATENFTS", "TOKENWIPE",
 )  # fmt: skip
+
+
+class Moment(NamedTuple):
+    """The part of a row that must make sense."""
+
+    consensus_at: Annotated[Consensus, "consensus_timestamp"]
 
 
 class Page(NamedTuple):
@@ -29,25 +34,18 @@ class Page(NamedTuple):
 def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, length: int) -> Page:
     """Read the rows of a page of this length; of transfers of HBAR alone only those of one payer.
 
-    A row that makes no sense is left out, if at least its consensus timestamp does. Raises
-    LedgerAnswerInvalid otherwise, and for rows that are out of order.
+    A row that makes no sense is left out, if at least its consensus timestamp does. Raises ValueError
+    otherwise, and for rows that are out of order.
     """
     rows, last_at = [], after
     for document in documents:
-        consensus_at = _read_moment(document)
+        consensus_at = json_reader.read(Moment, document).consensus_at
         if consensus_at <= last_at:
-            raise LedgerAnswerInvalid("/transactions: its rows are out of order")
+            raise ValueError("its rows are out of order")
         last_at = consensus_at
         if not _is_plain(document, payer) and (row := _read_row(document)):
             rows.append(row)
     return Page(rows, last_at, len(documents) >= length)
-
-
-def _read_moment(document: dict[str, Any]) -> int:
-    try:
-        return times.from_consensus(document["consensus_timestamp"])
-    except (KeyError, TypeError, ValueError):
-        raise LedgerAnswerInvalid("/transactions: a row has no consensus timestamp") from None
 
 
 def _is_plain(document: dict[str, Any], payer: str) -> bool:

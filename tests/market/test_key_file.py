@@ -267,7 +267,7 @@ def test_a_start_with_another_key_is_refused(tmp_path, put, name):
 )
 def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
     """Also where a host signs, whose key nobody knows before it does."""
-    account = Response(json.dumps({"balance": {"balance": 5}} | change))
+    account = Response(json.dumps({"account": "0.0.4321", "balance": {"balance": 5}} | change))
     with serve(account) as url:
         real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": url}
         for how in ({"ACCOUNT_KEY_FILE": put(TAKEN["ED25519, PEM"][1])}, {"sign": print}):
