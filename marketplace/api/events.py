@@ -1,5 +1,7 @@
 """The feed of events: of all NFTs, or of one."""
 
+from typing import Any
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
@@ -18,6 +20,7 @@ from marketplace.store import nfts
 from marketplace.store.database import read
 from marketplace.store.events import Selection
 
+EventsPage = tuple[str, Headers]  # the events as JSON
 GONE = CursorGone("3f2a9c1e-42", "is too old: events that follow it were deleted", "3f2a9c1e-900")
 
 blp = Blueprint("Events", __name__, description="What happened, in the order in which it did here")
@@ -28,15 +31,7 @@ blp = Blueprint("Events", __name__, description="What happened, in the order in 
 @blp.query(EventsQuerySchema)
 @blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
 @blp.refuses(GONE)
-def list_events(
-    after: Cursor | None,
-    limit: int,
-    order: str,
-    kinds: tuple[str, ...],
-    token: str | None,
-    serial_no: int | None,
-    account_id: str | None,
-) -> tuple[str, Headers]:
+def list_events(after: Cursor | None, limit: int, order: str, **selected: Any) -> EventsPage:
     """List what happened
 
     In the order in which it became visible here, oldest first, after a cursor; without one, the newest.
@@ -44,7 +39,7 @@ def list_events(
     the lists showed, from the cursor that came with them (X-Events-Cursor): that is what they show now.
     order=desc reads backwards, and its Link ends with the oldest event that is kept.
     """
-    return _read_page(Selection(token, serial_no, account_id, kinds), after, limit, order)
+    return _read_page(Selection(**selected), after, limit, order)
 
 
 @blp.get("/nft/<tokenId>/<serialNo>/events")
@@ -54,22 +49,18 @@ def list_events(
 @blp.rows(EventSchema(many=True), description="A page of events", headers=paging.FEED_LINK_HEADER)
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(GONE)
-def list_nft_events(
-    token: str, serial_no: int, after: Cursor | None, limit: int, order: str
-) -> tuple[str, Headers]:
+def list_nft_events(token: str, serial_no: int, **asked: Any) -> EventsPage:
     """List what happened to one NFT
 
     As GET /v1/events does. Their consensus timestamps grow.
     """
-    page = _read_page(Selection(token, serial_no), after, limit, order)
+    page = _read_page(Selection(token, serial_no), **asked)
     if page[0] == "[]" and nfts.get_nft(read(), token, serial_no) is None:
         raise NftNotStored(token, serial_no)
     return page
 
 
-def _read_page(
-    selection: Selection, after: Cursor | None, limit: int, order: str
-) -> tuple[str, Headers]:
+def _read_page(selection: Selection, after: Cursor | None, limit: int, order: str) -> EventsPage:
     newest_first = order != OLDEST_FIRST
     events, more = feed.read_page(read(), selection, after, limit, newest_first=newest_first)
     if more is None:
