@@ -94,7 +94,6 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
     defaults = {name: field.load_default for _, name, field in fields}
     defaults = {name: value for name, value in defaults.items() if value is not missing}
     agree = getattr(schema, "require_agreement", lambda loaded: None)
-    gather = getattr(schema, "gather", dict)
 
     def load(given: Any) -> dict[str, Any]:
         if not isinstance(given, dict):
@@ -110,7 +109,7 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
             agree(loaded)
         except ValidationError:
             _refuse(location, schema.validate(given))  # which finds all that is wrong
-        return gather(loaded)
+        return loaded
 
     return load
 

@@ -1,10 +1,12 @@
 """The order book: what is listed, newest first, or by price; all of it, or a part."""
 
+from typing import Any
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.orderbook_filter import Selection
-from marketplace.api.paging import CHEAPEST, DEAREST, NEWEST, Page, Position
+from marketplace.api.orderbook_filter import PLAIN, Selection
+from marketplace.api.paging import CHEAPEST, DEAREST, NEWEST, NftPage, Position
 from marketplace.api.request_schemas import OrderbookQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import orderbook
@@ -22,15 +24,14 @@ blp = Blueprint("Order book", __name__, description="All that is for sale")
 @blp.query(OrderbookQuerySchema)
 @blp.rows(NftSchema(many=True), description="A page of listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_orderbook(
-    limit: int, offset: int, page: Position | None, selection: Selection
-) -> Page[NftRow]:
+def list_orderbook(limit: int, offset: int, page: Position | None, **selected: Any) -> NftPage:
     """List the NFTs for sale
 
     Newest listing first; those whose date is not known last; ties by token and serial number. Or by price,
     of one collection, within bounds of the price. Where more follow, the Link header leads to the next page.
     """
-    if selection.is_plain:
+    selection = Selection(**selected)
+    if selection == PLAIN:
         return paging.page(read_newest(limit + 1, offset, page), limit)
     rows = _read_selected(selection, limit + 1, 0 if page else offset, page or selection.beginning)
     return paging.page(rows, limit, selection.sort)
@@ -53,8 +54,8 @@ def _read_selected(selection: Selection, limit: int, offset: int, after: Positio
         read(),
         SORTS[selection.sort],
         selection.token is not None,
-        selection.low,
-        selection.high,
+        selection.min_price,
+        selection.max_price,
         after[1:],
         limit,
         offset,

@@ -59,6 +59,7 @@ Headers = dict[str, str]
 View = Callable[..., Any]
 Row = TypeVar("Row", NftRow, FoundCollectionRow)
 Page = list[Row] | tuple[list[Row], Headers]
+NftPage = Page[NftRow]
 
 
 class Position(NamedTuple):

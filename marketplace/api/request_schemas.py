@@ -7,7 +7,7 @@ data_key says.
 from collections.abc import Sequence
 from typing import Any
 
-from marshmallow import EXCLUDE, ValidationError, fields, post_load, validates_schema
+from marshmallow import EXCLUDE, ValidationError, fields, validates_schema
 from marshmallow.validate import Length
 
 from marketplace.api.fields import (
@@ -97,8 +97,8 @@ def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(description, orders, load_default=None)
 
 
-def price_bound_field(description: str, example: int) -> Digits:
-    return Digits(description, example, low=0, high=MAX_HBAR, load_default=None)
+def price_bound_field(description: str, example: int, default: int) -> Digits:
+    return Digits(description, example, low=0, high=MAX_HBAR, load_default=default)
 
 
 class OrderbookQuerySchema(RequestSchema):
@@ -112,8 +112,8 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=NEWEST,
     )
     token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
-    min_price = price_bound_field("Lowest price in HBAR", 10)
-    max_price = price_bound_field("Highest price in HBAR", 500)
+    min_price = price_bound_field("Lowest price in HBAR", 10, 0)
+    max_price = price_bound_field("Highest price in HBAR", 500, MAX_HBAR)
     traits = Choices(
         TraitText("Its name, a colon, and its value"),
         data_key="trait",
@@ -129,19 +129,13 @@ class OrderbookQuerySchema(RequestSchema):
     def require_agreement(self, query: dict[str, Any], **kwargs: Any) -> None:
         """Raise ValidationError for what is right by itself, and makes no sense beside the others."""
         low, high, page = query["min_price"], query["max_price"], query["page"]
-        if None not in (low, high) and low > high:
+        if low > high:
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
         if query["traits"] and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "trait")
         if page and not Selection.of(query).leads_to(page):
             came_with = "the sort, tokenId, minPrice and maxPrice that it came with"
             raise ValidationError(f"must be {PagePosition.expected}: {came_with}", "page")
-
-    @post_load
-    def gather(self, query: dict[str, Any], **kwargs: Any) -> dict[str, Any]:
-        """Put together what says which listings are wanted, in which order."""
-        others = {name: query[name] for name in query if name not in Selection._fields}
-        return others | {"selection": Selection.of(query)}
 
 
 class UserQuerySchema(RequestSchema):

@@ -1,15 +1,16 @@
 """What one account holds, and what of it is for sale."""
 
+from typing import Any
+
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
 from marketplace.api.orderbook import read_newest
-from marketplace.api.paging import BY_ID, Page, Position
+from marketplace.api.paging import BY_ID, NftPage, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import nfts
 from marketplace.store.database import read
-from marketplace.store.rows import NftRow
 
 blp = Blueprint("Users", __name__, description="What one account holds and lists")
 
@@ -20,14 +21,12 @@ blp = Blueprint("Users", __name__, description="What one account holds and lists
 @blp.query(UserQuerySchema)
 @blp.rows(NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_listings(
-    account_id: str, limit: int, offset: int, page: Position | None
-) -> Page[NftRow]:
+def list_user_listings(account_id: str, limit: int, **start: Any) -> NftPage:
     """List an account's NFTs for sale
 
     In the order of the order book; an empty array where the account has listed nothing.
     """
-    return paging.page(read_newest(limit + 1, offset, page, account_id), limit)
+    return paging.page(read_newest(limit + 1, owner=account_id, **start), limit)
 
 
 @blp.get("/user/<accountId>/nfts")
@@ -36,7 +35,7 @@ def list_user_listings(
 @blp.query(UserNftsQuerySchema)
 @blp.rows(NftSchema(many=True), description="The account's NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_nfts(account_id: str, limit: int, page: Position | None) -> Page[NftRow]:
+def list_user_nfts(account_id: str, limit: int, page: Position | None) -> NftPage:
     """List an account's NFTs
 
     Those stored here, for sale or not, by token and serial number; not the burned ones. An empty array where
