@@ -11,7 +11,7 @@ from flask.cli import with_appcontext
 from marketplace.cli.command import Command, echo
 from marketplace.errors import reason
 from marketplace.store.database import file_database
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
+from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
 
 FILE = click.Path(path_type=Path, dir_okay=False)
@@ -35,10 +35,7 @@ def backup_command(file: Path, force: bool) -> None:
     if not file.parent.is_dir():
         raise click.ClickException(f"There is no folder {file.parent}: make it first")
     started = time.monotonic()
-    try:
-        size = _copy(database, file)
-    except (OSError, DatabaseUnreadable) as error:
-        raise click.ClickException(f"Nothing was backed up: {reason(error)}") from error
+    size = _copy(database, file)
     seconds = time.monotonic() - started
     echo(f"Backed up {database.path} to {file}: {size:,} bytes in {seconds:.1f} s")
 
@@ -84,10 +81,6 @@ def restore_command(file: Path) -> None:
         raise click.ClickException(f"{file} is the database itself: name a backup of it")
     try:
         backup = database.replace(file)
-    except DatabaseInUse as error:
-        raise click.ClickException(
-            f"{error}. Nothing was changed: stop the service and the watcher, and try again"
-        ) from error
     except (OSError, DatabaseUnreadable) as error:
         raise click.ClickException(f"Nothing was changed: {reason(error)}") from error
     echo(f"Restored {database.path} from {file}; what it held before is in {backup}")

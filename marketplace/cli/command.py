@@ -24,7 +24,11 @@ class Command(click.Command):
             raise click.ClickException(printable(str(error))) from error
         except BrokenPipeError:
             raise  # click ends quietly where nobody reads on
-        except (DatabaseInUse, NoFile, OSError) as error:
+        except DatabaseInUse as error:
+            raise click.ClickException(
+                f"{error}. Nothing was changed: stop the service and the watcher, and try again"
+            ) from error
+        except (NoFile, OSError) as error:
             raise click.ClickException(printable(reason(error))) from error
 
 

@@ -9,7 +9,6 @@ from flask.cli import with_appcontext
 from marketplace.cli.command import Command, echo
 from marketplace.errors import DatabaseUnreachable
 from marketplace.store.database import file_database, open_target
-from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, NoFile
 
 if TYPE_CHECKING:  # psycopg may be missing
     from marketplace.store.postgresql import Database as PostgresqlDatabase
@@ -38,12 +37,6 @@ def move_command(addresses: tuple[str, ...]) -> None:
         with source.contents() as contents:
             target = cast("PostgresqlDatabase", open_target(addresses[0]))
             target.fill(contents, echo)
-    except DatabaseInUse as error:
-        raise click.ClickException(
-            f"{error}. Nothing was moved: stop the service and the watcher, and try again"
-        ) from error
-    except (DatabaseUnreadable, NoFile) as error:
-        raise click.ClickException(f"Nothing was moved: {error}") from error
     except DatabaseUnreachable as error:
         raise click.ClickException(f"{error}. {AGAIN}") from error
     except KeyboardInterrupt:

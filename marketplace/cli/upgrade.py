@@ -22,21 +22,17 @@ def upgrade_command() -> None:
     """
     database = services().database
     started = time.monotonic()
-    try:
-        with database.startup_lock():
-            database.read_version()  # another one may have done it
-            if not database.is_outdated:
-                echo(f"{database.name} is of this version: there is nothing to do")
-                return
+    with database.startup_lock():
+        database.read_version()  # another one may have done it
+        if not database.is_outdated:
+            echo(f"{database.name} is of this version: there is nothing to do")
+            return
+        try:
             backup = database.upgrade(echo)
-    except DatabaseInUse as error:
-        raise click.ClickException(
-            f"{error}. Nothing was changed: stop the service and the watcher, and try again"
-        ) from error
-    except OSError as error:
-        raise click.ClickException(
-            f"{error}. {database.name} is as it was before this step: see to it, and run this again"
-        ) from error
+        except OSError as error:
+            raise click.ClickException(
+                f"{error}. {database.name} is as it was before this step: see to it, and run this again"
+            ) from error
     kept = f"; what it held before is in {backup}" if backup else ""
     echo(f"Upgraded {database.name} in {time.monotonic() - started:.1f} s{kept}")
 
@@ -45,10 +41,9 @@ def upgrade_at_once(database: Engine) -> None:
     """Upgrade a database of the sandbox at the start."""
     with database.startup_lock():
         database.read_version()  # another process may have done it
-        if not database.is_outdated:
-            return
         try:
-            database.upgrade()
+            if database.is_outdated:
+                database.upgrade()
         except (DatabaseInUse, OSError) as error:
             raise StartRefused(
                 f"{database.name} can not be upgraded: {error}. Try again"
