@@ -711,8 +711,7 @@ class Story:
     def watched(self) -> set[str]:
         """The accounts that a round asks about."""
         with self.world.app.app_context():
-            rows = [*nfts.list_sellers(read()), *prepared_transactions.list_preparers(read())]
-        return {row["account_id"] for row in rows}
+            return {*nfts.list_sellers(read()), *prepared_transactions.list_preparers(read())}
 
     def compare_index(self, app, watched) -> None:
         for nft, life in self.lives.items():

@@ -73,7 +73,7 @@ def _find_collections(
         read(), sort, words, times.to_iso(since), after, limit
     )
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
-        first = collection_search.get_first_sale_since(read(), times.to_iso(since))["first_at"]
+        first = collection_search.get_first_sale_since(read(), times.to_iso(since))
         if first:  # it is no longer of the last 24 hours then
             request_cache().until = times.to_nanoseconds(first) + DAY
     return rows

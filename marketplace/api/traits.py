@@ -28,7 +28,7 @@ def list_collection_traits(token: str) -> list[dict[str, Any]]:
     of those are for sale, and the lowest price. Of more than 1,000 values, the commonest are shown.
     """
     rows = traits.list_trait_values(read(), token)
-    if not rows and nfts.get_stored_of_token(read(), token) is None:
+    if not rows and not nfts.is_any_stored_of_token(read(), token):
         raise CollectionNotStored(token)
     by_type = groupby(sorted(rows, key=itemgetter("type")), key=itemgetter("type"))
     return [{"trait_type": kind, "values": [*values]} for kind, values in by_type]

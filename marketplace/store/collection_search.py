@@ -6,7 +6,7 @@ Keys grow along each order: those of numbers are negative. A page begins after a
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from marketplace.store.rows import Connection, FirstSaleRow, FoundCollectionRow, NftRow, count, only
+from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, count, only
 
 # Each word that is asked for, and how many words of collections begin with it: not counted beyond RARE.
 Words = Mapping[str, int]
@@ -142,13 +142,13 @@ def count_words(db: Connection, words: Sequence[str]) -> Words:
     }
 
 
-def get_first_sale_since(db: Connection, since: str) -> FirstSaleRow:
+def get_first_sale_since(db: Connection, since: str) -> str | None:
     sql = """
         SELECT MIN(consensus_at) AS first_at FROM event
         WHERE kind = 'SOLD' AND consensus_at >= :since
     """
-    row: FirstSaleRow = only(db, sql, {"since": since})
-    return row
+    first_at: str | None = only(db, sql, {"since": since})["first_at"]
+    return first_at
 
 
 def insert_word(db: Connection, word: str, token: str) -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection, TokenRow
+from marketplace.store.rows import CollectionOnSaleRow, CollectionRow, Connection
 
 
 def get_collection(db: Connection, token: str) -> CollectionRow | None:
@@ -24,17 +24,17 @@ def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | 
     return db.execute(sql, {"token": token}).fetchone()
 
 
-def list_collections(db: Connection) -> list[TokenRow]:
-    return db.execute("SELECT token FROM collection").fetchall()
+def list_collections(db: Connection) -> list[str]:
+    return [row["token"] for row in db.execute("SELECT token FROM collection")]
 
 
-def list_collections_due(db: Connection, now: str, limit: int) -> list[TokenRow]:
+def list_collections_due(db: Connection, now: str, limit: int) -> list[str]:
     sql = """
         SELECT token FROM collection WHERE retry_at <= :now
         ORDER BY retry_at, token
         LIMIT :limit
     """
-    return db.execute(sql, {"now": now, "limit": limit}).fetchall()
+    return [row["token"] for row in db.execute(sql, {"now": now, "limit": limit})]
 
 
 def insert_collection(db: Connection, collection: Mapping[str, object]) -> CollectionRow | None:

@@ -2,17 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marketplace.store.rows import (
-    AccountRow,
-    Connection,
-    NftRow,
-    SellerNftRow,
-    SerialNumberRow,
-    SpanRow,
-    TokenRow,
-    count,
-    only,
-)
+from marketplace.store.rows import Connection, NftRow, SellerNftRow, SpanRow, count, only
 
 COMPARED = ("ledger_at", "owner", "listing_price", "listed_order")  # by mark_reconciled()
 NFTS_AT_ONCE = 100  # by list_nfts()
@@ -124,7 +114,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
     return db.execute(sql, {**nft, **parameters}).fetchone()
 
 
-def list_collections_incomplete(db: Connection, now: str) -> list[TokenRow]:
+def list_collections_incomplete(db: Connection, now: str) -> list[str]:
     # One step of the index for each collection, however many of its NFTs are incomplete.
     sql = """
         WITH RECURSIVE incomplete (token) AS (
@@ -140,7 +130,7 @@ def list_collections_incomplete(db: Connection, now: str) -> list[TokenRow]:
           AND EXISTS (SELECT 1 FROM nft AS n
                       WHERE n.token = incomplete.token AND n.retry_at <= :now)
     """
-    return db.execute(sql, {"now": now}).fetchall()
+    return [row["token"] for row in db.execute(sql, {"now": now})]
 
 
 def list_incomplete(
@@ -171,9 +161,9 @@ def count_listed_of_owner(db: Connection, owner: str) -> int:
     return count(db, sql, {"owner": owner})
 
 
-def list_sellers(db: Connection) -> list[AccountRow]:
-    sql = "SELECT DISTINCT owner AS account_id FROM nft WHERE is_for_sale = 1"
-    return db.execute(sql).fetchall()
+def list_sellers(db: Connection) -> list[str]:
+    sql = "SELECT DISTINCT owner FROM nft WHERE is_for_sale = 1"
+    return [row["owner"] for row in db.execute(sql)]
 
 
 def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
@@ -186,14 +176,14 @@ def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
     return db.execute(sql, {"owner": owner}).fetchall()
 
 
-def get_listed_of_owner(db: Connection, owner: str) -> SerialNumberRow | None:
-    sql = "SELECT serial_no FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
-    return db.execute(sql, {"owner": owner}).fetchone()
+def is_any_listed_of_owner(db: Connection, owner: str) -> bool:
+    sql = "SELECT 1 FROM nft WHERE is_for_sale = 1 AND owner = :owner LIMIT 1"
+    return db.execute(sql, {"owner": owner}).fetchone() is not None
 
 
-def get_stored_of_token(db: Connection, token: str) -> SerialNumberRow | None:
-    sql = "SELECT serial_no FROM nft WHERE token = :token LIMIT 1"
-    return db.execute(sql, {"token": token}).fetchone()
+def is_any_stored_of_token(db: Connection, token: str) -> bool:
+    sql = "SELECT 1 FROM nft WHERE token = :token LIMIT 1"
+    return db.execute(sql, {"token": token}).fetchone() is not None
 
 
 def get_span_of_token(db: Connection, token: str) -> SpanRow:
@@ -206,13 +196,6 @@ def get_span_of_token(db: Connection, token: str) -> SpanRow:
     return row
 
 
-def list_stored_of_token_after(
-    db: Connection, token: str, serial_no: int, limit: int
-) -> list[SerialNumberRow]:
-    sql = """
-        SELECT serial_no FROM nft
-        WHERE token = :token AND serial_no > :serial_no
-        ORDER BY serial_no
-        LIMIT :limit
-    """
-    return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()
+def list_stored_of_token(db: Connection, token: str) -> list[int]:
+    sql = "SELECT serial_no FROM nft WHERE token = :token ORDER BY serial_no"
+    return [row["serial_no"] for row in db.execute(sql, {"token": token})]

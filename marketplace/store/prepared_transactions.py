@@ -3,15 +3,7 @@
 from collections.abc import Mapping
 
 from marketplace.store import properties
-from marketplace.store.rows import (
-    AccountRow,
-    Connection,
-    FeesRow,
-    HeldRow,
-    PreparedTransactionRow,
-    count,
-    only,
-)
+from marketplace.store.rows import Connection, FeesRow, HeldRow, PreparedTransactionRow, count, only
 
 
 def insert_prepared_transaction(
@@ -53,14 +45,14 @@ def get_newest_prepared(
     return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
-def list_preparers(db: Connection) -> list[AccountRow]:
+def list_preparers(db: Connection) -> list[str]:
     # Accounts that may have listed or withdrawn an NFT that nobody has reported, or own an undecided one.
     sql = """
         SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
         UNION
         SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
     """
-    return db.execute(sql).fetchall()
+    return [row["account_id"] for row in db.execute(sql)]
 
 
 def delete_prepared_transactions_beyond(

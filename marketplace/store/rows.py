@@ -68,12 +68,9 @@ class PositionRow(TypedDict):
     serial_no: int
 
 
-class SerialNumberRow(TypedDict):
-    serial_no: int
-
-
-class SellerNftRow(SerialNumberRow):
+class SellerNftRow(TypedDict):
     token: str
+    serial_no: int
     is_for_sale: int
     ledger_at: str
 
@@ -84,14 +81,6 @@ class SpanRow(TypedDict):
     n: int
     low: int | None
     high: int | None
-
-
-class AccountRow(TypedDict):
-    account_id: str
-
-
-class TokenRow(TypedDict):
-    token: str
 
 
 class CollectionFactsRow(TypedDict):
@@ -171,13 +160,10 @@ class PageRow(FeedRow):
     lines: str | None  # one for each: its id, and its JSON from behind the cursor on
 
 
-class FirstSaleRow(TypedDict):
-    first_at: str | None
-
-
-class SalesRow(FirstSaleRow):
+class SalesRow(TypedDict):
     sales_24h: int
     volume_24h: int
+    first_at: str | None
 
 
 class WebhookRow(TypedDict):

@@ -21,7 +21,6 @@ from marketplace.watcher.work import Done
 
 FOREVER = 2**63 - 1
 PAGE = 100  # NFTs that the mirror node lists at once
-STORED_AT_ONCE = 1000
 
 Listed = Nft | LedgerAnswerInvalid
 
@@ -105,18 +104,14 @@ def _check_token(token: str) -> Checked:
 
 def _each_stored(token: str) -> Iterator[Listed]:
     """The stored NFTs, one by one: where they are few among many."""
-    serial_no = 0
-    while rows := nfts.list_stored_of_token_after(read(), token, serial_no, STORED_AT_ONCE):
-        for row in rows:
-            serial_no = row["serial_no"]
-            deadline = Deadline(reconciler.LEDGER_SECONDS)
-            try:
-                nft = mirror_node().find_nft(token, serial_no, deadline)
-            except LedgerAnswerInvalid as error:
-                yield error
-            else:
-                if nft:
-                    yield nft
+    for serial_no in nfts.list_stored_of_token(read(), token):
+        try:
+            nft = mirror_node().find_nft(token, serial_no, Deadline(reconciler.LEDGER_SECONDS))
+        except LedgerAnswerInvalid as error:
+            yield error
+        else:
+            if nft:
+                yield nft
 
 
 def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int]]) -> Checked:

@@ -155,7 +155,7 @@ class Enricher:
         if len(self._tries) == AT_ONCE:
             return
         now, running = times.to_iso(times.now()), Counter(token for token, _ in self._tries)
-        tokens = [row["token"] for row in nfts.list_collections_incomplete(read(), now)]
+        tokens = nfts.list_collections_incomplete(read(), now)
         random.shuffle(tokens)
         for token in sorted(tokens, key=running.__getitem__):
             others = {key for key in {*self._tries, *self._unwritable} if key[0] == token}

@@ -146,9 +146,9 @@ def find_rechecks(row: Transaction) -> Iterator[Recheck]:
 def _is_ours(db: Connection, recheck: Recheck) -> bool:
     """Tell whether something is stored that may have changed; or an NFT may have been listed here."""
     if recheck.kind == "token":
-        return nfts.get_stored_of_token(db, recheck.id) is not None
+        return nfts.is_any_stored_of_token(db, recheck.id)
     if recheck.kind == "account":
-        return nfts.get_listed_of_owner(db, recheck.id) is not None
+        return nfts.is_any_listed_of_owner(db, recheck.id)
     is_named = recheck.stale_ok_at is not None  # by a memo
     return is_named or nfts.get_nft(db, recheck.id, recheck.serial_no) is not None
 

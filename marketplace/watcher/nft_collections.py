@@ -20,11 +20,11 @@ def refresh_due() -> Counter[Done]:
     """Read again what the ledger knows of collections: those first whose turn is longest ago."""
     counts: Counter[Done] = Counter()
     now, until = times.to_iso(times.now()), time.monotonic() + SECONDS
-    for row in kept.list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
+    for token in kept.list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
         is_read = False
         try:
-            is_read = time.monotonic() < until and nft_collections.refresh(row["token"])
+            is_read = time.monotonic() < until and nft_collections.refresh(token)
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            current_app.logger.warning("%s was not checked: %s", row["token"], error)
+            current_app.logger.warning("%s was not checked: %s", token, error)
         counts[Done.COLLECTIONS if is_read else Done.COLLECTIONS_LATE] += 1
     return counts

@@ -45,9 +45,8 @@ def sweep_step() -> float:
 def begin_sweep(duration: int) -> str:
     """Queue each seller and each token, within so many nanoseconds. Returns when that was."""
     db, now = read(), times.now()
-    rows = [*nfts.list_sellers(db), *prepared_transactions.list_preparers(db)]
-    accounts = {row["account_id"] for row in rows}
-    tokens = [row["token"] for row in nft_collections.list_collections(db)]
+    accounts = {*nfts.list_sellers(db), *prepared_transactions.list_preparers(db)}
+    tokens = nft_collections.list_collections(db)
     # No transaction changed them.
     rechecks = [Recheck("account", id, 0, 0, now, is_swept=True) for id in accounts]
     rechecks += [Recheck("token", id, 0, 0, now, is_swept=True) for id in tokens]

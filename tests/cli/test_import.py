@@ -21,7 +21,7 @@ def minted(ledger):
 
 def stored(app):
     with app.app_context():
-        return [row["serial_no"] for row in nfts.list_stored_of_token_after(read(), TOKEN, 0, 1000)]
+        return nfts.list_stored_of_token(read(), TOKEN)
 
 
 def test_it_works(app, client, minted):

@@ -182,11 +182,14 @@ class Explainer:
         self.plan += [dict(row) for row in rows]
         return self
 
+    def __iter__(self):
+        return iter(())
+
     def fetchone(self):
         return None
 
     def fetchall(self):
-        return [{"n": self.n}]
+        return [{"n": self.n, "first_at": None}]
 
     rowcount = 0
 
