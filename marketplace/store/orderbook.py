@@ -6,16 +6,17 @@ page before.
 
 from collections.abc import Mapping, Sequence
 from enum import Enum, auto
+from functools import cache
 
 from marketplace.store.rows import Connection, NftRow, PositionRow
 from marketplace.store.traits import count_with_trait
 
 NO_TRAITS: Mapping[str, Sequence[str]] = {}
 
-# The newest listings: of all accounts or of one, from the first or after a position.
 
-
+@cache
 def _newest(columns: str, limit: str, is_after: bool, of_owner: bool) -> str:
+    # The newest listings: of all accounts or of one, from the first or after a position.
     after = """
           AND listed_order <= :key
           AND (listed_order < :key OR (token, serial_no) > (:token, :serial_no))"""
@@ -27,25 +28,13 @@ def _newest(columns: str, limit: str, is_after: bool, of_owner: bool) -> str:
     """
 
 
-_NEWEST = {
-    (is_after, of_owner): _newest("*", ":limit", is_after, of_owner)
-    for is_after in (False, True)
-    for of_owner in (False, True)
-}
-# Read in the index alone, where PostgreSQL would fetch whole rows.
-_POSITION = {
-    of_owner: _newest("listed_order, token, serial_no", "1 OFFSET :passed", False, of_owner)
-    for of_owner in (False, True)
-}
-
-
 def list_newest(
     db: Connection,
     limit: int,
     after: Sequence[str | int] | None = None,
     owner: str | None = None,
 ) -> list[NftRow]:
-    sql = _NEWEST[after is not None, owner is not None]
+    sql = _newest("*", ":limit", after is not None, owner is not None)
     key, token, serial_no = after or ("", "", 0)
     parameters = {
         "limit": limit, "owner": owner, "key": key, "token": token, "serial_no": serial_no
@@ -55,7 +44,9 @@ def list_newest(
 
 def get_position(db: Connection, offset: int, owner: str | None = None) -> PositionRow | None:
     """Find the position after which the page at an offset begins."""
-    sql = _POSITION[owner is not None]
+    # Read in the index alone, where PostgreSQL would fetch whole rows.
+    columns = "listed_order, token, serial_no"
+    sql = _newest(columns, "1 OFFSET :passed", is_after=False, of_owner=owner is not None)
     row: PositionRow | None = db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
     return row
 
