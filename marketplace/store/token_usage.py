@@ -6,7 +6,6 @@ A request never writes: a read must not wait for a writer, nor for a PostgreSQL 
 import os
 import threading
 from collections import deque
-from contextlib import suppress
 
 from marketplace import times
 from marketplace.store import access_tokens
@@ -36,10 +35,7 @@ class TokenUsage:
 
     def write(self) -> bool:
         """Write what is new, in one transaction. Returns False where that is to be tried again."""
-        uses = []
-        with suppress(IndexError):
-            while True:
-                uses.append(self._unwritten.popleft())
+        uses = [self._unwritten.popleft() for _ in range(len(self._unwritten))]
         if not uses:
             return True
         try:
