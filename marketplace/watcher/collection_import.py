@@ -1,14 +1,14 @@
 """``flask import``, also called ``rebuild``: stores whole collections from the ledger alone."""
 
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
-from itertools import islice
 from typing import Any
 
 import click
 from flask import Flask, current_app
 from flask.cli import with_appcontext
+from sqlite_utils.utils import chunks
 
 from marketplace import times
 from marketplace.cli.command import Command, echo
@@ -25,7 +25,6 @@ from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import is_complete, summary
 
 Collection = dict[str, Any]
-Listed = Nft | LedgerAnswerInvalid
 
 BATCH = 200  # NFTs held in memory, and written in one transaction
 
@@ -47,7 +46,7 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
     """
     token, name = collection["token"], collection["name"]
     market = current_app.config["ACCOUNT_ID"]
-    for batch in _batches(mirror_node().list_nfts(token)):
+    for batch in map(list, chunks(mirror_node().list_nfts(token), BATCH)):
         sound = [nft for nft in batch if isinstance(nft, Nft)]
         stored = {nft: nfts.get_nft(read(), token, nft.serial_no) for nft in sound}
         new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]
@@ -74,12 +73,6 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
             error.message for error in batch if isinstance(error, LedgerAnswerInvalid)
         ]
         yield len(batch)
-
-
-def _batches(listed: Iterable[Listed]) -> Iterator[list[Listed]]:
-    remaining = iter(listed)
-    while batch := list(islice(remaining, BATCH)):
-        yield batch
 
 
 @click.command("import", cls=Command)
