@@ -1,8 +1,11 @@
 """The statements about following the ledger: how far it was read, and what is to be checked again."""
 
 from collections.abc import Mapping
+from typing import Literal
 
 from marketplace.store.rows import Connection, FollowRow, RecheckRow, count
+
+FollowColumn = Literal["backfilled_to", "heartbeat_at", "sweep_began_at"]
 
 
 def get_follow(db: Connection) -> FollowRow | None:
@@ -25,9 +28,8 @@ def mark_followed_from(
     )
 
 
-def mark_backfilled_to(db: Connection, backfilled_to: str | None) -> None:
-    sql = "UPDATE follow SET backfilled_to = :backfilled_to WHERE id = 1"
-    db.execute(sql, {"backfilled_to": backfilled_to})
+def mark_follow(db: Connection, column: FollowColumn, moment: str | None) -> None:
+    db.execute(f"UPDATE follow SET {column} = :moment WHERE id = 1", {"moment": moment})
 
 
 def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at: str) -> None:
@@ -41,16 +43,6 @@ def mark_followed_to(db: Connection, cursor_at: str, fresh_at: str, heartbeat_at
     """
     parameters = {"cursor_at": cursor_at, "fresh_at": fresh_at, "heartbeat_at": heartbeat_at}
     db.execute(sql, parameters)
-
-
-def mark_heartbeat(db: Connection, heartbeat_at: str) -> None:
-    sql = "UPDATE follow SET heartbeat_at = :heartbeat_at WHERE id = 1"
-    db.execute(sql, {"heartbeat_at": heartbeat_at})
-
-
-def mark_sweep_began(db: Connection, sweep_began_at: str | None) -> None:
-    sql = "UPDATE follow SET sweep_began_at = :sweep_began_at WHERE id = 1"
-    db.execute(sql, {"sweep_began_at": sweep_began_at})
 
 
 # Rechecks

@@ -178,7 +178,7 @@ def backfill(stop: threading.Event) -> float:
     with write() as db:
         for recheck in unknown:
             enqueue(db, recheck, times.now())
-        following.mark_backfilled_to(db, None if is_over else times.to_iso(page.last_at))
+        following.mark_follow(db, "backfilled_to", None if is_over else times.to_iso(page.last_at))
     return 0
 
 

@@ -83,13 +83,13 @@ class Watch:
         if time.monotonic() > self._heartbeat_at + HEARTBEAT_SECONDS:
             self._heartbeat_at = time.monotonic()
             with suppress(MarketplaceError, OSError), explained(), write() as db:
-                following.mark_heartbeat(db, times.to_iso(times.now()))
+                following.mark_follow(db, "heartbeat_at", times.to_iso(times.now()))
 
     def _repeat(self, name: str, job: Callable[[], float]) -> None:
         """Do a job again and again while this watcher leads. A failed one is tried again."""
         while not self._stop.is_set():
             seconds: float = 1
-            if self._leads.is_set():
+            if self.leads:
                 try:
                     with self._app.app_context(), explained():
                         seconds = job()

@@ -55,7 +55,7 @@ def begin_sweep(duration: int) -> str:
             for recheck in rechecks[start : start + QUEUED_AT_ONCE]:
                 enqueue(db, recheck._replace(delay=random.randint(0, duration)), now)
     with write() as db:
-        following.mark_sweep_began(db, times.to_iso(now))
+        following.mark_follow(db, "sweep_began_at", times.to_iso(now))
     return times.to_iso(now)
 
 
@@ -64,4 +64,4 @@ def end_sweep(began_at: str) -> None:
     if following.get_recheck_swept(read()) is None:
         with write() as db:
             properties.mark_job_finished(db, "sync", began_at)
-            following.mark_sweep_began(db, None)
+            following.mark_follow(db, "sweep_began_at", None)

@@ -66,7 +66,7 @@ RECHECK = {
 ARGUMENTS = {
     "is_first": True, "recheck": RECHECK, "due_at": DATE, "kind": "nft", "id": "0.0.7001", "moment": DATE,
     "heartbeat_at": DATE, "backfilled_to": DATE, "stored": NFT | STATE | {"listed_order": DATE},
-    "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "metadata": "x",
+    "cursor_at": DATE, "fresh_at": DATE, "sweep_began_at": DATE, "metadata": "x", "column": "heartbeat_at",
     "collection": COLLECTION, "attempts": 1, "retry_at": DATE, "soon": DATE, "beyond": DATE, "until": DATE,
     "nft": NFT, "state": STATE, "prepared": PREPARED, "access_token": TOKEN, "token": "0.0.7001",
     "serial_no": 1, "limit": 20, "offset": 100, "listed_order": DATE, "listing_price": 5,
