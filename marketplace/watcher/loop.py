@@ -42,7 +42,7 @@ class Watch:
         from marketplace.watcher.webhooks.deliveries import Deliveries  # not in the web process
 
         self._app, self._stop = app, stop
-        self._leads = threading.Event()
+        self.leads: bool | None = None
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
         self._heartbeat_at = self._forgot_at = self._network_at = float("-inf")
@@ -62,12 +62,6 @@ class Watch:
     def begin(self) -> None:
         for thread in self._threads:
             thread.start()
-
-    def lead(self, leads: bool) -> None:
-        if leads:
-            self._leads.set()
-        else:
-            self._leads.clear()
 
     def follow(self) -> float:
         """Read a page; returns for how many seconds to pause then. Raises what makes it fail."""
@@ -135,7 +129,7 @@ def watch(stop: threading.Event) -> None:
 
     One watcher works at a time, on whatever machine; another one waits for its turn.
     """
-    was_leading, failure = None, None
+    failure = None
     app = application()
     leadership = services(app).database.leadership("watch")
     with closing(leadership), closing(Watch(app, stop)) as work:
@@ -144,10 +138,9 @@ def watch(stop: threading.Event) -> None:
             pause: float = 1
             try:
                 is_leading = leadership.take()
-                work.lead(is_leading)
-                if is_leading != was_leading:
+                if is_leading != work.leads:
                     _say_so(is_leading)
-                was_leading = is_leading
+                work.leads = is_leading
                 if is_leading:
                     pause = work.follow()
                 failure = None
