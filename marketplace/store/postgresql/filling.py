@@ -1,19 +1,14 @@
 """How a PostgreSQL database takes over all that another one holds, and counts that it has it."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql.servers import Session
+from marketplace.store.rows import count
 from marketplace.store.sqlite_files import Contents
 
 Row = tuple[Any, ...]
-
-
-class Table(NamedTuple):
-    name: str
-    columns: list[str]  # but for those that PostgreSQL generates
-    types: list[str]
 
 
 def fill(
@@ -34,7 +29,7 @@ def fill(
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
         report(f"Copy {table}: {source.count(table):,}")
-        _copy(session, _describe(session, table), source)
+        _copy(session, table, source)
         _require_all(session, name, table, source)
     report("Gather statistics")
     session.execute(f"ANALYZE {', '.join(tables)}")
@@ -49,23 +44,18 @@ def _require_empty(session: Session, name: str, tables: list[str]) -> None:
             )
 
 
-def _describe(session: Session, table: str) -> Table:
+def _copy(session: Session, table: str, source: Contents) -> None:
+    # All columns but for those that PostgreSQL generates.
     sql = """
-        SELECT attname AS name, format_type(atttypid, NULL) AS type FROM pg_attribute
+        SELECT attname FROM pg_attribute
         WHERE attrelid = to_regclass(:table)
           AND attnum > 0 AND NOT attisdropped AND attgenerated = ''
         ORDER BY attnum
     """
-    rows = session.execute(sql, {"table": table}).fetchall()
-    return Table(table, [row["name"] for row in rows], [row["type"] for row in rows])
-
-
-def _copy(session: Session, table: Table, source: Contents) -> None:
-    rows = source.rows(table.name, table.columns)
-    sql = f"COPY {table.name} ({', '.join(table.columns)}) FROM STDIN (FORMAT BINARY, FREEZE)"
+    columns = [row["attname"] for row in session.execute(sql, {"table": table})]
+    sql = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FREEZE)"
     with session.cursor() as cursor, cursor.copy(sql) as copy:
-        copy.set_types(table.types)
-        for row in rows:
+        for row in source.rows(table, columns):
             copy.write_row(_without_nuls(row))
 
 
@@ -77,9 +67,9 @@ def _without_nuls(row: Row) -> Row:
 def _require_all(session: Session, name: str, table: str, source: Contents) -> None:
     """Raise DatabaseUnreadable where rows are missing."""
     expected = source.count(table)
-    [row] = session.execute(f"SELECT COUNT(*) AS n FROM {table}").fetchall()
-    if row["n"] != expected:
+    taken = count(session, f"SELECT COUNT(*) AS n FROM {table}")
+    if taken != expected:
         raise DatabaseUnreadable(
-            f"{name} took {row['n']:,} of {expected:,} rows of {table}: either {source.name} is damaged, or"
+            f"{name} took {taken:,} of {expected:,} rows of {table}: either {source.name} is damaged, or"
             f" {name} has triggers or rules"
         )
