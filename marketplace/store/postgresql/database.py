@@ -149,7 +149,7 @@ class Database(Engine):
                    current_schema() AS schema
             FROM pg_database WHERE datname = current_database()
         """
-        [row] = session.execute(sql).fetchall()
+        row = store_rows.only(session, sql)
         if row["pid"] != session.info.backend_pid:
             raise self._unfit(POOLER)
         if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
@@ -230,8 +230,7 @@ class Database(Engine):
     def size(self) -> int:
         """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
         sql = "SELECT pg_database_size(current_database()) AS bytes"
-        [row] = self.connection.execute(sql).fetchall()
-        return int(row["bytes"])
+        return int(store_rows.only(self.connection, sql)["bytes"])
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer; they are opened again when needed."""
@@ -287,8 +286,7 @@ class Database(Engine):
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
         sql = f"SELECT pg_try_advisory_lock({USE}) AS is_alone"
-        [row] = session.execute(sql).fetchall()
-        if not row["is_alone"]:
+        if not store_rows.only(session, sql)["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
     def insert_events(
