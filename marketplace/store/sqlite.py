@@ -15,21 +15,11 @@ from typing import Any
 from sqlite_utils.utils import sqlite3
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
-from marketplace.store import database_errors, events
+from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import Engine, Identity, close_at_fork, mark
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
-from marketplace.store.sqlite_files import (
-    Contents,
-    check,
-    is_empty,
-    open_file,
-    open_to_read,
-    read_version,
-    upgrade,
-    writing,
-)
 from marketplace.store.wal_index import open_map, read_header
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
@@ -95,7 +85,7 @@ class Database(Engine):
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
         if self.path.exists() and self.path.stat().st_size:
             # As a start leaves it that is killed before its first commit.
-            return is_empty(self.path)
+            return sqlite_files.is_empty(self.path)
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:
             raise DatabaseUnreadable(
@@ -125,7 +115,9 @@ class Database(Engine):
         return self._open("rw", timeout, **options)
 
     def _open(self, mode: str, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
-        connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
+        connection = sqlite_files.open_file(
+            self.path, mode, timeout, isolation_level=None, **options
+        )
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -139,16 +131,14 @@ class Database(Engine):
     def _require_same_file(self) -> None:
         """Refuse a file that was moved or removed: its writes would be lost at the next start."""
         now = time.monotonic()
-        try:
-            is_same = self._find_file_id() == self._file_id
-        except OSError:
-            is_same = False
-        if not is_same:
-            raise DatabaseUnusable(
-                "its file has vanished, or was replaced, while the service was running. Put it back, or"
-                " restore a backup, and start the service again"
-            )
-        self._check_file_at = now + FILE_CHECK_SECONDS
+        with suppress(OSError):
+            if self._find_file_id() == self._file_id:
+                self._check_file_at = now + FILE_CHECK_SECONDS
+                return
+        raise DatabaseUnusable(
+            "its file has vanished, or was replaced, while the service was running. Put it back, or"
+            " restore a backup, and start the service again"
+        )
 
     def _require_same_file_lately(self) -> None:
         if time.monotonic() >= self._check_file_at:
@@ -169,7 +159,7 @@ class Database(Engine):
 
     def read_version(self, timeout: float | None = None) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
-        self._identity = read_version(self.path, self.schema, self._owners, timeout)
+        self._identity = sqlite_files.read_version(self.path, self.schema, self._owners, timeout)
 
     def data_version(self) -> tuple[int, bytes] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read."""
@@ -232,23 +222,26 @@ class Database(Engine):
         Raises OSError where the target can't be written.
         """
         self._require_same_file()
-        with closing(open_to_read(self.path)) as source, writing(target) as copy:
+        with (
+            closing(sqlite_files.open_to_read(self.path)) as source,
+            sqlite_files.writing(target) as copy,
+        ):
             # All at once: in steps, it would start again after every write of another process.
             source.backup(copy)
             # Whole by itself, without a -wal beside it.
             copy.execute("PRAGMA journal_mode = DELETE")
 
     @contextmanager
-    def contents(self) -> Iterator[Contents]:
+    def contents(self) -> Iterator[sqlite_files.Contents]:
         """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile."""
         self.require_current()
         self._require_same_file()
         with closing(self._open_exclusive()) as connection:
-            yield Contents(self.path, connection)
+            yield sqlite_files.Contents(self.path, connection)
 
     def check(self, copy: Path) -> Identity:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
-        return check(copy, self.schema, self._owners)
+        return sqlite_files.check(copy, self.schema, self._owners)
 
     def upgrade(self, report: Callable[[str], None] = lambda what: None) -> Path:
         """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
@@ -259,9 +252,9 @@ class Database(Engine):
         backup = self._name_backup()
         with closing(self._open_exclusive()) as connection:
             report(f"Keep what it holds in {backup}")
-            with writing(backup) as old:
+            with sqlite_files.writing(backup) as old:
                 connection.backup(old)
-            upgrade(connection, self.path, self.schema, self._owners, report)
+            sqlite_files.upgrade(connection, self.path, self.schema, self._owners, report)
         self.read_version()
         return backup
 
@@ -284,14 +277,19 @@ class Database(Engine):
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
             ready = Path(folder) / "copy.db"
-            with closing(open_to_read(source)) as theirs, writing(ready) as copy:
+            with (
+                closing(sqlite_files.open_to_read(source)) as theirs,
+                sqlite_files.writing(ready) as copy,
+            ):
                 theirs.backup(copy)
-                upgrade(copy, source, self.schema, self._owners, report=lambda what: None)
+                sqlite_files.upgrade(
+                    copy, source, self.schema, self._owners, report=lambda what: None
+                )
                 events.mark_epoch(copy)
-            with writing(backup) as old:
+            with sqlite_files.writing(backup) as old:
                 connection.backup(old)
             try:
-                with closing(open_to_read(ready)) as new:
+                with closing(sqlite_files.open_to_read(ready)) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
@@ -311,7 +309,7 @@ class Database(Engine):
     def _open_exclusive(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
         self.close()
-        connection = open_file(self.path, "rw", timeout=1, isolation_level=None)
+        connection = sqlite_files.open_file(self.path, "rw", timeout=1, isolation_level=None)
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")
