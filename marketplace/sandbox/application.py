@@ -20,7 +20,7 @@ from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
 from marketplace.sandbox import api, commands, gateway, mirror, ports, wallet
-from marketplace.sandbox.hapi.web import GrpcWeb
+from marketplace.sandbox.hapi import web
 from marketplace.sandbox.hosts import HostGuard
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import KEY, Sandbox, Storage
@@ -62,17 +62,18 @@ def init_app(
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
+    mirror_path = f"{mirror.blp.url_prefix}/"
+    # The marketplace's own API may be there: /api/v1, or below it.
+    is_own = f"{app.config['API_PREFIX']}/v1/".startswith(mirror_path)
+    paths = web.PREFIXES if is_own else (*web.PREFIXES, mirror_path)
 
     def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve the mirror node's paths without a prefix, too: SDKs know the port at most."""
-        is_mirror = environ["PATH_INFO"].startswith(f"{mirror.blp.url_prefix}/")
-        return (sandbox if is_mirror else mounted)(environ, start_response)
+        """Serve the nodes' paths without a prefix, too: SDKs know the port at most."""
+        is_of_nodes = environ["PATH_INFO"].startswith(paths) or web.is_first(environ)
+        return (sandbox if is_of_nodes else mounted)(environ, start_response)
 
-    # The marketplace's own API may be there: /api/v1, or below it.
-    is_own = f"{app.config['API_PREFIX']}/v1/".startswith(f"{mirror.blp.url_prefix}/")
-    served = GrpcWeb(mounted if is_own else serve, sandbox)
     own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
-    app.wsgi_app = HostGuard(served, own_name)  # type: ignore[method-assign]  # as Flask documents
+    app.wsgi_app = HostGuard(serve, own_name)  # type: ignore[method-assign]  # as Flask documents
     app.cli.add_command(commands.cli)
     prefix = app.config["PUBLIC_URL"] + PATH
     return Sandbox(
@@ -102,5 +103,6 @@ def create_sandbox(
     Document(sandbox, TITLE, DESCRIPTION, mount=PATH).register_blueprint(api.blp)
     sandbox.register_blueprint(mirror.blp)
     sandbox.register_blueprint(gateway.blp)
+    sandbox.register_blueprint(web.blp)
     cors.open_to_all(sandbox)
     return sandbox
