@@ -5,10 +5,9 @@ from google.protobuf.message import Message
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import accounts, keys, network_fees
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
-from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.execution import Execution, entity, require_short
 
 MAX_ASSOCIATIONS = 5000
-MEMO_BYTES = 100
 RENEWAL_SECONDS = range(2_592_000, 8_000_002)
 
 
@@ -98,7 +97,7 @@ def update(execution: Execution, content: Message) -> None:
 
 
 def require_memo(memo: str) -> None:
-    refuse_if(len(memo.encode()) > MEMO_BYTES, "MEMO_TOO_LONG")
+    require_short(memo.encode(), "MEMO_TOO_LONG")
     refuse_if("\0" in memo, "INVALID_ZERO_BYTE_IN_STRING")
 
 

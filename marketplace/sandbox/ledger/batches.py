@@ -65,7 +65,7 @@ def revert(execution: Execution) -> None:
     """Charge again what a failed batch has executed, after its effects were undone."""
     for child in execution.inner:
         child.fee = min(child.fee, accounts.balance(child.db, child.payer))
-        child.charge()
+        child.charge(child.fee)
         child.effects = Effects()
         if child.result == "SUCCESS":
             child.result = "REVERTED_SUCCESS"

@@ -167,7 +167,7 @@ def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: boo
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
     price = network_fees.price_unhandled(signed) if is_duplicate else network_fees.price(signed)
     execution = Execution(db, signed, consensus_at, price)
-    execution.charge()
+    execution.charge(price)
     execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)
     if execution.result != "SUCCESS":
         batches.revert(execution)
@@ -203,7 +203,7 @@ def _run_inner(execution: Execution) -> str:
     except Refused as refusal:
         return str(refusal)
     execution.fee = fee
-    execution.charge()
+    execution.charge(fee)
     return _execute(execution)
 
 

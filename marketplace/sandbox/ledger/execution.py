@@ -19,6 +19,7 @@ from marketplace.store.rows import Connection
 # By account and token. HBAR have no token, and are in tinybars.
 Changes = Mapping[tuple[str, str | None], int]
 
+MAX_TEXT_BYTES = 100
 UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
 UNITS_UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
@@ -103,18 +104,15 @@ class Execution:
         """Refuse with INVALID_SIGNATURE what this key has not signed."""
         refuse_if(not keys.has_signed(key, self.signed), "INVALID_SIGNATURE")
 
-    def charge(self) -> None:
-        """Take the transaction's own fee from its payer."""
-        self._take(self.fee)
+    def charge(self, fee: int) -> None:
+        """Take a fee from the transaction's payer."""
+        accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
+        accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
     def charge_further(self, fee: int) -> None:
         """Take a fee beyond the price list, even above the transaction's own maximum."""
-        self._take(fee)
+        self.charge(fee)
         self.effects.further_fee += fee
-
-    def _take(self, fee: int) -> None:
-        accounts.add(self.db, self.payer, -fee, self.now, "INSUFFICIENT_PAYER_BALANCE")
-        accounts.add(self.db, accounts.FEE_COLLECTOR, fee, self.now)
 
     def move(self, changes: Changes) -> None:
         """Change balances: of HBAR where the token is None, else of a token's units.
@@ -181,3 +179,8 @@ def entity(proto: Message, code: str) -> str:
 def party(proto: Message, code: str) -> str:
     """Write the id of an account that a transfer may name by its alias. Refuses as entity() does."""
     return write_id(proto) if proto.alias else entity(proto, code)
+
+
+def require_short(text: bytes, code: str) -> None:
+    """Refuse, with the code, a text or metadata that is too long."""
+    refuse_if(len(text) > MAX_TEXT_BYTES, code)

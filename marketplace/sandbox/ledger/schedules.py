@@ -22,5 +22,5 @@ def create(execution: Execution, schedule: Message) -> None:
         cryptoApproveAllowance=scheduled.cryptoApproveAllowance,
     )
     child.signed.body.transactionID.scheduled = True
-    child.charge()
+    child.charge(child.fee)
     allowances.approve(child, scheduled.cryptoApproveAllowance)

@@ -8,13 +8,12 @@ from google.protobuf.message import Message
 from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
-from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.execution import Execution, entity, require_short
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.sandbox.ledger.token_transactions import issued, require_issuer
 from marketplace.sandbox.ledger.tokens import Token
 
 MAX_NFTS = 10  # in one transaction
-METADATA_BYTES = 100
 Missing = tuple[str, str]  # the codes that refuse to end no units, and no NFTs
 
 
@@ -42,7 +41,8 @@ def mint(execution: Execution, content: Message) -> None:
 def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) -> None:
     refuse_if(not metadata, "INVALID_TOKEN_MINT_METADATA")
     _require_few(metadata)
-    _require_short(*metadata)
+    for content in metadata:
+        require_short(content, "METADATA_TOO_LONG")
     tokens.require_room(execution.db, token, len(metadata))
     highest = queries.get_highest(execution.db, "serial_no", "nft", token=token.token)
     refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
@@ -93,7 +93,7 @@ def update_nfts(execution: Execution, content: Message) -> None:
     token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
     refuse_if(not content.serial_numbers, "MISSING_SERIAL_NUMBERS")
     _require_few(content.serial_numbers)
-    _require_short(content.metadata.value)
+    require_short(content.metadata.value, "METADATA_TOO_LONG")
     for serial_no in content.serial_numbers:
         nft = nfts.require(nfts.get(db, token.token, serial_no) if serial_no > 0 else None)
         is_treasurys = nft.owner == token.treasury
@@ -110,7 +110,3 @@ def _require_units(amount: int, of_nfts: Sequence[object], code: str) -> None:
 
 def _require_few(of_nfts: Sequence[object]) -> None:
     refuse_if(len(of_nfts) > MAX_NFTS, "BATCH_SIZE_LIMIT_EXCEEDED")
-
-
-def _require_short(*metadata: bytes) -> None:
-    refuse_if(any(len(content) > METADATA_BYTES for content in metadata), "METADATA_TOO_LONG")

@@ -7,10 +7,9 @@ from marketplace.ids import MAX_INT64
 from marketplace.sandbox.ledger import custom_fees, keys, queries, tokens
 from marketplace.sandbox.ledger.account_transactions import require_memo, require_renewal
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
-from marketplace.sandbox.ledger.execution import Execution, entity
+from marketplace.sandbox.ledger.execution import Execution, entity, require_short
 from marketplace.sandbox.ledger.tokens import KEYS, Token
 
-MAX_TEXT_BYTES = 100  # of a name, a symbol, and metadata
 INVALID_KEYS = {"fee_schedule": "INVALID_CUSTOM_FEE_SCHEDULE_KEY"}
 
 
@@ -58,9 +57,9 @@ def create(execution: Execution, content: Message) -> None:
 
 
 def _require_texts(name: str, symbol: str, memo: str, metadata: bytes) -> None:
-    refuse_if(len(name.encode()) > MAX_TEXT_BYTES, "TOKEN_NAME_TOO_LONG")
-    refuse_if(len(symbol.encode()) > MAX_TEXT_BYTES, "TOKEN_SYMBOL_TOO_LONG")
-    refuse_if(len(metadata) > MAX_TEXT_BYTES, "METADATA_TOO_LONG")
+    require_short(name.encode(), "TOKEN_NAME_TOO_LONG")
+    require_short(symbol.encode(), "TOKEN_SYMBOL_TOO_LONG")
+    require_short(metadata, "METADATA_TOO_LONG")
     require_memo(memo)
 
 
