@@ -9,6 +9,7 @@ import signal
 import socket
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from functools import partial
 
 import grpc
 from flask import Flask
@@ -45,31 +46,24 @@ class Handlers(grpc.GenericRpcHandler):
         answer = METHODS.get(details.method)
         if answer is None:
             return None
-
-        async def stream(
-            requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
-        ) -> AsyncIterator[bytes]:
-            for message in await self._answer(answer, requests, context):
-                yield message
-
         # A stream looks the same on the wire, and only a stream can stop waiting for a request.
-        return grpc.stream_stream_rpc_method_handler(stream)
+        return grpc.stream_stream_rpc_method_handler(partial(self._stream, answer))
 
-    async def _answer(
+    async def _stream(
         self, answer: Answer, requests: AsyncIterator[bytes], context: grpc.aio.ServicerContext
-    ) -> list[bytes]:
+    ) -> None:
         try:
             content = await asyncio.wait_for(anext(aiter(requests)), SILENT_CLIENT_SECONDS)
             # A request that waits for a thread ends with the SDK's own timeout.
             loop = asyncio.get_running_loop()
-            return await loop.run_in_executor(self._pool, self._work, answer, content)
+            for message in await loop.run_in_executor(self._pool, self._work, answer, content):
+                await context.write(message)
         except TimeoutError:
             await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request did not come")
         except StopAsyncIteration:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "There is no request")
         except DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
-        raise AssertionError("abort() raises")
 
     def _work(self, answer: Answer, content: bytes) -> list[bytes]:
         with self._sandbox.app_context():
