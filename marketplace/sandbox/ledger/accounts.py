@@ -10,7 +10,7 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import MAX_INT64, numbers
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
+from marketplace.sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
@@ -84,6 +84,43 @@ def key(db: Connection, account_id: str) -> Key | None:
         return Key.FromString(bytes.fromhex(known))
     if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
         return keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
+    return None
+
+
+def require_signature(db: Connection, signed: Signed, account_id: str, now: int) -> None:
+    """Check that an account has signed. Refuses with INVALID_SIGNATURE.
+
+    The first key that signs for an account that nobody has created becomes its key. The payer's own
+    signature does not count for another account whose key is not known yet. The demo wallet's signature for
+    an account is tried first. An account that a transfer to its EVM address has created gets the key of
+    that address.
+    """
+    known = key(db, account_id)
+    if known:
+        refuse_if(not keys.has_signed(known, signed), "INVALID_SIGNATURE")
+        return
+    found = _find_key(db, signed, account_id)
+    if found is None:
+        raise Refused("INVALID_SIGNATURE")
+    change(db, account_id, now, key=found.SerializeToString().hex())
+
+
+def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
+    """The first key that has signed and may become the account's.
+
+    Of the payer it is the last one: SDKs add their operator's signature to those that a program has made.
+    """
+    payer = signed.id.account_id
+    payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
+    addresses = queries.list_aliases(db, account_id)
+    demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
+    for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
+        content = pair.pubKeyPrefix
+        if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):
+            continue
+        found = keys.of_bytes(content)
+        if keys.evm_address(content) in addresses if addresses else found != payers:
+            return found
     return None
 
 

@@ -1,8 +1,8 @@
-"""Approvals of NFTs, by serial number or by token, of HBAR and of units; and their deletion."""
+"""Approvals of NFTs, by serial number or by token, of HBAR and of units; their deletion and schedules."""
 
 from google.protobuf.message import Message
 
-from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
+from marketplace.sandbox.ledger import accounts, network_fees, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.nfts import Nft
@@ -83,6 +83,26 @@ def delete(execution: Execution, content: Message) -> None:
         refuse_if(not approval.serial_numbers, "EMPTY_ALLOWANCES")
         for serial_no in approval.serial_numbers:
             _set_spender(execution, token, serial_no, owner, None)
+
+
+def schedule(execution: Execution, content: Message) -> None:
+    """Execute a scheduled approval at once. It must have all signatures by then.
+
+    The network would keep a schedule open, and wait for signatures.
+    """
+    scheduled = content.scheduledTransactionBody
+    if scheduled.WhichOneof("data") != "cryptoApproveAllowance":
+        raise Refused("SCHEDULED_TRANSACTION_NOT_IN_WHITELIST")
+    refuse_if(content.HasField("payerAccountID") or content.wait_for_expiry, "NOT_SUPPORTED")
+    child = execution.child(
+        execution.now + 1,
+        network_fees.price_scheduled(scheduled),
+        memo=scheduled.memo,
+        cryptoApproveAllowance=scheduled.cryptoApproveAllowance,
+    )
+    child.signed.body.transactionID.scheduled = True
+    child.charge(child.fee)
+    approve(child, scheduled.cryptoApproveAllowance)
 
 
 def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:

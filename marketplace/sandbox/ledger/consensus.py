@@ -24,12 +24,11 @@ from marketplace.sandbox.ledger import (
     associations,
     batches,
     history,
+    keys,
     network_fees,
     nfts,
     queries,
     rejections,
-    schedules,
-    signatures,
     supply,
     token_transactions,
     tokens,
@@ -82,7 +81,7 @@ HANDLERS = {
     "cryptoDeleteAllowance": Handler(allowances.delete, allowances.check),
     "cryptoTransfer": Handler(transfers.transfer, transfers.check),
     "cryptoUpdateAccount": Handler(account_transactions.update, account_transactions.check_update),
-    "scheduleCreate": Handler(schedules.create),
+    "scheduleCreate": Handler(allowances.schedule),
     "tokenAssociate": Handler(associations.associate, associations.check),
     "tokenBurn": Handler(supply.burn, supply.check),
     "tokenCreation": Handler(token_transactions.create, token_transactions.check_create),
@@ -115,7 +114,7 @@ def submit(content: bytes, now: int) -> Receipt:
             # Another transaction may have been recorded while this one waited for the lock.
             now += time.monotonic_ns() - came
             _require_valid(signed, now)
-            signatures.require(db, signed, signed.id.account_id, now)
+            accounts.require_signature(db, signed, signed.id.account_id, now)
             recorded = queries.list_transactions(db, signed.id.dashed)
             # Another node finds out at consensus only.
             nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
@@ -130,7 +129,7 @@ def _precheck(signed: Signed, now: int) -> None:
     body = signed.body
     require_id(body)
     refuse_if(signed.size > MAX_TRANSACTION_BYTES, "TRANSACTION_OVERSIZE")
-    signatures.require_distinct(signed)
+    keys.require_distinct(signed)
     kind = body.WhichOneof("data")
     if kind not in HANDLERS:
         current_app.logger.warning(
@@ -197,7 +196,7 @@ def _run_inner(execution: Execution) -> str:
     execution.fee = 0
     try:
         _precheck(signed, execution.now)
-        signatures.require(db, signed, execution.payer, execution.now)
+        accounts.require_signature(db, signed, execution.payer, execution.now)
         refuse_if(queries.list_transactions(db, signed.id.dashed), "DUPLICATE_TRANSACTION")
         _require_solvency(db, signed)
     except Refused as refusal:

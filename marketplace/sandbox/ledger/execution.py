@@ -11,7 +11,7 @@ from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
 from marketplace.ids import MAX_INT64, TransactionId
-from marketplace.sandbox.ledger import accounts, keys, network_fees, nfts, signatures, tokens
+from marketplace.sandbox.ledger import accounts, keys, network_fees, nfts, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, refuse_if, write_id
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
@@ -98,7 +98,7 @@ class Execution:
 
     def require_signature(self, account_id: str) -> None:
         """Refuse with INVALID_SIGNATURE what this account has not signed."""
-        signatures.require(self.db, self.signed, account_id, self.now)
+        accounts.require_signature(self.db, self.signed, account_id, self.now)
 
     def require_key(self, key: Key) -> None:
         """Refuse with INVALID_SIGNATURE what this key has not signed."""

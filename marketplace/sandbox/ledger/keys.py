@@ -1,12 +1,14 @@
 """Keys as HAPI writes them: ED25519, ECDSA (secp256k1), lists of keys, and threshold keys."""
 
+from itertools import pairwise
+
 from cryptography.exceptions import InvalidSignature
 from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError, Message
 from hiero_sdk_python.crypto.public_key import PublicKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
-from marketplace.sandbox.ledger.envelopes import Signed
+from marketplace.sandbox.ledger.envelopes import Signed, refuse_if
 
 # The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
 TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
@@ -29,6 +31,17 @@ def is_valid(key: Key) -> bool:
         return 1 <= key.thresholdKey.threshold <= len(keys) and all(map(is_valid, keys))
     kind = key.WhichOneof("key")
     return kind in TYPES and len(getattr(key, kind)) == TYPES[kind][1]
+
+
+def require_distinct(signed: Signed) -> None:
+    """Refuse a prefix of a key that another prefix begins with. So each key has one signature at most.
+
+    Otherwise each key of a threshold key could have thousands of them to verify.
+    """
+    prefixes = sorted(pair.pubKeyPrefix for pair in signed.pairs)
+    # Between a prefix and what begins with it, all begin with it.
+    repeated = any(longer.startswith(prefix) for prefix, longer in pairwise(prefixes))
+    refuse_if(repeated, "KEY_PREFIX_MISMATCH")
 
 
 def has_signed(key: Key, signed: Signed) -> bool:
