@@ -10,15 +10,10 @@ from flask import Flask
 HOST = "127.0.0.1"
 
 
-def _file(sandbox: Flask) -> Path:
-    path: Path = sandbox.config["NODE_FILE"]
-    return path
-
-
 def find_port(sandbox: Flask) -> int | None:
     """The port that the node listens on; None where there is no node."""
     try:
-        return int(_file(sandbox).read_text().rpartition(":")[2])
+        return int(sandbox.config["NODE_FILE"].read_text().rpartition(":")[2])
     except (OSError, ValueError):
         return None
 
@@ -33,7 +28,7 @@ def find_url(sandbox: Flask) -> str | None:
 
 
 def _environment(sandbox: Flask) -> Path:
-    return _file(sandbox).with_name("sandbox.env")
+    return Path(sandbox.config["NODE_FILE"]).with_name("sandbox.env")
 
 
 @contextmanager
@@ -44,7 +39,7 @@ def announced(
 
     Beside it, sandbox.env has all addresses of the sandbox and its access token, for shells and dotenv.
     """
-    file, address = _file(sandbox), f"{HOST}:{port}"
+    file, address = sandbox.config["NODE_FILE"], f"{HOST}:{port}"
     environment, url = _environment(sandbox), sandbox.config["PUBLIC_URL"]
     file.write_text(address)
     environment.unlink(missing_ok=True)  # one that a kill has left may be readable by others

@@ -6,6 +6,7 @@ from flask import current_app
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 
 from marketplace.errors import DatabaseBusy, DatabaseUnusable
+from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.store.database_errors import DatabaseUnreadable, explained
 
 
@@ -15,13 +16,15 @@ def code(name: str) -> int:
 
 
 def of_faults(work: Callable[[], str]) -> str:
-    """The code that the work returns, or the code of the fault that stopped it.
+    """The code that the work returns, or that of the refusal or the fault that stopped it.
 
     An SDK asks again after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
     """
     try:
         with explained():
             return work()
+    except Refused as refusal:
+        return str(refusal)
     except DatabaseBusy:
         return "BUSY"
     except (DatabaseUnusable, DatabaseUnreadable, OSError) as error:

@@ -72,21 +72,17 @@ def answer(content: bytes, now: int) -> list[bytes]:
 
 
 def _answer(name: str, query: Message, response: Message, now: int) -> str:
-    header = query.header
-    try:
-        refuse_if(name not in HANDLERS, "NOT_SUPPORTED")
-        if header.responseType not in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER):
-            raise Refused("NOT_SUPPORTED")
-        handler = HANDLERS[name]
-        if header.responseType == ResponseType.ANSWER_ONLY and handler.fee:
-            _charge(header, handler.fee, now)
-        handler.find(query, response, now)
-        if header.responseType == ResponseType.COST_ANSWER:
-            response.CopyFrom(type(response)())
-            response.header.cost = handler.fee
-        return "OK"
-    except Refused as refusal:
-        return str(refusal)
+    kind = query.header.responseType
+    is_known = kind in (ResponseType.ANSWER_ONLY, ResponseType.COST_ANSWER)
+    refuse_if(name not in HANDLERS or not is_known, "NOT_SUPPORTED")
+    handler = HANDLERS[name]
+    if kind == ResponseType.ANSWER_ONLY and handler.fee:
+        _charge(query.header, handler.fee, now)
+    handler.find(query, response, now)
+    if kind == ResponseType.COST_ANSWER:
+        response.CopyFrom(type(response)())
+        response.header.cost = handler.fee
+    return "OK"
 
 
 def _charge(header: QueryHeader, fee: int, now: int) -> None:
