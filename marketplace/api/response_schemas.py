@@ -74,6 +74,11 @@ def each(schema: type[Schema], description: str, **options: Any) -> fields.List[
     return fields.List(fields.Nested(schema), required=True, metadata=metadata, **options)
 
 
+def image_field(description: str, nullable: bool = False) -> MediaUrl:
+    example = "http://127.0.0.1:8000/media/5f2c.webp"
+    return show(MediaUrl, description, example, "imageUrl", nullable)
+
+
 def token_field() -> fields.String:
     return text("Token id of the collection", "0.0.5001")
 
@@ -101,12 +106,7 @@ class NftSchema(CamelCaseSchema):
         key="stringifiedAttributes",
         nullable=True,
     )
-    image = show(
-        MediaUrl,
-        "Address of the optimised image",
-        "http://127.0.0.1:8000/media/5f2c.webp",
-        key="imageUrl",
-    )
+    image = image_field("Address of the optimised image")
     original_image_url = show(
         OriginalImageUrl,
         "Address of the original image; null when it is not known",
@@ -166,15 +166,18 @@ class FixedFeeSchema(CamelCaseSchema):
     token = text("Token id of what is paid; null: HBAR", None, nullable=True)
 
 
-class CollectionRecordSchema(CamelCaseSchema):
+class NamedCollectionSchema(CamelCaseSchema):
+    token = token_field()
+    name = text("Name; null while not known", "Tides", nullable=True)
+    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
+
+
+class CollectionRecordSchema(NamedCollectionSchema):
     """A collection: what the ledger said of it last, and what of it is listed here.
 
     What the ledger has not told yet is null.
     """
 
-    token = token_field()
-    name = text("Name; null while not known", "Tides", nullable=True)
-    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
     total_supply = integer(
         "NFTs minted and not burned; null while not known", 30, nullable=True, minimum=0
     )
@@ -196,17 +199,11 @@ class CollectionRecordSchema(CamelCaseSchema):
     )
 
 
-class FoundCollectionSchema(CamelCaseSchema):
+class FoundCollectionSchema(NamedCollectionSchema):
     """A collection in a list."""
 
-    token = token_field()
-    name = text("Name; null while not known", "Tides", nullable=True)
-    symbol = text("Symbol; null while not known", "TIDE", nullable=True)
-    image = show(
-        MediaUrl,
+    image = image_field(
         "Address of the optimised image of one of its NFTs, of a listed one if it can be; null: none",
-        "http://127.0.0.1:8000/media/5f2c.webp",
-        key="imageUrl",
         nullable=True,
     )
     listed = total("NFTs for sale here", 10)
