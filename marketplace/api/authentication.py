@@ -45,11 +45,7 @@ def authenticate(request: Request, scope: str) -> bool | str:
     token_hash = hash_token(match[1])
     row = access_tokens.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
-        source = (
-            "the file sandbox-token has the sandbox's"
-            if services().sandbox
-            else "ask the operator for one"
-        )
+        source = "ask the operator for one; the sandbox's is in the file sandbox-token"
         raise NotAuthenticated(f"This access token is unknown: {source}", "invalid_token")
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
