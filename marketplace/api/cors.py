@@ -11,16 +11,10 @@ from flask_cors import CORS
 
 PREFLIGHT_SECONDS = 3600
 METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
-EXPOSED_HEADERS = [
-    "Link",
-    "RateLimit",
-    "RateLimit-Policy",
-    "Retry-After",
-    "WWW-Authenticate",
-    "ETag",
-    "X-Request-ID",
-    "X-Events-Cursor",
-]
+EXPOSED_HEADERS = (
+    "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Events-Cursor,"
+    " X-Request-ID"
+)
 
 
 def init_app(app: Flask) -> None:
