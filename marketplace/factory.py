@@ -76,12 +76,13 @@ def create_app(
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"
 
     database = db.from_config(config)
-    own = None
+    own, writes_at_once = None, concurrency_limit.WRITES_AT_ONCE
     if is_sandbox:
         from marketplace import demo  # of which a production service loads nothing
         from marketplace.sandbox import application as sandbox
 
         own = sandbox.init_app(app, database, sign)
+        writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
     app.extensions[KEY] = Services(
         database=database,
         media=media_store.from_config(config),
@@ -89,12 +90,7 @@ def create_app(
         signer=signer.from_config(config, sign, own.sign if own else None),
         authenticate=authenticate,
         rate_limits=RateLimits(config),
-        writes=ConcurrencyLimit(
-            concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
-            if is_sandbox
-            else concurrency_limit.WRITES_AT_ONCE,
-            refused="writes_refused",
-        ),
+        writes=ConcurrencyLimit(writes_at_once, refused="writes_refused"),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
         counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
         token_usage=TokenUsage(database),
