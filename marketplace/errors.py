@@ -451,9 +451,7 @@ class TooBusy(Unavailable):
 
 
 class MediaFull(MarketplaceError):
-    """Recorded as the reason why an NFT lacks its image."""
-
-    status = HTTPStatus.INSUFFICIENT_STORAGE
+    """Recorded as the reason why an NFT lacks its image: no request is answered with it."""
 
     def __init__(self) -> None:
         super().__init__("there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES")
