@@ -5,7 +5,7 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from flask import Config, Flask, current_app
+from flask import Flask, current_app
 from marshmallow import Schema, fields, missing
 
 from marketplace.api.paging import Position, read_position
@@ -142,11 +142,6 @@ class WalletName(fields.String):
             raise WalletUnknown(value, wallets)
         return value
 
-    def by_settings(self, settings: Config) -> dict[str, Any]:
-        """The OpenAPI attributes that depend on settings."""
-        wallets = settings["WALLETS"]
-        return {"enum": [*wallets], "example": wallets[0]}
-
 
 class TransactionIdField(Strict, fields.String):
     """A transaction id as wallets or as mirror nodes write it; read into the wallets' form."""
@@ -176,6 +171,10 @@ class Several(fields.List[Any]):
     """A parameter of a query that is given several times; a refusal is of the first wrong one."""
 
     default_error_messages = {"required": "is required"}
+
+    def __init__(self, inner: Strict, description: str, *examples: str, **kwargs: Any) -> None:
+        metadata = {"description": description} | ({"example": [*examples]} if examples else {})
+        super().__init__(inner, metadata=metadata, **kwargs)
 
     def _deserialize(self, value: Any, attr: Any, data: Any, **kwargs: Any) -> Any:
         return tuple(map(self.inner.deserialize, value))

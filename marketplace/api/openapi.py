@@ -139,7 +139,7 @@ class Document:
         api = Api(bare, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
         plugin.converter.add_attribute_function(  # type: ignore[no-untyped-call]
-            lambda converter, field, **_: _read_settings(field, self.app)
+            lambda converter, field, **_: _name_wallets(field, self.app)
         )
         self._add_components(api.spec.components)
         for blp, blueprint_options in self.blueprints:
@@ -169,6 +169,9 @@ class Document:
             components.response(name, response, lazy=True)
 
 
-def _read_settings(field: Any, app: Flask) -> dict[str, Any]:
+def _name_wallets(field: Any, app: Flask) -> dict[str, Any]:
     """The attributes of a field that depend on settings: the names of wallets."""
-    return field.by_settings(app.config) if isinstance(field, WalletName) else {}
+    if not isinstance(field, WalletName):
+        return {}
+    wallets = app.config["WALLETS"]
+    return {"enum": [*wallets], "example": wallets[0]}

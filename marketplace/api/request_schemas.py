@@ -116,13 +116,11 @@ class OrderbookQuerySchema(RequestSchema):
     max_price = price_bound_field("Highest price in HBAR", 500, MAX_HBAR)
     traits = Choices(
         TraitText("Its name, a colon, and its value"),
+        "Only NFTs of the collection with this trait, such as Background:Blue. Of several values of one trait"
+        " any, of several traits all",
         data_key="trait",
         load_default=(),
         validate=Length(max=TRAITS_AT_ONCE, error="must be given {max} times at most"),
-        metadata={
-            "description": "Only NFTs of the collection with this trait, such as Background:Blue. Of several"
-            " values of one trait any, of several traits all"
-        },
     )
 
     @validates_schema
@@ -180,13 +178,11 @@ class SearchQuerySchema(RequestSchema):
 class NftsQuerySchema(RequestSchema):
     ids = Several(
         NftIdField("The NFT's token id and serial number", "0.0.5001:7"),
+        f"An NFT; give it up to {NFTS_AT_ONCE} times",
+        "0.0.5001:7",
         data_key="id",
         required=True,
         validate=Length(1, NFTS_AT_ONCE, error="must be given 1 to {max} times"),
-        metadata={
-            "description": f"An NFT; give it up to {NFTS_AT_ONCE} times",
-            "example": ["0.0.5001:7"],
-        },
     )
 
 
@@ -206,11 +202,9 @@ class NftEventsQuerySchema(RequestSchema):
 class EventsQuerySchema(NftEventsQuerySchema):
     kinds = Choices(
         Choice("What happened", [*EventKind]),
+        "Only what is of this kind, or of one of these: give it several times",
         data_key="kind",
         load_default=(),
-        metadata={
-            "description": "Only what is of this kind, or of one of these: give it several times"
-        },
     )
     token = selecting_field("Only what happened to the NFTs of this token", "0.0.5001", "tokenId")
     serial_no = Digits("Only what happened to this NFT of the token", 7, load_default=None)
