@@ -40,8 +40,7 @@ def make_collection(document: Json) -> Json:
 
 def _make_item(method: str, path: str, operation: Json) -> Json:
     path = path.replace("{", ":").replace("}", "")
-    values = [value for each in operation.get("parameters", ()) for value in _fill_in(each)]
-    query = [value for is_query, value in values if is_query]
+    query = _fill_in(operation, "query")
     sent = urlencode([(each["key"], each["value"]) for each in query if not each["disabled"]])
     request = {
         "method": method,
@@ -51,7 +50,7 @@ def _make_item(method: str, path: str, operation: Json) -> Json:
             "host": ["{{url}}"],
             "path": path.strip("/").split("/"),
             "query": query,
-            "variable": [value for is_query, value in values if not is_query],
+            "variable": _fill_in(operation, "path"),
         },
     }
     if "requestBody" in operation:
@@ -61,15 +60,17 @@ def _make_item(method: str, path: str, operation: Json) -> Json:
     return {"name": operation["summary"], "request": request}
 
 
-def _fill_in(parameter: Json) -> list[tuple[bool, Json]]:
-    """A parameter with its example, and whether it is of the query: one that may be left out is off."""
-    example = parameter["schema"].get("example", "")
-    is_query = parameter["in"] == "query"
-    filled = {"key": parameter["name"], "description": parameter.get("description", "")}
-    if is_query:
-        filled["disabled"] = not parameter.get("required", False)
-    examples = example if isinstance(example, list) else [example]
-    return [(is_query, filled | {"value": str(value)}) for value in examples]
+def _fill_in(operation: Json, place: str) -> list[Json]:
+    """The parameters of the path or the query, with their examples: one that may be left out is off."""
+    filled = []
+    for each in operation.get("parameters", ()):
+        if each["in"] == place:
+            example = each["schema"].get("example", "")
+            shown = {"key": each["name"], "description": each.get("description", "")}
+            shown["disabled"] = not each.get("required", False)
+            examples = example if isinstance(example, list) else [example]
+            filled += [shown | {"value": str(value)} for value in examples]
+    return filled
 
 
 def make_llms_txt(document: Json, prefix: str) -> str:
