@@ -28,10 +28,7 @@ from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, cou
 from marketplace.store.rows import Connection
 
 PREFIX = "marketplace_"
-FAMILIES = {
-    "counter": CounterMetricFamily,
-    "histogram": HistogramMetricFamily,
-}
+FAMILIES = {"counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 HELP = {
     "listings": "NFTs in the order book",
     "nfts_incomplete": "NFTs whose metadata or image is still tried for",

@@ -137,10 +137,7 @@ class Counts:
 
 def _is_known(key: Key, values: list[float]) -> bool:
     metric = METRICS.get(key[0])
-    return metric is not None and (len(key) - 1, len(values)) == (
-        len(metric.labels),
-        metric.length,
-    )
+    return metric is not None and (len(key) - 1, len(values)) == (len(metric.labels), metric.length)
 
 
 def _add(total: Numbers, numbers: Numbers) -> None:

@@ -40,9 +40,7 @@ METRICS = {
     "mirror_node_wait_seconds": Metric("counter", "Time waited for a turn at the mirror node"),
     "sweep_found": Metric("counter", "NFTs that a sweep found changed, and following had not"),
     "purchases": Metric(
-        "counter",
-        "Purchases asked for: signed, or why not, by the name of the error",
-        ("outcome",),
+        "counter", "Purchases asked for: signed, or why not, by the name of the error", ("outcome",)
     ),
     "images": Metric(
         "counter", "Tries for an NFT's metadata and image, by what became of them", ("outcome",)
