@@ -5,11 +5,9 @@ here. IP addresses and names without a dot cannot be another site's.
 """
 
 import json
-from collections.abc import Iterable
 from http import HTTPStatus
 from ipaddress import ip_address
 from urllib.parse import urlsplit
-from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug import Response
 
@@ -17,23 +15,15 @@ from marketplace.api.error_handlers import body as error_body
 from marketplace.errors import shown
 
 
-class HostGuard:
-    """WSGI middleware that refuses, with 421, a Host that is not its own."""
-
-    def __init__(self, application: WSGIApplication, own_name: str | None) -> None:
-        self._application, self._own_name = application, own_name
-
-    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        host = environ.get("HTTP_HOST", "")
-        if is_answered(host, self._own_name):
-            return self._application(environ, start_response)
-        status = HTTPStatus.MISDIRECTED_REQUEST
-        message = (
-            f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
-            " MARKETPLACE_PUBLIC_URL to this one"
-        )
-        content = json.dumps(error_body(status, message, "BAD_HOST"))
-        return Response(content, status, mimetype="application/json")(environ, start_response)
+def refuse(host: str) -> Response:
+    """The answer to a Host that is foreign."""
+    status = HTTPStatus.MISDIRECTED_REQUEST
+    message = (
+        f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
+        " MARKETPLACE_PUBLIC_URL to this one"
+    )
+    content = json.dumps(error_body(status, message, "BAD_HOST"))
+    return Response(content, status, mimetype="application/json")
 
 
 def is_answered(host: str, own_name: str | None) -> bool:
