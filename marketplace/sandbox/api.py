@@ -4,18 +4,9 @@ from typing import Any
 
 from marketplace import times
 from marketplace.api.blueprint import Blueprint
-from marketplace.sandbox import decoding, examples, wallet
+from marketplace.sandbox import decoding, examples, schemas, wallet
 from marketplace.sandbox.ledger import consensus
 from marketplace.sandbox.ledger.consensus import Receipt
-from marketplace.sandbox.schemas import (
-    DecodedTransactionSchema,
-    DecodeTransactionSchema,
-    SignedTransactionSchema,
-    SignTransactionSchema,
-    SubmitTransactionSchema,
-    TransactionReceiptSchema,
-    TransferNftSchema,
-)
 
 blp = Blueprint(
     "Sandbox", __name__, description="A small Hedera on your own machine; asks for no token"
@@ -23,10 +14,10 @@ blp = Blueprint(
 
 
 @blp.post("/decode")
-@blp.body(DecodeTransactionSchema)
+@blp.body(schemas.DecodeTransactionSchema)
 @blp.response(
     200,
-    DecodedTransactionSchema,
+    schemas.DecodedTransactionSchema,
     description="What the transaction says",
     example=decoding.decode(examples.PREPARED),
 )
@@ -39,8 +30,8 @@ def decode_transaction(transaction: bytes) -> dict[str, Any]:
 
 
 @blp.post("/transactions")
-@blp.body(SubmitTransactionSchema)
-@blp.response(200, TransactionReceiptSchema, description="The ledger's result")
+@blp.body(schemas.SubmitTransactionSchema)
+@blp.response(200, schemas.TransactionReceiptSchema, description="The ledger's result")
 def submit_transaction(transaction: bytes) -> dict[str, str]:
     """Submit a signed transaction
 
@@ -56,8 +47,8 @@ def _result(receipt: Receipt) -> dict[str, str]:
 
 
 @blp.post("/sign")
-@blp.body(SignTransactionSchema)
-@blp.response(200, SignedTransactionSchema, description="The signed transaction")
+@blp.body(schemas.SignTransactionSchema)
+@blp.response(200, schemas.SignedTransactionSchema, description="The signed transaction")
 def sign_transaction(account_id: str, transaction: bytes) -> dict[str, bytes]:
     """Sign with the demo wallet
 
@@ -67,8 +58,8 @@ def sign_transaction(account_id: str, transaction: bytes) -> dict[str, bytes]:
 
 
 @blp.post("/transfers")
-@blp.body(TransferNftSchema)
-@blp.response(200, TransactionReceiptSchema, description="The NFT was moved")
+@blp.body(schemas.TransferNftSchema)
+@blp.response(200, schemas.TransactionReceiptSchema, description="The NFT was moved")
 def transfer_nft(token: str, serial_no: int, account_id: str) -> dict[str, str]:
     """Move an NFT to another account
 

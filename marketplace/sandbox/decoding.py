@@ -32,17 +32,7 @@ def decode(content: bytes) -> dict[str, Any]:
         "sizeBytes": len(content),
         "signedBy": [pair.pubKeyPrefix.hex() for pair in signed.pairs],
         "approvals": [
-            _allowance(allowance, allowance.tokenId, payer)
-            | {
-                "spender": write_id(allowance.spender),
-                # Without it an approval for all stays as it is. False revokes it.
-                "approvedForAll": (
-                    allowance.approved_for_all.value
-                    if allowance.HasField("approved_for_all")
-                    else None
-                ),
-            }
-            for allowance in body.cryptoApproveAllowance.nftAllowances
+            _approval(allowance, payer) for allowance in body.cryptoApproveAllowance.nftAllowances
         ],
         "deletedApprovals": [
             _allowance(allowance, allowance.token_id, payer)
@@ -63,6 +53,15 @@ def decode(content: bytes) -> dict[str, Any]:
             for transfers in body.cryptoTransfer.tokenTransfers
             for transfer in transfers.nftTransfers
         ],
+    }
+
+
+def _approval(allowance: Message, payer: str) -> dict[str, Any]:
+    # Without it an approval for all stays as it is. False revokes it.
+    for_all = allowance.approved_for_all if allowance.HasField("approved_for_all") else None
+    return _allowance(allowance, allowance.tokenId, payer) | {
+        "spender": write_id(allowance.spender),
+        "approvedForAll": for_all and for_all.value,
     }
 
 

@@ -2,13 +2,9 @@
 
 import base64
 
+import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    TokenFreezeStatus,
-    TokenKycStatus,
-    TokenPauseStatus,
-)
 
 from marketplace import times
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
@@ -63,13 +59,13 @@ def find_token(query: Message, response: Message, now: int) -> None:
     info.totalSupply = tokens.supply(read(), found)
     info.deleted = queries.is_deleted(read(), found.token)
     if found.key("freeze"):
-        frozen, unfrozen = TokenFreezeStatus.Frozen, TokenFreezeStatus.Unfrozen
+        frozen, unfrozen = hapi.TokenFreezeStatus.Frozen, hapi.TokenFreezeStatus.Unfrozen
         info.defaultFreezeStatus = frozen if definition.freezeDefault else unfrozen
     if found.key("kyc"):
-        info.defaultKycStatus = TokenKycStatus.Revoked
-    info.pause_status = TokenPauseStatus.PauseNotApplicable
+        info.defaultKycStatus = hapi.TokenKycStatus.Revoked
+    info.pause_status = hapi.TokenPauseStatus.PauseNotApplicable
     if found.key("pause"):
-        paused, unpaused = TokenPauseStatus.Paused, TokenPauseStatus.Unpaused
+        paused, unpaused = hapi.TokenPauseStatus.Paused, hapi.TokenPauseStatus.Unpaused
         info.pause_status = paused if found.is_paused else unpaused
 
 
@@ -91,9 +87,8 @@ def find_schedule(query: Message, response: Message, now: int) -> None:
 
 
 def _require_account(named: Message) -> str:
-    if named.alias:
-        account_id = accounts.find_by_alias(read(), named.alias)
-        if account_id is None:
-            raise Refused("INVALID_ACCOUNT_ID")
-        return account_id
-    return entity(named, "INVALID_ACCOUNT_ID")
+    code = "INVALID_ACCOUNT_ID"
+    found = accounts.find_by_alias(read(), named.alias) if named.alias else entity(named, code)
+    if found is None:
+        raise Refused(code)
+    return found

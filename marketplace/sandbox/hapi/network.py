@@ -2,13 +2,9 @@
 
 from collections.abc import Callable
 
+import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
-from hiero_sdk_python.hapi.services.basic_types_pb2 import (
-    NodeAddress,
-    NodeAddressBook,
-    SemanticVersion,
-)
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from marketplace import __version__, times
@@ -21,13 +17,13 @@ NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
 RATE_SECONDS = 3600
 # About the version of the SDK's descriptors, which do not say it.
-HAPI_VERSION = SemanticVersion(major=0, minor=70, patch=0)
+HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
 
 
-def _address() -> NodeAddress:
+def _address() -> hapi.NodeAddress:
     """The node in the address book. Without an endpoint while its process does not run."""
     port = find_port(current_app)
-    return NodeAddress(
+    return hapi.NodeAddress(
         nodeAccountId=account(NODE),
         memo=NODE.encode(),
         description="The sandbox",
@@ -48,8 +44,8 @@ def find_file(query: Message, response: Message, now: int) -> None:
     response.fileContents.contents = FILES[file.fileNum](now).SerializeToString()
 
 
-def _address_book(moment: int) -> NodeAddressBook:
-    return NodeAddressBook(nodeAddress=[_address()])
+def _address_book(moment: int) -> hapi.NodeAddressBook:
+    return hapi.NodeAddressBook(nodeAddress=[_address()])
 
 
 def find_version(query: Message, response: Message, now: int) -> None:
@@ -57,7 +53,7 @@ def find_version(query: Message, response: Message, now: int) -> None:
     response.hapiProtoVersion.CopyFrom(HAPI_VERSION)
     major, minor, patch = (int(number) for number in __version__.split("."))
     response.hederaServicesVersion.CopyFrom(
-        SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
+        hapi.SemanticVersion(major=major, minor=minor, patch=patch, pre="sandbox")
     )
 
 

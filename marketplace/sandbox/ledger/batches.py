@@ -9,15 +9,8 @@ from collections.abc import Callable
 from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
-from marketplace.sandbox.ledger import accounts, network_fees
-from marketplace.sandbox.ledger.envelopes import (
-    Refused,
-    Signed,
-    Unreadable,
-    open_transaction,
-    refuse_if,
-    write_id,
-)
+from marketplace.sandbox.ledger import accounts, envelopes, network_fees
+from marketplace.sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.sandbox.ledger.execution import Effects, Execution, require_id
 
 NOT_ALLOWED = ("atomic_batch", "freeze")
@@ -34,16 +27,16 @@ def check(content: Message) -> None:
         require_id(signed.body)
         refuse_if(signed.body.WhichOneof("data") is None, "INVALID_TRANSACTION_BODY")
         refuse_if(not signed.body.HasField("batch_key"), "MISSING_BATCH_KEY")
-        refuse_if(write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
+        refuse_if(envelopes.write_id(signed.body.nodeAccountID) != NODE, "INVALID_NODE_ACCOUNT_ID")
 
 
 def _open(content: Message) -> list[Signed]:
     try:
         return [
-            open_transaction(Transaction(signedTransactionBytes=signed))
+            envelopes.open_transaction(Transaction(signedTransactionBytes=signed))
             for signed in content.transactions
         ]
-    except Unreadable:
+    except envelopes.Unreadable:
         raise Refused("INVALID_TRANSACTION") from None
 
 

@@ -23,6 +23,7 @@ from marketplace.sandbox.ledger import (
     allowances,
     associations,
     batches,
+    envelopes,
     history,
     keys,
     network_fees,
@@ -33,15 +34,7 @@ from marketplace.sandbox.ledger import (
     tokens,
     transfers,
 )
-from marketplace.sandbox.ledger.envelopes import (
-    TYPES,
-    Refused,
-    Signed,
-    open_transaction,
-    read_list,
-    refuse_if,
-    write_id,
-)
+from marketplace.sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.sandbox.ledger.execution import Effects, Execution, entity, require_id
 from marketplace.sandbox.ledger.messages import account, timestamp
 from marketplace.sandbox.ledger.nfts import Nft
@@ -104,7 +97,7 @@ HANDLERS = {
 def submit(content: bytes, now: int) -> Receipt:
     """Submit signed bytes at a moment. A list for several nodes goes to its first one."""
     came = time.monotonic_ns()
-    signed = open_transaction(read_list(content)[0])
+    signed = envelopes.open_transaction(envelopes.read_list(content)[0])
     try:
         entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
         refuse_if(signed.body.HasField("batch_key"), "BATCH_KEY_SET_ON_NON_INNER_TRANSACTION")
@@ -117,7 +110,8 @@ def submit(content: bytes, now: int) -> Receipt:
             recorded = queries.list_transactions(db, signed.id.dashed)
             # Another node finds out at consensus only.
             nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
-            refuse_if(write_id(signed.body.nodeAccountID) in nodes, "DUPLICATE_TRANSACTION")
+            node = envelopes.write_id(signed.body.nodeAccountID)
+            refuse_if(node in nodes, "DUPLICATE_TRANSACTION")
             _require_solvency(db, signed)
             return Receipt(str(signed.id), _reach_consensus(db, signed, now, bool(recorded)))
     except Refused as refusal:
@@ -133,7 +127,7 @@ def _precheck(signed: Signed, now: int) -> None:
     if kind not in HANDLERS:
         current_app.logger.warning(
             "The sandbox does not execute %s: docs/sandbox.md lists what it executes",
-            TYPES.get(kind, "a transaction without a type"),
+            envelopes.TYPES.get(kind, "a transaction without a type"),
         )
         raise Refused("NOT_SUPPORTED")
     account_transactions.require_memo(body.memo)
