@@ -151,9 +151,8 @@ def evm_address(db: Connection, account_id: str) -> bytes:
 def create(db: Connection, now: int, aliases: Iterable[bytes] = (), **columns: Any) -> str:
     """Create an account without HBAR; returns its id."""
     account_id = queries.new_id(db)
-    queries.put(
-        db, "account", **Account(account_id, balance=0, created_at=now, **columns)._asdict()
-    )
+    account = Account(account_id, balance=0, created_at=now, **columns)
+    queries.put(db, "account", **account._asdict())
     for alias in aliases:
         refuse_if(find_by_alias(db, alias), "ALIAS_ALREADY_ASSIGNED")
         queries.put(db, "alias", alias=alias, account_id=account_id)

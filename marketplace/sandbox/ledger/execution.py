@@ -139,9 +139,7 @@ class Execution:
             self.charge_further(network_fees.ASSOCIATION)
         tokens.require_unrestricted(self.db, token, account_id)
 
-    def change_units(
-        self, account_id: str, token: str, amount: int, code: str = UNITS_UNPAID
-    ) -> None:
+    def change_units(self, account_id: str, token: str, amount: int, code: str) -> None:
         """Change how many units of a token an account has. Refuses, with the code, to take more."""
         accounts.add_units(self.db, account_id, token, amount, code)
         self.effects.moved[account_id, token] += amount

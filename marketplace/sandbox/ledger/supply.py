@@ -29,9 +29,10 @@ def mint(execution: Execution, content: Message) -> None:
     db, now = execution.db, execution.now
     token = issued(execution, content.token, "supply")
     if token.is_fungible:
-        _require_units(content.amount, content.metadata, "INVALID_TOKEN_MINT_AMOUNT")
+        code = "INVALID_TOKEN_MINT_AMOUNT"
+        _require_units(content.amount, content.metadata, code)
         tokens.require_room(db, token, content.amount)
-        execution.change_units(token.treasury, token.token, content.amount)
+        execution.change_units(token.treasury, token.token, content.amount, code)
     else:
         _mint_nfts(execution, token, content.metadata)
     accounts.associate(db, token.treasury, token.token, now)

@@ -53,7 +53,8 @@ def create(execution: Execution, content: Message) -> None:
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
     execution.effects.created = token.token
     if content.initialSupply:
-        execution.change_units(treasury, token.token, content.initialSupply)
+        code = "INVALID_TOKEN_INITIAL_SUPPLY"
+        execution.change_units(treasury, token.token, content.initialSupply, code)
 
 
 def _require_texts(name: str, symbol: str, memo: str, metadata: bytes) -> None:

@@ -126,9 +126,8 @@ def _fixed_fee(fee: Message) -> Document:
 
 def _royalty(royalty: Message) -> Document:
     part = royalty.exchange_value_fraction
+    fallback = royalty.fallback_fee if royalty.HasField("fallback_fee") else None
     return {
         "amount": {"denominator": part.denominator, "numerator": part.numerator},
-        "fallback_fee": (
-            _fixed_fee(royalty.fallback_fee) if royalty.HasField("fallback_fee") else None
-        ),
+        "fallback_fee": fallback and _fixed_fee(fallback),
     }
