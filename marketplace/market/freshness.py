@@ -17,8 +17,7 @@ def find_last_sync() -> str | None:
 
 def find_last_sweep() -> str:
     """The start of the last sweep that ended; empty if none has ended since following began."""
-    jobs = {row["name"]: row["finished_at"] for row in properties.list_jobs(read())}
-    return jobs.get("sync", "")
+    return properties.find_job_finished(read(), "sync")
 
 
 def is_watched() -> bool:

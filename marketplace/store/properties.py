@@ -1,13 +1,15 @@
 """The statements about properties of the whole database, and about the operator's jobs."""
 
-from marketplace.store.rows import Connection, JobRow, PropertyRow
+from marketplace.store.rows import Connection, PropertyRow
 
 EXCHANGE_RATE = "exchange_rate"  # JSON of hbar, cents and the date
 NODES = "nodes"  # JSON of the accounts of the network's nodes, the lowest number first
 
 
-def list_jobs(db: Connection) -> list[JobRow]:
-    return db.execute("SELECT * FROM job").fetchall()
+def find_job_finished(db: Connection, name: str) -> str:
+    # Empty where it never was.
+    row = db.execute("SELECT finished_at FROM job WHERE name = :name", {"name": name}).fetchone()
+    return row["finished_at"] if row else ""
 
 
 def mark_job_finished(db: Connection, name: str, finished_at: str) -> None:

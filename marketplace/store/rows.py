@@ -248,11 +248,6 @@ class AccessTokenUsageRow(AccessTokenRow):
     last_used_at: str | None
 
 
-class JobRow(TypedDict):
-    name: str
-    finished_at: str
-
-
 class PropertyRow(TypedDict):
     name: str
     value: bytes
