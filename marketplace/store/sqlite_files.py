@@ -12,11 +12,6 @@ from marketplace.store.database_errors import DatabaseUnreadable, explain
 from marketplace.store.engine import Identity, identify, mark
 from marketplace.store.schema import Schema
 
-# Databases of 0.1.0 have no such table.
-PROPERTIES = (
-    "CREATE TABLE IF NOT EXISTS property (name TEXT PRIMARY KEY, value BLOB NOT NULL) STRICT"
-)
-
 
 def read_version(
     path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
@@ -76,7 +71,6 @@ def upgrade(
         try:
             connection.execute("BEGIN EXCLUSIVE")
             step.take(connection, report)
-            connection.execute(PROPERTIES)
             mark(connection, step.version, owners)
             connection.execute("COMMIT")
         except sqlite3.OperationalError as error:

@@ -1,3 +1,8 @@
+-- Keep what holds for the whole database
+CREATE TABLE IF NOT EXISTS property (
+    name TEXT PRIMARY KEY,
+    value BLOB NOT NULL
+) STRICT;
 -- Let tokens be deleted, and NFTs be answered about oddly
 CREATE TABLE IF NOT EXISTS deleted_token (
     token TEXT PRIMARY KEY,
