@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from marketplace.errors import command
 from marketplace.store import events, properties
@@ -15,13 +15,6 @@ from marketplace.store.rows import Connection
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
-
-
-class Identity(NamedTuple):
-    """The properties that a database stores about itself."""
-
-    version: int  # of its schema
-    owners: dict[str, str]  # whose index it is, as far as it says so
 
 
 class Leadership(Protocol):
@@ -46,7 +39,7 @@ class Engine(ABC):
         self.name = name
         self.schema = schema
         self._owners = owners or {}
-        self._identity: Identity
+        self.version: int  # of the schema that the database has
 
     @property
     @abstractmethod
@@ -96,11 +89,6 @@ class Engine(ABC):
         """In the child: no other thread of it holds a lock."""
 
     @property
-    def version(self) -> int:
-        """The version of the schema that the database has."""
-        return self._identity.version
-
-    @property
     def is_outdated(self) -> bool:
         return self.version < self.schema.version
 
@@ -108,7 +96,7 @@ class Engine(ABC):
         """Raise DatabaseOutdated where the database is of an earlier version."""
         if self.is_outdated:
             raise DatabaseOutdated(
-                f"{self.name} is of an earlier version (its schema is {self._identity.version}, this"
+                f"{self.name} is of an earlier version (its schema is {self.version}, this"
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
                 f" {command('upgrade')}"
             )
@@ -122,15 +110,15 @@ def mark(db: Connection, version: int, owners: Mapping[str, str]) -> None:
     events.insert_epoch(db)
 
 
-def identify(
+def find_version(
     db: Connection,
     name: str,
     tables: set[str],
     schema: Schema,
     owners: Mapping[str, str],
     unnumbered: bytes | None = None,
-) -> Identity:
-    """See of which version a database is, and whose. ``owners``: whose index it is to be, by property;
+) -> int:
+    """Find of which version a database is, and see whose. ``owners``: whose index it is to be, by property;
     ``unnumbered``: the version of one that does not say it.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account.
@@ -152,14 +140,13 @@ def identify(
             f"{name} is of a newer version (its schema is {version}, this version's is"
             f" {schema.version}): install that version, or name another database"
         )
-    identity = Identity(version, {owner: value.decode() for owner, value in stored.items()})
-    for owner, value in identity.owners.items():
-        if value != owners[owner]:
+    for owner, value in stored.items():
+        if value.decode() != owners[owner]:
             raise DatabaseUnreadable(
-                f"{name} is an index of {value}, and MARKETPLACE_{owner.upper()} is"
+                f"{name} is an index of {value.decode()}, and MARKETPLACE_{owner.upper()} is"
                 f" {owners[owner]}: name another database"
             )
-    return identity
+    return version
 
 
 def close_at_fork(engine: Engine) -> None:

@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import Engine, Identity, close_at_fork, mark
+from marketplace.store.engine import Engine, close_at_fork, mark
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 from marketplace.store.wal_index import open_map, read_header
@@ -159,7 +159,7 @@ class Database(Engine):
 
     def read_version(self, timeout: float | None = None) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
-        self._identity = sqlite_files.read_version(self.path, self.schema, self._owners, timeout)
+        self.version = sqlite_files.read_version(self.path, self.schema, self._owners, timeout)
 
     def data_version(self) -> tuple[int, bytes] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read."""
@@ -239,9 +239,9 @@ class Database(Engine):
         with closing(self._open_exclusive()) as connection:
             yield sqlite_files.Contents(self.path, connection)
 
-    def check(self, copy: Path) -> Identity:
+    def check(self, copy: Path) -> None:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
-        return sqlite_files.check(copy, self.schema, self._owners)
+        sqlite_files.check(copy, self.schema, self._owners)
 
     def upgrade(self, report: Callable[[str], None] = lambda what: None) -> Path:
         """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.

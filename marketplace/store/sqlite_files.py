@@ -9,26 +9,27 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store import database_errors
 from marketplace.store.database_errors import DatabaseUnreadable, explain
-from marketplace.store.engine import Identity, identify, mark
+from marketplace.store.engine import find_version, mark
 from marketplace.store.schema import Schema
 
 
 def read_version(
     path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
-) -> Identity:
-    """Look at a database, and write nothing. ``owners``: whose index it is to be, by property.
+) -> int:
+    """Find a database's version, and write nothing. ``owners``: whose index it is to be, by property.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
     sqlite3.DatabaseError for what is no database.
     """
     with closing(open_to_read(path, timeout)) as connection:
-        return _identify(connection, path, schema, owners)
+        return _find_version(connection, path, schema, owners)
 
 
-def _identify(
+def _find_version(
     connection: sqlite3.Connection, path: Path, schema: Schema, owners: Mapping[str, str]
-) -> Identity:
-    return identify(connection, str(path), _tables(connection), schema, owners, schema.unnumbered)
+) -> int:
+    tables = _tables(connection)
+    return find_version(connection, str(path), tables, schema, owners, schema.unnumbered)
 
 
 def is_empty(path: Path) -> bool:
@@ -41,7 +42,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
     return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
 
 
-def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Identity:
+def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> None:
     """Look at a database that must be sound, too. Raises DatabaseUnreadable for any other file."""
     try:
         with closing(open_to_read(path)) as connection:
@@ -53,7 +54,7 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> Identity:
     if problem != "ok":
         reason = " ".join(problem.split())
         raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    return read_version(path, schema, owners)
+    read_version(path, schema, owners)
 
 
 def upgrade(
@@ -67,7 +68,7 @@ def upgrade(
 
     Raises OSError where there is no room: then the step is undone.
     """
-    for step in schema.steps_from(_identify(connection, path, schema, owners).version):
+    for step in schema.steps_from(_find_version(connection, path, schema, owners)):
         try:
             connection.execute("BEGIN EXCLUSIVE")
             step.take(connection, report)

@@ -46,7 +46,7 @@ def rows(path, table):
 
 
 def version(path):
-    return read_version(path, SCHEMA, {}).version
+    return read_version(path, SCHEMA, {})
 
 
 def shape(path):

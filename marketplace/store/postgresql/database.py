@@ -12,7 +12,7 @@ from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store import rows as store_rows
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import Engine, Identity, close_at_fork, identify, mark
+from marketplace.store.engine import Engine, close_at_fork, find_version, mark
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
@@ -96,7 +96,7 @@ class Database(Engine):
         with self.startup_lock() as session:
             if not self._tables(session):
                 self._make(session)
-            self._identity = self._read_version(session)
+            self.version = self._read_version(session)
         close_at_fork(self)
 
     @contextmanager
@@ -173,21 +173,21 @@ class Database(Engine):
         mark(session, version, self._owners)
         properties.insert_property(session, "events_home", _find_home(session))
 
-    def _read_version(self, session: Session) -> Identity:
-        """See of which version the database is, and whose. Raises DatabaseUnreadable."""
-        return identify(session, self.name, self._tables(session), self.schema, self._owners)
+    def _read_version(self, session: Session) -> int:
+        """Find of which version the database is, and see whose. Raises DatabaseUnreadable."""
+        return find_version(session, self.name, self._tables(session), self.schema, self._owners)
 
     def read_version(self) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         with self._open() as session:
-            self._identity = self._read_version(session)
+            self.version = self._read_version(session)
 
     def _connect(self) -> Session:
         """Connect for a thread, and see that the database is what it was at the start."""
         session = self._servers.connect()
         try:
             session.execute(f"SELECT pg_advisory_lock_shared({USE})")
-            self._identity = self._read_version(session)
+            self.version = self._read_version(session)
             self.require_current()
         except psycopg.Error as error:
             session.close()
@@ -251,11 +251,11 @@ class Database(Engine):
             _wait_for_ever(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
-            for step in self.schema.steps_from(self._read_version(session).version):
+            for step in self.schema.steps_from(self._read_version(session)):
                 with session.transaction():
                     step.take(session, report, translate_ddl)
                     self._mark(session, step.version)
-            self._identity = self._read_version(session)
+            self.version = self._read_version(session)
 
     def fill(self, source: Contents, report: Callable[[str], None]) -> None:
         """Take over all that another database of this version holds, in one transaction.
