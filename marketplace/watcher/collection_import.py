@@ -96,9 +96,9 @@ def import_command(tokens: tuple[str, ...]) -> None:
             failed = True
             echo(f"\n{token}: {error.message}", err=True)
         except KeyboardInterrupt:
-            _print(token, tally)
             raise click.ClickException("Interrupted: run it again to go on") from None
-        _print(token, tally)
+        finally:
+            _print(token, tally)
     if counts := drain_queue():
         echo(summary(counts))
     if failed or not is_complete(counts):
