@@ -138,11 +138,6 @@ _OF_ONE = {
     "position": ":serial_no",
     "read": "page.serial_no",
 }
-_STATEMENTS = {
-    (sort, in_collection): sql.format_map(_OF_ONE if in_collection else _OF_ALL)
-    for sort, sql in _SELECTED.items()
-    for in_collection in (False, True)
-}
 # Of a rare trait its NFTs are looked up; otherwise the order is followed, and each NFT asked for the trait.
 RARE = 1000
 _HAS_TRAIT = {
@@ -158,6 +153,11 @@ _HAS_TRAIT = {
               AND t.serial_no = nft.serial_no
         )""",
 }
+
+
+@cache
+def _selected(sort: Sort, in_collection: bool) -> str:
+    return _SELECTED[sort].format_map(_OF_ONE if in_collection else _OF_ALL)
 
 
 def list_selected(
@@ -182,7 +182,7 @@ def list_selected(
         "offset": offset,
     }  # fmt: skip
     if not traits:
-        return db.execute(_STATEMENTS[sort, in_collection], parameters).fetchall()
+        return db.execute(_selected(sort, in_collection), parameters).fetchall()
     rarest = _find_rare(db, str(token), traits)
     # Beside the lookup, token = :token would lead SQLite to follow the order all the same.
     condition = "" if rarest else _OF_ONE["of_token"]
