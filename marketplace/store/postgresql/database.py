@@ -271,7 +271,6 @@ class Database(Engine):
             try:
                 with session.transaction():
                     # Nothing bounds how long it takes, whatever the server's own settings are.
-                    session.execute("SET LOCAL statement_timeout = 0")
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                     tables = self.schema.in_order
                     filling.fill(session, self.name, tables, source, report)
