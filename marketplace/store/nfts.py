@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 
 from marketplace.store.rows import Connection, NftRow, SellerNftRow, SpanRow, count, only
 
-COMPARED = ("ledger_at", "owner", "listing_price", "listed_order")  # by mark_reconciled()
 NFTS_AT_ONCE = 100  # by list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
 _BY_ID = f"SELECT * FROM nft WHERE (token, serial_no) IN (VALUES {', '.join(_PAIRS)})"
@@ -71,9 +70,11 @@ def mark_reconciled(db: Connection, state: Mapping[str, object], stored: NftRow)
           AND listing_price = :listing_price_before AND listed_order = :listed_order_before
         RETURNING *
     """
-    row = {**stored}
-    expected = {f"{name}_before": row[name] for name in COMPARED}
-    return db.execute(sql, {**state, **expected}).fetchone()
+    return db.execute(sql, {**state, **_before(stored)}).fetchone()
+
+
+def _before(stored: NftRow) -> dict[str, object]:
+    return {f"{name}_before": value for name, value in {**stored}.items()}
 
 
 def mark_pointer(
@@ -108,10 +109,7 @@ def mark_enriched(db: Connection, nft: Mapping[str, object], stored: NftRow) -> 
           AND COALESCE(attributes, '') = COALESCE(:attributes_before, '')
         RETURNING *
     """
-    row = {**stored}
-    names = ("attempts", "metadata", "attributes")
-    parameters = {f"{name}_before": row[name] for name in names}
-    return db.execute(sql, {**nft, **parameters}).fetchone()
+    return db.execute(sql, {**nft, **_before(stored)}).fetchone()
 
 
 def list_collections_incomplete(db: Connection, now: str) -> list[str]:
