@@ -185,9 +185,8 @@ def is_any_stored_of_token(db: Connection, token: str) -> bool:
 
 
 def get_span_of_token(db: Connection, token: str) -> SpanRow:
-    # How many NFTs of it are stored, and between which serial numbers.
     sql = """
-        SELECT COUNT(*) AS n, MIN(serial_no) AS low, MAX(serial_no) AS high
+        SELECT COUNT(*) AS n, COALESCE(MAX(serial_no) - MIN(serial_no), 0) AS span
         FROM nft WHERE token = :token
     """
     row: SpanRow = only(db, sql, {"token": token})

@@ -76,11 +76,10 @@ class SellerNftRow(TypedDict):
 
 
 class SpanRow(TypedDict):
-    """How many NFTs of a token are stored, and between which serial numbers."""
+    """How many NFTs of a token are stored, and how far apart the first and the last serial number are."""
 
     n: int
-    low: int | None
-    high: int | None
+    span: int
 
 
 class CollectionFactsRow(TypedDict):
