@@ -137,11 +137,8 @@ class MirrorNode:
         return self._get(f"/tokens/{token}", Token, deadline)
 
     def find_account(self, account_id: str, deadline: Deadline) -> Account | None:
+        """The account of an id, or of an EVM address."""
         return self._get(f"/accounts/{account_id}?transactions=false", Account, deadline)
-
-    def find_account_id(self, evm_address: str, deadline: Deadline) -> str | None:
-        found = self.find_account(evm_address, deadline)
-        return found and found.id
 
     def find_relationship(
         self, account_id: str, token: str, deadline: Deadline

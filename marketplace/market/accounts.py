@@ -12,7 +12,7 @@ def find_account_id(named: str, deadline: Deadline) -> str:
     """
     if not is_evm_address(named):
         return named
-    found = mirror_node().find_account_id(named, deadline)
+    found = mirror_node().find_account(named, deadline)
     if found is None:
         raise AccountNotOnLedger(named)
-    return found
+    return found.id

@@ -32,7 +32,8 @@ def test_it_works(client, nft, asked):
 
 
 @pytest.mark.parametrize(
-    ("answer", "status"), [({"account": ALICE}, 200), ({"account": None}, 502), ({}, 502)]
+    ("answer", "status"),
+    [({"account": ALICE, "balance": None}, 200), ({"account": None}, 502), ({}, 502)],
 )
 def test_it_believes_the_mirror_node(client, nft, mirror, answer, status):
     mirror.answer(f"/accounts/{UNKNOWN}", Response(json.dumps(answer)))
