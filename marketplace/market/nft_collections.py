@@ -16,7 +16,6 @@ from marketplace.store import nft_collections as kept
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
-ASKED_AGAIN_SECONDS = 600  # after a process that died while it asked the ledger
 MINUTE = 60 * times.SECOND
 HOUR = 60 * MINUTE
 DAY = 24 * HOUR
@@ -135,14 +134,17 @@ def refresh(token: str) -> bool:
     It is next read in an hour if it has listings, otherwise in a day; after a failure ever later; in a minute
     if another NFT of it was stored meanwhile.
     """
-    until = times.to_iso(times.now() + ASKED_AGAIN_SECONDS * times.SECOND)
+    stored = kept.get_collection(read(), token)
+    attempts = stored["attempts"] + 1 if stored else 1
+    until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
     with write() as db:
         kept.mark_collection_asked(db, token, until)
     try:
         news = _read(token, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
-        _put_off(token)
+        with write() as db:
+            kept.mark_collection_unread(db, token, attempts, until)
         return False
     with write() as db:
         stored = kept.get_collection(db, token)
@@ -151,11 +153,3 @@ def refresh(token: str) -> bool:
         if kept.mark_collection_read(db, news | {"retry_at": retry_at}, until):
             _index(db, news)
     return True
-
-
-def _put_off(token: str) -> None:
-    stored = kept.get_collection(read(), token)
-    attempts = stored["attempts"] + 1 if stored else 1
-    retry_at = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
-    with write() as db:
-        kept.mark_collection_unread(db, token, attempts, retry_at)
