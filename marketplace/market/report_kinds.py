@@ -92,12 +92,14 @@ class Report:
         is_undecided = self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
         return is_recent or is_undecided or not self.line.is_decided
 
-    def require_success(self, signed: Transaction, *, is_ours: bool) -> None:
-        """Raise TransactionRefused; NotPrepared for a transaction that was not prepared here."""
+    def require_ours(self, signed: Transaction, *, is_ours: bool) -> None:
+        """Raise NotPrepared, TransactionRefused or TransactionAltered for anything but our own success."""
         if self.row is None and not is_ours:
             raise self.not_prepared()
         if signed.result != "SUCCESS":
             raise self.refused(signed.result)
+        if not is_ours or signed.name != self.name:
+            raise self.altered(signed)
 
     def ended(self) -> ListingEnded:
         """The reason why the account that reports has it no more in the order book."""
@@ -137,9 +139,7 @@ class ListingReport(Report):
     def judge(self, signed: Transaction) -> bool:
         price = read_listing_memo(signed.memo, *self.nft_id)
         is_listing = price is not None and signed.payer == self.account_id
-        self.require_success(signed, is_ours=is_listing)
-        if not is_listing or signed.name != self.name:
-            raise self.altered(signed)
+        self.require_ours(signed, is_ours=is_listing)
         if self.stands and times.to_iso(signed.consensus_at) <= self.listed_at:
             return True  # by this one, or by one that came after it
         if self.line.is_decided and self.shows(signed) and not self.stands:
@@ -164,9 +164,7 @@ class WithdrawalReport(Report):
 
     def judge(self, signed: Transaction) -> bool:
         is_ours = is_withdrawal_memo(signed.memo, *self.nft_id) and signed.payer == self.account_id
-        self.require_success(signed, is_ours=is_ours)
-        if not is_ours or signed.name != self.name:
-            raise self.altered(signed)
+        self.require_ours(signed, is_ours=is_ours)
         if self.is_off:
             return True
         if self.stands and times.to_iso(signed.consensus_at) < self.listed_at:
@@ -190,8 +188,6 @@ class PurchaseReport(Report):
     def judge(self, signed: Transaction) -> bool:
         is_paid_here = signed.payer == current_app.config["ACCOUNT_ID"]
         is_moved = is_paid_here and signed.moves(self.nft_id, self.account_id)
-        self.require_success(signed, is_ours=is_moved)
-        if not is_moved:
-            raise self.altered(signed)
+        self.require_ours(signed, is_ours=is_moved)
         # The buyer had it then, even if it was sold on since.
         return self.shows(signed) or not self.may_follow(signed)
