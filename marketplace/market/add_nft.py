@@ -26,11 +26,17 @@ def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadlin
     nft = require_nft(token, serial_no)
     if nft["owner"] != account_id:
         nft = reconciler.refresh(token, serial_no, deadline).nft
-    if nft["ledger_at"] == reconciler.GONE:
-        raise NftGone(token, serial_no)
-    if nft["owner"] != account_id:
-        raise NotTheOwner(account_id, token, serial_no, nft["owner"])
+    require_owner(nft, account_id)
     return nft
+
+
+def require_owner(nft: Any, account_id: str) -> None:
+    """Raise NftGone or NotTheOwner unless the account owns the NFT, as it is stored."""
+    keys = nft["token"], nft["serial_no"]
+    if nft["ledger_at"] == reconciler.GONE:
+        raise NftGone(*keys)
+    if nft["owner"] != account_id:
+        raise NotTheOwner(account_id, *keys, nft["owner"])
 
 
 def add(account_id: str, token: str, serial_no: int) -> None:

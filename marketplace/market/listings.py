@@ -10,16 +10,14 @@ from marketplace.errors import (
     LedgerAnswerInvalid,
     LedgerUndecided,
     LedgerUnreachable,
-    NftGone,
     NotListed,
-    NotTheOwner,
     OwnerIsMarketplace,
 )
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
 from marketplace.market.accounts import find_account_id
-from marketplace.market.add_nft import require_nft, require_owned
+from marketplace.market.add_nft import require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import OPERATOR, Ask, Caller, Kind, PreparedTransaction
@@ -88,13 +86,10 @@ def prepare_withdrawal(
 
 
 def _require_listed(account_id: str, line: Reconciliation) -> None:
-    nft, keys = line.nft, (line.nft["token"], line.nft["serial_no"])
-    if nft["ledger_at"] == reconciler.GONE:
-        raise NftGone(*keys)
-    if nft["owner"] != account_id:
-        raise NotTheOwner(account_id, *keys, nft["owner"])
-    if nft["is_for_sale"]:
+    require_owner(line.nft, account_id)
+    if line.nft["is_for_sale"]:
         return
+    keys = line.nft["token"], line.nft["serial_no"]
     if not line.is_decided:
         raise LedgerUndecided(*keys, line.reason)
     raise NotListed(*keys)
