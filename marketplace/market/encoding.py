@@ -34,18 +34,11 @@ def encode(message: Message) -> bytes:
     )
 
 
-def write_list(signed: list[SignedTransaction]) -> bytes:
-    """Write the bytes of a HAPI TransactionList: what an SDK's Transaction.fromBytes() reads."""
-    transactions = [
-        Transaction(signedTransactionBytes=_encode_signed(transaction)) for transaction in signed
-    ]
-    return bytes(TransactionList(transaction_list=transactions).SerializeToString())
-
-
-def _encode_signed(signed: SignedTransaction) -> bytes:
-    # With a map of signatures also where there is none yet.
-    signed.sigMap.SetInParent()
-    return bytes(signed.SerializeToString())
+def write_list(signed: SignedTransaction) -> bytes:
+    """Write the bytes of a HAPI TransactionList of one: what an SDK's Transaction.fromBytes() reads."""
+    signed.sigMap.SetInParent()  # a map of signatures also where there is none yet
+    transaction = Transaction(signedTransactionBytes=signed.SerializeToString())
+    return bytes(TransactionList(transaction_list=[transaction]).SerializeToString())
 
 
 def _encode_field(field: FieldDescriptor, value: Any) -> bytes:

@@ -27,10 +27,7 @@ def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
     """Queue a recheck. One that is queued already keeps its place."""
     due_at = now + recheck.delay
     due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
-    row = {
-        "kind": recheck.kind,
-        "id": recheck.id,
-        "serial_no": recheck.serial_no,
+    row = recheck._asdict() | {
         "changed_at": times.to_iso(recheck.changed_at),
         "stale_ok_at": None if recheck.stale_ok_at is None else times.to_iso(recheck.stale_ok_at),
         "due_at": times.to_iso(due_at),

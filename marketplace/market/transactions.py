@@ -95,9 +95,8 @@ def write_signed(body_bytes: bytes, public_key: bytes, signature: bytes) -> byte
     """Write a body with one signature: the bytes of a HAPI TransactionList, as build_listing() does."""
     kind = "ed25519" if len(public_key) == 32 else "ECDSA_secp256k1"
     pair = hapi.SignaturePair(pubKeyPrefix=public_key, **{kind: signature})
-    return write_list(
-        [SignedTransaction(bodyBytes=body_bytes, sigMap=hapi.SignatureMap(sigPair=[pair]))]
-    )
+    signatures = hapi.SignatureMap(sigPair=[pair])
+    return write_list(SignedTransaction(bodyBytes=body_bytes, sigMap=signatures))
 
 
 def _body(
@@ -127,7 +126,7 @@ def _body(
 
 
 def _write_unsigned(body: bytes) -> bytes:
-    return write_list([SignedTransaction(bodyBytes=body)])
+    return write_list(SignedTransaction(bodyBytes=body))
 
 
 def _account(account_id: str) -> hapi.AccountID:
