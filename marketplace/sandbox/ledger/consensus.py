@@ -157,7 +157,7 @@ def _require_solvency(db: Connection, signed: Signed) -> None:
 def _reach_consensus(db: Connection, signed: Signed, now: int, is_duplicate: bool) -> str:
     """Charge a transaction, execute it and record it; returns the result code."""
     consensus_at = max(now, queries.get_last_consensus(db) + 1 + MAX_CREATED)
-    price = network_fees.price_unhandled(signed) if is_duplicate else network_fees.price(signed)
+    price = network_fees.price(signed, is_duplicate=is_duplicate)
     execution = Execution(db, signed, consensus_at, price)
     execution.charge(price)
     execution.result = "DUPLICATE_TRANSACTION" if is_duplicate else _execute(execution)

@@ -20,8 +20,6 @@ from marketplace.store.rows import Connection
 Changes = Mapping[tuple[str, str | None], int]
 
 MAX_TEXT_BYTES = 100
-UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
-UNITS_UNPAID = "INSUFFICIENT_TOKEN_BALANCE"
 FEE_UNPAID = "INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE"
 
 
@@ -121,7 +119,7 @@ class Execution:
         """
         fee_payers = {fee.payer for fee in self.effects.assessed_fees}
         for (account_id, token), amount in changes.items():
-            unpaid = UNITS_UNPAID if token else UNPAID
+            unpaid = "INSUFFICIENT_TOKEN_BALANCE" if token else "INSUFFICIENT_ACCOUNT_BALANCE"
             code = FEE_UNPAID if account_id in fee_payers else unpaid
             if token:
                 tokens.get_usable(self.db, token)

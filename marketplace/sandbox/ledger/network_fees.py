@@ -44,25 +44,19 @@ LISTED = {
 # Once, where a transfer moves tokens, or tokens of which one has custom fees.
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
-# Each account of a transfer more than two, each token more than one.
-ACCOUNT = Decimal("0.0001")
-TOKEN = Decimal("0.0001")
-# Each signature more than one, each byte more than these.
-SIGNATURE = Decimal("0.0001")
+# Each account of a transfer more than two, each token and each signature more than one.
+EXTRA = Decimal("0.0001")
+# Each byte more than these.
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 # What the payer of a transfer pays for what it makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 
 
-def price(signed: Signed) -> int:
-    """The fee of a transaction, in tinybars."""
-    return _tinybars(_service(signed.body) + _signed(signed))
-
-
-def price_unhandled(signed: Signed) -> int:
-    """The fee of a transaction that is not executed at consensus, such as a duplicate, in tinybars."""
-    return _tinybars(NODE_AND_NETWORK + _signed(signed))
+def price(signed: Signed, *, is_duplicate: bool = False) -> int:
+    """The fee of a transaction, in tinybars; a duplicate is not executed."""
+    usd = NODE_AND_NETWORK if is_duplicate else _service(signed.body)
+    return _tinybars(usd + _signed(signed))
 
 
 def price_scheduled(scheduled: Message) -> int:
@@ -75,7 +69,7 @@ def _tinybars(usd: Decimal) -> int:
 
 
 def _signed(signed: Signed) -> Decimal:
-    return _beyond(1, len(signed.pairs)) * SIGNATURE + _beyond(INCLUDED_BYTES, signed.size) * BYTE
+    return _beyond(1, len(signed.pairs)) * EXTRA + _beyond(INCLUDED_BYTES, signed.size) * BYTE
 
 
 def _beyond(included: int, count: int) -> int:
@@ -100,7 +94,7 @@ def _of_transfer(transfer: Message) -> Decimal:
         for nft in transfers.nftTransfers:
             account_ids |= {write_id(nft.senderAccountID), write_id(nft.receiverAccountID)}
         account_ids |= {write_id(amount.accountID) for amount in transfers.transfers}
-    usd = _beyond(2, len(account_ids)) * ACCOUNT + _beyond(1, len(moved)) * TOKEN
+    usd = (_beyond(2, len(account_ids)) + _beyond(1, len(moved))) * EXTRA
     if any(_has_custom_fees(write_id(transfers.token)) for transfers in moved):
         return usd + CUSTOM_FEE_TRANSFER
     return usd + TOKEN_TRANSFER if moved else usd
