@@ -32,8 +32,8 @@ def is_filtered() -> bool:
 
 def end_with_parent() -> None:
     """Be killed when the process ends that began this one; gain no privileges; be the first out of memory."""
-    _set(PR_SET_PDEATHSIG, signal.SIGKILL)
-    _set(PR_SET_NO_NEW_PRIVS, 1)
+    _call("prctl", PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
+    _call("prctl", PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0)
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with open("/proc/self/oom_score_adj", "w") as file:
         file.write("1000")
@@ -72,17 +72,11 @@ def _filter(architecture: int, seccomp: int, numbers: str) -> None:
     code = ctypes.create_string_buffer(b"".join(struct.pack("HBBI", *step) for step in steps))
     pointer = struct.pack("HxxxxxxP", len(steps), ctypes.addressof(code))
     program = ctypes.create_string_buffer(pointer)
+    _call("syscall", seccomp, SET_MODE_FILTER, ALL_THREADS, ctypes.addressof(program))
+
+
+def _call(function: str, *arguments: int) -> None:
+    """Call a function of the C library. Raises OSError."""
     libc = ctypes.CDLL(None, use_errno=True)
-    arguments = seccomp, SET_MODE_FILTER, ALL_THREADS, ctypes.addressof(program)
-    _require_zero(libc.syscall(*map(ctypes.c_ulong, arguments)))
-
-
-def _set(option: int, value: int) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    _require_zero(libc.prctl(option, *map(ctypes.c_ulong, (value, 0, 0, 0))))
-
-
-def _require_zero(result: int) -> None:
-    """Raises OSError."""
-    if result:
+    if getattr(libc, function)(*map(ctypes.c_ulong, arguments)):
         raise OSError(ctypes.get_errno(), "The process can not be confined")
