@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marketplace.store.rows import Connection, NftRow, SellerNftRow, SpanRow, count, only
+from marketplace.store.rows import Connection, NftRow, SpanRow, count, only
 
 NFTS_AT_ONCE = 100  # by list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
@@ -164,14 +164,14 @@ def list_sellers(db: Connection) -> list[str]:
     return [row["owner"] for row in db.execute(sql)]
 
 
-def list_known_of_seller(db: Connection, owner: str) -> list[SellerNftRow]:
+def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
     # NFTs that an account has listed, and its undecided ones.
     sql = """
-        SELECT token, serial_no, is_for_sale, ledger_at FROM nft
+        SELECT token, serial_no FROM nft
         WHERE owner = :owner
           AND (is_for_sale = 1 OR ledger_at = '1970-01-01T00:00:00.000000000Z')
     """
-    return db.execute(sql, {"owner": owner}).fetchall()
+    return [(row["token"], row["serial_no"]) for row in db.execute(sql, {"owner": owner})]
 
 
 def is_any_listed_of_owner(db: Connection, owner: str) -> bool:

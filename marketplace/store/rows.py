@@ -68,13 +68,6 @@ class PositionRow(TypedDict):
     serial_no: int
 
 
-class SellerNftRow(TypedDict):
-    token: str
-    serial_no: int
-    is_for_sale: int
-    ledger_at: str
-
-
 class SpanRow(TypedDict):
     """How many NFTs of a token are stored, and how far apart the first and the last serial number are."""
 

@@ -84,8 +84,7 @@ def _shown(nft: Any) -> tuple[Any, ...]:
 def _check_account(account_id: str, changed_at: int) -> Checked:
     """Compare the listings of an account with the ledger's: mostly one request."""
     market = current_app.config["ACCOUNT_ID"]
-    rows = nfts.list_known_of_seller(read(), account_id)
-    unseen = {(row["token"], row["serial_no"]) for row in rows}
+    unseen = set(nfts.list_known_of_seller(read(), account_id))
     listed = mirror_node().list_nfts_spendable(account_id, market)
     checked = _compare(Done.SELLERS, listed, unseen)
     ok_at = changed_at + LIST_WAIT
