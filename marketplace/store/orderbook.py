@@ -47,8 +47,7 @@ def get_position(db: Connection, offset: int, owner: str | None = None) -> Posit
     # Read in the index alone, where PostgreSQL would fetch whole rows.
     columns = "listed_order, token, serial_no"
     sql = _newest(columns, "1 OFFSET :passed", is_after=False, of_owner=owner is not None)
-    row: PositionRow | None = db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
-    return row
+    return db.execute(sql, {"owner": owner, "passed": offset - 1}).fetchone()
 
 
 def list_listed_in_collection_after(
