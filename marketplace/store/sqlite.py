@@ -20,6 +20,7 @@ from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable,
 from marketplace.store.engine import Engine, close_at_fork, mark
 from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
+from marketplace.store.sqlite_files import open_file, writing
 from marketplace.store.wal_index import open_map, read_header
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
@@ -115,9 +116,7 @@ class Database(Engine):
         return self._open("rw", timeout, **options)
 
     def _open(self, mode: str, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
-        connection = sqlite_files.open_file(
-            self.path, mode, timeout, isolation_level=None, **options
-        )
+        connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")
@@ -222,10 +221,7 @@ class Database(Engine):
         Raises OSError where the target can't be written.
         """
         self._require_same_file()
-        with (
-            closing(sqlite_files.open_to_read(self.path)) as source,
-            sqlite_files.writing(target) as copy,
-        ):
+        with closing(open_file(self.path, "ro")) as source, writing(target) as copy:
             # All at once: in steps, it would start again after every write of another process.
             source.backup(copy)
             # Whole by itself, without a -wal beside it.
@@ -252,7 +248,7 @@ class Database(Engine):
         backup = self._name_backup()
         with closing(self._open_exclusive()) as connection:
             report(f"Keep what it holds in {backup}")
-            with sqlite_files.writing(backup) as old:
+            with writing(backup) as old:
                 connection.backup(old)
             sqlite_files.upgrade(connection, self.path, self.schema, self._owners, report)
         self.read_version()
@@ -277,19 +273,14 @@ class Database(Engine):
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
         ):
             ready = Path(folder) / "copy.db"
-            with (
-                closing(sqlite_files.open_to_read(source)) as theirs,
-                sqlite_files.writing(ready) as copy,
-            ):
+            with closing(open_file(source, "ro")) as theirs, writing(ready) as copy:
                 theirs.backup(copy)
-                sqlite_files.upgrade(
-                    copy, source, self.schema, self._owners, report=lambda what: None
-                )
+                sqlite_files.upgrade(copy, source, self.schema, self._owners)
                 events.mark_epoch(copy)
-            with sqlite_files.writing(backup) as old:
+            with writing(backup) as old:
                 connection.backup(old)
             try:
-                with closing(sqlite_files.open_to_read(ready)) as new:
+                with closing(open_file(ready, "ro")) as new:
                     new.backup(connection)
             except sqlite3.OperationalError as error:
                 raise OSError(f"{self.path} can not be written: {error}") from error
@@ -309,7 +300,7 @@ class Database(Engine):
     def _open_exclusive(self) -> sqlite3.Connection:
         """A connection beside which nobody has the database open, not even to read, until it is closed."""
         self.close()
-        connection = sqlite_files.open_file(self.path, "rw", timeout=1, isolation_level=None)
+        connection = open_file(self.path, "rw", timeout=1, isolation_level=None)
         try:
             connection.execute("PRAGMA locking_mode = EXCLUSIVE")
             connection.execute("BEGIN EXCLUSIVE")

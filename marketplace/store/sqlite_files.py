@@ -21,7 +21,7 @@ def read_version(
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
     sqlite3.DatabaseError for what is no database.
     """
-    with closing(open_to_read(path, timeout)) as connection:
+    with closing(open_file(path, "ro", timeout)) as connection:
         return _find_version(connection, path, schema, owners)
 
 
@@ -34,7 +34,7 @@ def _find_version(
 
 def is_empty(path: Path) -> bool:
     """Tell whether a file that is there holds nothing yet."""
-    with closing(open_to_read(path)) as connection:
+    with closing(open_file(path, "ro")) as connection:
         return not _tables(connection)
 
 
@@ -45,7 +45,7 @@ def _tables(connection: sqlite3.Connection) -> set[str]:
 def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> None:
     """Look at a database that must be sound, too. Raises DatabaseUnreadable for any other file."""
     try:
-        with closing(open_to_read(path)) as connection:
+        with closing(open_file(path, "ro")) as connection:
             problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
     except sqlite3.OperationalError as error:
         raise DatabaseUnreadable(f"{path} can not be read: {error}") from error
@@ -62,7 +62,7 @@ def upgrade(
     path: Path,
     schema: Schema,
     owners: Mapping[str, str],
-    report: Callable[[str], None],
+    report: Callable[[str], None] = lambda what: None,
 ) -> None:
     """Bring the database of a path up, each step in one transaction; ``report`` is called with what is next.
 
@@ -117,10 +117,6 @@ def open_file(
     connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
     connection.row_factory = sqlite3.Row
     return connection
-
-
-def open_to_read(path: Path, timeout: float | None = None) -> sqlite3.Connection:
-    return open_file(path, "ro", timeout)
 
 
 @contextmanager
