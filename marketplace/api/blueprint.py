@@ -135,18 +135,10 @@ def _document_only(decorate: Decorator) -> Decorator:
 
 
 class Blueprint(flask_smorest.Blueprint):
-    def add_url_rule(
-        self,
-        rule: str,
-        endpoint: str | None = None,
-        view_func: View | None = None,
-        *arguments: Any,
-        **options: Any,
-    ) -> None:
-        """Name the operation after its view: that is what generated clients call it."""
-        assert view_func is not None  # noqa: S101
-        view = self.doc(operationId=view_func.__name__)(view_func)
-        super().add_url_rule(rule, endpoint, view, *arguments, **options)
+    def response(self, *args: Any, **documentation: Any) -> Decorator:
+        """Name the operation after its view, too: that is what generated clients call it."""
+        document = super().response(*args, **documentation)
+        return lambda view: self.doc(operationId=view.__name__)(document(view))
 
     @staticmethod
     def doc(**documentation: Any) -> Decorator:
