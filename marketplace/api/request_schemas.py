@@ -97,10 +97,6 @@ def page_field(orders: Sequence[str] = (NEWEST,)) -> PagePosition:
     return PagePosition(description, orders, load_default=None)
 
 
-def price_bound_field(description: str, example: int, default: int) -> Digits:
-    return Digits(description, example, low=0, high=MAX_HBAR, load_default=default)
-
-
 class OrderbookQuerySchema(RequestSchema):
     limit = limit_field("NFTs", 20, 20)
     offset = offset_field()
@@ -112,8 +108,8 @@ class OrderbookQuerySchema(RequestSchema):
         load_default=NEWEST,
     )
     token = selecting_field("Token id of a collection: only its NFTs", "0.0.5001", "tokenId")
-    min_price = price_bound_field("Lowest price in HBAR", 10, 0)
-    max_price = price_bound_field("Highest price in HBAR", 500, MAX_HBAR)
+    min_price = Digits("Lowest price in HBAR", 10, low=0, high=MAX_HBAR, load_default=0)
+    max_price = Digits("Highest price in HBAR", 500, low=0, high=MAX_HBAR, load_default=MAX_HBAR)
     traits = Choices(
         TraitText("Its name, a colon, and its value"),
         "Only NFTs of the collection with this trait, such as Background:Blue. Of several values of one trait"
