@@ -89,9 +89,8 @@ def artwork(token: str, serial_no: str) -> str:
     """The address of an NFT's artwork, for who links to a page; of nonsense, that of the sample's."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
     token, serial_no = (token, serial_no) if is_known else SAMPLE
-    return (
-        f"{current_app.config['PUBLIC_URL']}{PATH}/ipfs/{catalogue.cid_of(token)}/{serial_no}.png"
-    )
+    cid = catalogue.cid_of(token)
+    return f"{current_app.config['PUBLIC_URL']}{PATH}/ipfs/{cid}/{serial_no}.png"
 
 
 def asked() -> dict[str, str | list[str]]:
