@@ -15,6 +15,7 @@ from marketplace.store.rows import Connection
 
 FIRST_BALANCE = 10_000 * TINYBARS
 UNLIMITED = -1
+UNPAID = "INSUFFICIENT_ACCOUNT_BALANCE"
 # This account gets all fees, which the network shares out once a day: HIP-1259,
 # https://docs.hedera.com/learn/core-concepts/accounts/network-accounts
 FEE_COLLECTOR = "0.0.802"
@@ -48,13 +49,7 @@ def balance(db: Connection, account_id: str) -> int:
     return get(db, account_id).balance
 
 
-def add(
-    db: Connection,
-    account_id: str,
-    amount: int,
-    now: int,
-    code: str = "INSUFFICIENT_ACCOUNT_BALANCE",
-) -> None:
+def add(db: Connection, account_id: str, amount: int, now: int, code: str = UNPAID) -> None:
     """Add to a balance, or take from it. Refuses, with the code, to take more than there is."""
     after = balance(db, account_id) + amount
     refuse_if(after < 0, code)

@@ -119,7 +119,7 @@ class Execution:
         """
         fee_payers = {fee.payer for fee in self.effects.assessed_fees}
         for (account_id, token), amount in changes.items():
-            unpaid = "INSUFFICIENT_TOKEN_BALANCE" if token else "INSUFFICIENT_ACCOUNT_BALANCE"
+            unpaid = "INSUFFICIENT_TOKEN_BALANCE" if token else accounts.UNPAID
             code = FEE_UNPAID if account_id in fee_payers else unpaid
             if token:
                 tokens.get_usable(self.db, token)

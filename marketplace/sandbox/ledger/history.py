@@ -91,12 +91,11 @@ def _entity(content: Message) -> str | None:
 
 def _amounts(moved: Changes) -> list[dict[str, Any]]:
     """The changes of balances, by the accounts' numbers."""
+    by_number = sorted(moved.items(), key=lambda change: numbers(change[0][0]))
     return [
         {"account": account_id, "amount": amount, "is_approval": False}
         | ({"token_id": token} if token else {})
-        for (account_id, token), amount in sorted(
-            moved.items(), key=lambda change: numbers(change[0][0])
-        )
+        for (account_id, token), amount in by_number
         if amount
     ]
 
