@@ -167,4 +167,4 @@ def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
             nft_collections.add_sale(db, row["token"], row["price"], row["consensus_at"])
         row["date"] = row["consensus_at"] or row["seen_at"]
         row["body"] = own.encode_event_body(row)
-    own.database.insert_events(db, rows)
+    own.database.insert_events(rows)

@@ -78,8 +78,8 @@ class Engine(ABC):
     def leadership(self, name: str) -> Leadership: ...
 
     @abstractmethod
-    def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events, at the end of the transaction.
+    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """Insert events, at the end of the calling thread's transaction.
 
         No other transaction draws an event's id until this one has become visible.
         """

@@ -18,7 +18,6 @@ from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import Engine, close_at_fork, mark
-from marketplace.store.rows import Connection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import open_file, writing
 from marketplace.store.wal_index import open_map, read_header
@@ -287,7 +286,7 @@ class Database(Engine):
         self.read_version()
         return backup
 
-    def insert_events(self, db: Connection, rows: Iterable[Mapping[str, object]]) -> None:
+    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
         for row in rows:
             self.connection.execute(INSERT_EVENT, [row[name] for name in events.WRITTEN])
 

@@ -51,7 +51,7 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
                 "price": price, "consensus_at": at, "seen_at": at, "body": "{}",
             }  # fmt: skip
             happened.append(event)
-        services(app).database.insert_events(db, happened)
+        services(app).database.insert_events(happened)
 
 
 def find(client, q=None, **query):

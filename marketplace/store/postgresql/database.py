@@ -10,12 +10,12 @@ from psycopg import errors
 
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
-from marketplace.store import rows as store_rows
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
 from marketplace.store.engine import Engine, close_at_fork, find_version, mark
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
+from marketplace.store.rows import only
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
 
@@ -149,7 +149,7 @@ class Database(Engine):
                    current_schema() AS schema
             FROM pg_database WHERE datname = current_database()
         """
-        row = store_rows.only(session, sql)
+        row = only(session, sql)
         if row["pid"] != session.info.backend_pid:
             raise self._unfit(POOLER)
         if row["collation"] not in ("C", "POSIX") or row["encoding"] != "UTF8":
@@ -230,7 +230,7 @@ class Database(Engine):
     def size(self) -> int:
         """Bytes that the server keeps of it. Raises DatabaseUnreachable."""
         sql = "SELECT pg_database_size(current_database()) AS bytes"
-        return int(store_rows.only(self.connection, sql)["bytes"])
+        return int(only(self.connection, sql)["bytes"])
 
     def close(self) -> None:
         """Close the calling thread's own connection and the observer; they are opened again when needed."""
@@ -285,12 +285,10 @@ class Database(Engine):
     def _require_alone(self, session: Session) -> None:
         """See that nobody else has it open, nor opens it until this session ends."""
         sql = f"SELECT pg_try_advisory_lock({USE}) AS is_alone"
-        if not store_rows.only(session, sql)["is_alone"]:
+        if not only(session, sql)["is_alone"]:
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
-    def insert_events(
-        self, db: store_rows.Connection, rows: Iterable[Mapping[str, object]]
-    ) -> None:
+    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
         # The lock is released once the transaction is visible. Only writers of events take it.
         self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
         for row in rows:
@@ -316,7 +314,7 @@ class Leadership:
             SELECT set_config('idle_session_timeout', '{LEADER_SECONDS}s', FALSE),
                 pg_try_advisory_lock({LEAD}) AS is_ours
         """
-        row = store_rows.only(self._connection, sql, {"name": f".{self._name}"})
+        row = only(self._connection, sql, {"name": f".{self._name}"})
         return bool(row["is_ours"])
 
     def close(self) -> None:
@@ -324,7 +322,7 @@ class Leadership:
 
 
 def _find_home(session: Session) -> bytes:
-    return bytes(store_rows.only(session, f"SELECT {HOME} AS home")["home"])
+    return bytes(only(session, f"SELECT {HOME} AS home")["home"])
 
 
 def _wait_for_ever(session: Session) -> None:
