@@ -63,9 +63,8 @@ def note_balance(balance: int) -> None:
 
 def find_fees(now: int) -> tuple[int, int]:
     """The fees of the last hour, in tinybars: the charged ones, and the reserved ones."""
-    found = prepared_transactions.get_fees(read(), an_hour_before(now))
-    charged = int(found["charged"])
-    return charged, int(found["total"]) - charged
+    total, charged = prepared_transactions.get_fees(read(), an_hour_before(now))
+    return charged, total - charged
 
 
 def an_hour_before(now: int) -> str:

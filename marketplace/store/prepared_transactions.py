@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 
 from marketplace.store import properties
-from marketplace.store.rows import Connection, FeesRow, HeldRow, PreparedTransactionRow, count, only
+from marketplace.store.rows import Connection, HeldRow, PreparedTransactionRow, count, only
 
 
 def insert_prepared_transaction(
@@ -135,7 +135,7 @@ def mark_signed(
     return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
 
 
-def get_fees(db: Connection, since: str) -> FeesRow:
+def get_fees(db: Connection, since: str) -> tuple[int, int]:
     # The charges since then that are possible, in tinybars, and how much of them is known.
     sql = """
         SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
@@ -143,8 +143,8 @@ def get_fees(db: Connection, since: str) -> FeesRow:
         FROM prepared_transaction
         WHERE is_settled IS NOT NULL AND expires_at > :since
     """
-    row: FeesRow = only(db, sql, {"since": since})
-    return row
+    row = only(db, sql, {"since": since})
+    return int(row["total"]), int(row["charged"])
 
 
 def get_held(db: Connection, since: str, caller: str, end_user: str) -> HeldRow:

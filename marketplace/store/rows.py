@@ -190,13 +190,6 @@ class PreparedTransactionRow(TypedDict):
     signed: bytes | None
 
 
-class FeesRow(TypedDict):
-    """The possible cost of purchases, in tinybars, and how much of it is known."""
-
-    total: int
-    charged: int
-
-
 class HeldRow(TypedDict):
     """The use of the fee budget, in tinybars."""
 

@@ -3,6 +3,7 @@
 import inspect
 import itertools
 import re
+from collections import Counter
 from functools import partial
 
 import pytest
@@ -189,7 +190,7 @@ class Explainer:
         return None
 
     def fetchall(self):
-        return [{"n": self.n, "first_at": None}]
+        return [Counter(n=self.n)]
 
     rowcount = 0
 
