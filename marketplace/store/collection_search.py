@@ -10,6 +10,8 @@ from marketplace.store.rows import Connection, FoundCollectionRow, NftRow, count
 
 # Each word that is asked for, and how many words of collections begin with it: not counted beyond RARE.
 Words = Mapping[str, int]
+# The key and the token that a page begins after; None: the first page.
+After = tuple[int | str, str] | None
 
 # The keys of each order, and its index. By what was sold since a moment, there is none: _BY_SALES.
 KEYS = {"-volume": "-volume", "listed": "-listed", "name": "sort_name", "newest": "-number"}
@@ -83,40 +85,30 @@ _NFTS = """
 
 
 def list_found_collections(
-    db: Connection,
-    sort: str,
-    words: Words,
-    since: str,
-    after: tuple[int | str, str] | None,
-    limit: int,
+    db: Connection, sort: str, words: Words, since: str, after: After, limit: int
 ) -> list[FoundCollectionRow]:
     """List a page of the collections that have words which begin with each of these.
 
     ``since``: from when sales count for volume_24h.
     """
-    others = {"since": since, "looked_through": LOOKED_THROUGH}
-    return _list_found(db, _SHOWN, sort, words, after, limit, others)
+    others = {"since": since, "looked_through": LOOKED_THROUGH, "limit": limit}
+    return _list_found(db, _SHOWN, sort, words, after, others)
 
 
 def list_found_nfts(db: Connection, words: Words, serial_no: int, limit: int) -> list[NftRow]:
     """List the NFTs of a serial number in those collections that list_found_collections() finds first."""
-    return _list_found(db, _NFTS, BY_VOLUME, words, None, limit, {"serial_no": serial_no})
+    others = {"serial_no": serial_no, "limit": limit}
+    return _list_found(db, _NFTS, BY_VOLUME, words, None, others)
 
 
 def _list_found(
-    db: Connection,
-    sql: str,
-    sort: str,
-    words: Words,
-    after: tuple[int | str, str] | None,
-    limit: int,
-    others: Mapping[str, object],
+    db: Connection, sql: str, sort: str, words: Words, after: After, others: Mapping[str, object]
 ) -> list[Any]:
     """Run a statement about the keys and tokens of a page."""
     if 0 in words.values():
         return []
     key, token = after or ("" if sort == "name" else -(2**63), "")
-    parameters: dict[str, object] = {"key": key, "token": token, "limit": limit, **others}
+    parameters: dict[str, object] = {"key": key, "token": token, **others}
     rarest = min(words, key=words.__getitem__, default="")
     has_words = ""
     for n, word in enumerate(words):
