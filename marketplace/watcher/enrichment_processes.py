@@ -127,10 +127,9 @@ def _seconds(limits: Limits) -> float:
 
 def _read_exit_code(ended: Connection) -> int:
     try:
-        code: int = ended.recv()
+        return int(ended.recv())
     except EOFError:  # what would have sent it was killed with it
         return -signal.SIGKILL
-    return code
 
 
 def _explain_end(code: int, found: Found | None, limits: Limits) -> tuple[Outcome, str]:
