@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marketplace.store.rows import Connection, NftRow, SpanRow, count, only
+from marketplace.store.rows import Connection, NftRow, count, only
 
 NFTS_AT_ONCE = 100  # by list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
@@ -184,13 +184,14 @@ def is_any_stored_of_token(db: Connection, token: str) -> bool:
     return db.execute(sql, {"token": token}).fetchone() is not None
 
 
-def get_span_of_token(db: Connection, token: str) -> SpanRow:
+def get_span_of_token(db: Connection, token: str) -> tuple[int, int]:
+    # How many NFTs of it are stored, and how far apart the first and the last serial number are.
     sql = """
         SELECT COUNT(*) AS n, COALESCE(MAX(serial_no) - MIN(serial_no), 0) AS span
         FROM nft WHERE token = :token
     """
-    row: SpanRow = only(db, sql, {"token": token})
-    return row
+    row = only(db, sql, {"token": token})
+    return int(row["n"]), int(row["span"])
 
 
 def list_stored_of_token(db: Connection, token: str) -> list[int]:

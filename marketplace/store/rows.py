@@ -68,13 +68,6 @@ class PositionRow(TypedDict):
     serial_no: int
 
 
-class SpanRow(TypedDict):
-    """How many NFTs of a token are stored, and how far apart the first and the last serial number are."""
-
-    n: int
-    span: int
-
-
 class CollectionFactsRow(TypedDict):
     """What is shown of a collection, but for its floor price."""
 

@@ -94,8 +94,8 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
 
 def _check_token(token: str) -> Checked:
     """Compare the stored NFTs of a token with the ledger's, in as few requests as it takes."""
-    stored = nfts.get_span_of_token(read(), token)
-    is_sparse = 0 < stored["n"] <= stored["span"] // PAGE + 1
+    stored, span = nfts.get_span_of_token(read(), token)
+    is_sparse = 0 < stored <= span // PAGE + 1
     listed = _each_stored(token) if is_sparse else mirror_node().list_nfts(token)
     return _compare(Done.TOKENS, listed, set())
 
