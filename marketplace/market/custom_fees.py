@@ -28,40 +28,35 @@ class Sale(NamedTuple):
     listed_at: str | None
 
 
-class Owed(NamedTuple):
-    """The custom fees of which a seller is not exempt."""
-
-    royalties: list[Royalty]
-    fixed: list[FixedFee]
-
-
 def require_payable(sale: Sale, found: Token) -> None:
     """Raise FeesInTokens, NothingLeftForSeller or FeesChanged where custom fees forbid a sale.
 
     Raises LedgerAnswerInvalid where a fee makes no sense. A fee in a token is refused, because its transfer
     may cost the marketplace the collector's association, beyond the cap of the purchase.
     """
-    owed = find_owed(sale, found)
-    if any(fee.token for fee in owed.fixed):
+    royalty_fees, fixed_fees = find_owed(sale, found)
+    if any(fee.token for fee in fixed_fees):
         raise FeesInTokens(sale.token)
-    royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in owed.royalties)
-    taken = royalties + sum(fee.amount for fee in owed.fixed)
+    royalties = sum(sale.credit * fee.numerator // fee.denominator for fee in royalty_fees)
+    taken = royalties + sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
     # The seller agreed to the fees of that day. Of newer ones he pays royalties up to half the price.
-    is_known = (
-        found.fees_since and sale.listed_at and times.to_iso(found.fees_since) <= sale.listed_at
-    )
-    if not is_known and (owed.fixed or 2 * royalties > sale.credit):
+    since, listed_at = found.fees_since, sale.listed_at
+    is_known = since and listed_at and times.to_iso(since) <= listed_at
+    if not is_known and (fixed_fees or 2 * royalties > sale.credit):
         raise FeesChanged(sale.token)
 
 
-def find_owed(sale: Sale, found: Token) -> Owed:
-    """The fees that the seller owes. Raises LedgerAnswerInvalid where one of the token's makes no sense."""
+def find_owed(sale: Sale, found: Token) -> tuple[list[Royalty], list[FixedFee]]:
+    """The royalties and the fixed fees of which the seller is not exempt.
+
+    Raises LedgerAnswerInvalid where a fee of the token makes no sense.
+    """
     if found.royalties is None or found.fixed_fees is None:
         raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
     if sale.seller == found.treasury:
-        return Owed([], [])
+        return [], []
     collectors = {fee.collector for fee in found.royalties}
     collectors |= {fee.collector for fee in found.fixed_fees}
 
@@ -69,4 +64,4 @@ def find_owed(sale: Sale, found: Token) -> Owed:
         spared = collectors if fee.spares_collectors else {fee.collector}
         return sale.seller not in spared
 
-    return Owed([*filter(is_owed, found.royalties)], [*filter(is_owed, found.fixed_fees)])
+    return [*filter(is_owed, found.royalties)], [*filter(is_owed, found.fixed_fees)]

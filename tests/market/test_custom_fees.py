@@ -258,5 +258,5 @@ def test_who_is_exempt(seller, owed):
         fixed_fees=(FixedFee(COLLECTOR, 5, None),),
         royalties=(Royalty(OTHER, 1, 100, None, spares_collectors=True),),
     )
-    found = find_owed(Sale(TOKEN, seller, 1000, None), token)
-    assert len([*found.royalties, *found.fixed]) == owed
+    royalties, fixed_fees = find_owed(Sale(TOKEN, seller, 1000, None), token)
+    assert len([*royalties, *fixed_fees]) == owed
