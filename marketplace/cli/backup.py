@@ -32,8 +32,6 @@ def backup_command(file: Path, force: bool) -> None:
         raise click.ClickException(f"{file} exists: take another name, or replace it with --force")
     if file.exists() and file.samefile(database.path):
         raise click.ClickException(f"{file} is the database itself: take another name")
-    if not file.parent.is_dir():
-        raise click.ClickException(f"There is no folder {file.parent}: make it first")
     started = time.monotonic()
     size = _copy(database, file)
     seconds = time.monotonic() - started

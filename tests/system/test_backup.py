@@ -108,7 +108,7 @@ def test_it_writes_over_nothing_unasked_and_never_over_the_database(invoke, tmp_
     assert held(copy) == ["later"]
     assert_refused(invoke("backup", "--force", "marketplace.db"), "the database itself")
     assert_refused(invoke("restore", "marketplace.db"), "the database itself")
-    assert_refused(invoke("backup", "missing/copy.db"), "There is no folder")
+    assert_refused(invoke("backup", "missing/copy.db"), "No such file or directory")
     assert held(tmp_path / "marketplace.db") == ["later"]
 
 
