@@ -76,10 +76,7 @@ class MirrorNode:
         Each is bounded by a deadline of its own. Raises what the first one raises that fails.
         """
         with ThreadPoolExecutor(len(questions), thread_name_prefix="mirror") as pool:
-            try:
-                asked = [pool.submit(copy_context().run, question) for question in questions]
-            except RuntimeError as error:  # no thread can be started
-                raise LedgerUnreachable(str(error)) from error
+            asked = [pool.submit(copy_context().run, question) for question in questions]
             return [answer.result() for answer in asked]
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:

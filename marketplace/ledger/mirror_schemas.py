@@ -31,9 +31,7 @@ def _read_entity_id(value: Any) -> str:
 
 
 def _read_transaction_id(value: Any) -> TransactionId:
-    if not (parsed := TransactionId.parse(read_text(value))):
-        raise ValueError("is not a transaction id")
-    return parsed
+    return TransactionId.require(read_text(value))
 
 
 def _read_consensus(value: Any) -> int:
