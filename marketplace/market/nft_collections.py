@@ -49,11 +49,9 @@ def describe(token: str, found: Token, read_at: int) -> Columns:
 
 
 def _write_fees(fees: tuple[Royalty | FixedFee, ...] | None) -> str | None:
-    return (
-        None
-        if fees is None
-        else json.dumps([_describe(fee) for fee in fees], separators=(",", ":"))
-    )
+    if fees is None:
+        return None
+    return json.dumps([_describe(fee) for fee in fees], separators=(",", ":"))
 
 
 def _describe(fee: Any) -> Columns:

@@ -58,7 +58,12 @@ def prepare(ask: Ask) -> PreparedTransaction:
     except MarketplaceError as error:
         count("purchases", outcome=type(error).__name__)
         if isinstance(error, FeesSpent | OperatorNeeded):
-            _log_refusal(ask, error)
+            warn_once_a_minute(
+                "No purchase of %s, asked for with the access token %s by %s, is signed: %s",
+                ask.account_id,
+                *map(shown, ask.caller),
+                error,
+            )
         raise
     count("purchases", outcome="signed")
     return prepared
@@ -80,15 +85,6 @@ def _prepare(ask: Ask) -> PreparedTransaction:
         row = _sign(signer, ask, row, balance)
     transaction_id = TransactionId.require(row["transaction_id"])
     return PreparedTransaction(transaction_id, ask.account_id, bytes(row["signed"]))
-
-
-def _log_refusal(ask: Ask, error: MarketplaceError) -> None:
-    warn_once_a_minute(
-        "No purchase of %s, asked for with the access token %s by %s, is signed: %s",
-        ask.account_id,
-        *map(shown, ask.caller),
-        error,
-    )
 
 
 def _signer() -> Signer:

@@ -127,5 +127,4 @@ def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
     """Find the transaction that was signed under an id: the success, if there is one."""
     rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
     originals = [row for row in rows if row.is_original]
-    successes = [row for row in originals if row.result == "SUCCESS"]
-    return next(iter(successes or originals), None)
+    return max(originals, key=lambda row: row.result == "SUCCESS", default=None)
