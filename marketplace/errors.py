@@ -150,9 +150,8 @@ class LimitExceeded(MarketplaceError):
     status = HTTPStatus.TOO_MANY_REQUESTS
 
     def __init__(self, limit: str, retry_after: int) -> None:
-        super().__init__(
-            f"{limit}: try again in {retry_after} s", headers={"Retry-After": str(retry_after)}
-        )
+        message = f"{limit}: try again in {retry_after} s"
+        super().__init__(message, headers={"Retry-After": str(retry_after)})
 
 
 class NotFound(MarketplaceError):
@@ -218,9 +217,8 @@ class OwnerIsMarketplace(Conflict):
 
 class NotListed(Conflict):
     def __init__(self, token: str, serial_no: int) -> None:
-        super().__init__(
-            f"{token} #{serial_no} is not for sale here: GET /v1/orderbook shows what is"
-        )
+        message = f"{token} #{serial_no} is not for sale here: GET /v1/orderbook shows what is"
+        super().__init__(message)
 
 
 class BuyerIsOwner(Conflict):
@@ -251,9 +249,8 @@ class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase: its result code, found before the marketplace pays a fee."""
 
     def __init__(self, reason: str, result: str) -> None:
-        super().__init__(
-            f"{reason}. The ledger would say {result}", errors={"ledger": {"result": [result]}}
-        )
+        message = f"{reason}. The ledger would say {result}"
+        super().__init__(message, errors={"ledger": {"result": [result]}})
 
 
 class NothingLeftForSeller(Conflict):
@@ -280,9 +277,8 @@ class FeesInTokens(Conflict):
     """The seller would owe a custom fee that is not paid in HBAR."""
 
     def __init__(self, token: str) -> None:
-        super().__init__(
-            f"A custom fee of {token} is paid in a token: its NFTs can't be bought here"
-        )
+        message = f"A custom fee of {token} is paid in a token: its NFTs can't be bought here"
+        super().__init__(message)
 
 
 class TransactionRefused(Conflict):
@@ -293,10 +289,8 @@ class TransactionRefused(Conflict):
         if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and can have none
             reason = f"it was not submitted in time ({result})"
         did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
-        super().__init__(
-            f"{transaction_id} did not {did} the NFT: {reason}. Prepare a new {kind}",
-            errors={"ledger": {"result": [result]}},
-        )
+        message = f"{transaction_id} did not {did} the NFT: {reason}. Prepare a new {kind}"
+        super().__init__(message, errors={"ledger": {"result": [result]}})
 
 
 class TransactionAltered(Conflict):
@@ -314,9 +308,8 @@ class ListingEnded(Conflict):
 
 class WithdrawalEnded(Conflict):
     def __init__(self, token: str, serial_no: int, listed_at: str) -> None:
-        super().__init__(
-            f"{token} #{serial_no} was withdrawn, and listed again since, at {listed_at}"
-        )
+        message = f"{token} #{serial_no} was withdrawn, and listed again since, at {listed_at}"
+        super().__init__(message)
 
 
 class TooManyPurchases(LimitExceeded):
@@ -365,10 +358,8 @@ class SignerFailed(Unavailable):
 
 class FeesSpent(Unavailable):
     def __init__(self, retry_after: int) -> None:
-        super().__init__(
-            f"The hourly fee budget for purchases is used up: try again in {retry_after} s",
-            retry_after,
-        )
+        message = f"The hourly fee budget for purchases is used up: try again in {retry_after} s"
+        super().__init__(message, retry_after)
 
 
 class OperatorNeeded(Unavailable):
