@@ -53,9 +53,9 @@ blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus"
 
 
 def _find_facts() -> dict[str, float]:
-    """The figures of the database."""
+    """The figures of the database, and of the settings."""
     with explained():
-        db, now = read(), times.now()
+        db, now, config = read(), times.now(), current_app.config
         charged, reserved = find_fees(now)
         facts: dict[str, float] = {
             "listings": nfts.count_listed(db),
@@ -67,6 +67,9 @@ def _find_facts() -> dict[str, float]:
             "sale_fees_charged_tinybars": charged,
             "sale_fees_reserved_tinybars": reserved,
             "database_bytes": services().database.size(),
+            "mirror_node_rate": config["MIRROR_NODE_RATE"],
+            "media_max_bytes": config["MEDIA_MAX_BYTES"],
+            "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }
         if last_sync := freshness.find_last_sync():
             age = now / times.SECOND - times.from_iso(last_sync)
@@ -109,14 +112,8 @@ class _Found(Collector):
     """All metrics, as prometheus_client collects them."""
 
     def collect(self) -> Iterator[Metric]:
-        config = current_app.config
-        facts = {
-            "mirror_node_rate": config["MIRROR_NODE_RATE"],
-            "media_max_bytes": config["MEDIA_MAX_BYTES"],
-            "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
-        }
-        facts |= _find_facts()
-        info = {"version": __version__, "network": config["NETWORK"]}
+        facts = _find_facts()
+        info = {"version": __version__, "network": current_app.config["NETWORK"]}
         about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=[*info])
         about.add_metric([*info.values()], 1)
         yield about
