@@ -56,11 +56,9 @@ def authenticate(request: Request, scope: str) -> bool | str:
     if scope not in row["scopes"].split():
         raise ScopeMissing(scope)
     if scope == "read":
-        expires_at = row["expires_at"]
+        until = times.from_iso(row["expires_at"]) if row["expires_at"] else math.inf
         query = CachedQuery(access_tokens.get_access_token, (token_hash,), row)
-        request_cache().token = CachedToken(
-            times.from_iso(expires_at) if expires_at else math.inf, query
-        )
+        request_cache().token = CachedToken(until, query)
         return True
     return _find_end_user(request, row["scopes"].split()) or True
 

@@ -33,9 +33,8 @@ def _read_json(req: Request) -> Any:
     if not req.is_json:
         raise errors.ContentTypeNotJson(req.content_type)
     try:
-        return json.loads(
-            _read_whole(req), parse_constant=_refuse_constant, parse_int=_read_integer
-        )
+        content = _read_whole(req)
+        return json.loads(content, parse_constant=_refuse_constant, parse_int=_read_integer)
     except RecursionError:
         raise errors.RequestNotJson("it is nested too deeply") from None
     except ValueError as error:

@@ -79,9 +79,8 @@ def list_collection(token: str) -> list[NftRow] | Iterator[list[NftRow]]:
 def _read_on(db: Connection, token: str, rows: list[NftRow]) -> Iterator[list[NftRow]]:
     while rows:
         yield rows
-        rows = orderbook.list_listed_in_collection_after(
-            db, token, rows[-1]["serial_no"], ROWS_AT_ONCE
-        )
+        last = rows[-1]["serial_no"]
+        rows = orderbook.list_listed_in_collection_after(db, token, last, ROWS_AT_ONCE)
 
 
 @blp.post("/add")

@@ -68,12 +68,10 @@ def search_marketplace(q: str) -> dict[str, Any]:
 def _find_collections(
     words: Words, limit: int, sort: str, after: tuple[int | str, str] | None = None
 ) -> list[FoundCollectionRow]:
-    since = times.now() - DAY
-    rows = collection_search.list_found_collections(
-        read(), sort, words, times.to_iso(since), after, limit
-    )
+    since = times.to_iso(times.now() - DAY)
+    rows = collection_search.list_found_collections(read(), sort, words, since, after, limit)
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
-        first = collection_search.get_first_sale_since(read(), times.to_iso(since))
+        first = collection_search.get_first_sale_since(read(), since)
         if first:  # it is no longer of the last 24 hours then
             request_cache().until = times.to_nanoseconds(first) + DAY
     return rows
