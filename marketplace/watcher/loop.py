@@ -42,7 +42,7 @@ class Watch:
         from marketplace.watcher.webhooks.deliveries import Deliveries  # not in the web process
 
         self._app, self._stop = app, stop
-        self.leads: bool | None = None
+        self.leads: bool | None = None  # None: not known yet
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
         self._heartbeat_at = self._forgot_at = self._network_at = float("-inf")
