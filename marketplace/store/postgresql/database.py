@@ -301,12 +301,15 @@ class Database(Engine):
         self._servers.after_fork()
 
 
-class Leadership:
-    """A role that one machine has at a time. A silent holder loses it within half a minute."""
+class Leadership(Connection):
+    """A connection with a role that one machine has at a time.
+
+    A silent holder loses it within half a minute.
+    """
 
     def __init__(self, servers: Servers, name: str) -> None:
+        super().__init__(servers.connect, servers)
         self._name = name
-        self._connection = Connection(servers.connect, servers)
 
     def take(self) -> bool:
         """Have it, from now on or still. Raises DatabaseUnreachable."""
@@ -314,11 +317,7 @@ class Leadership:
             SELECT set_config('idle_session_timeout', '{LEADER_SECONDS}s', FALSE),
                 pg_try_advisory_lock({LEAD}) AS is_ours
         """
-        row = only(self._connection, sql, {"name": f".{self._name}"})
-        return bool(row["is_ours"])
-
-    def close(self) -> None:
-        self._connection.close()
+        return bool(only(self, sql, {"name": f".{self._name}"})["is_ours"])
 
 
 def _find_home(session: Session) -> bytes:
