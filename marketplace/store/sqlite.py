@@ -320,11 +320,10 @@ class Leadership:
 
     def take(self) -> bool:
         """Have it, from now on or still."""
-        try:
+        with suppress(BlockingIOError):
             fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
             return True
-        except BlockingIOError:
-            return False
+        return False
 
     def close(self) -> None:
         self._lock.close()
