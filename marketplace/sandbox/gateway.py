@@ -7,7 +7,7 @@ from marketplace.ids import MAX_INT64
 from marketplace.sandbox import catalogue
 from marketplace.sandbox.transport import WSGIAdapter
 
-MAX_AGE_SECONDS = 86_400
+CACHED = {"Cache-Control": "max-age=86400, immutable"}
 
 blp = Blueprint("gateway", __name__)
 
@@ -22,15 +22,15 @@ def make_adapters(prefix: str) -> dict[str, BaseAdapter]:
 @blp.get("/ipfs/<cid>/<int:serial_no>.json")
 def show_metadata(cid: str, serial_no: int) -> Response:
     """Serve a HIP-412 document"""
-    token = _token(cid, serial_no)
-    return _immutable(catalogue.metadata(token, serial_no), "application/json")
+    content = catalogue.metadata(_token(cid, serial_no), serial_no)
+    return Response(content, content_type="application/json", headers=CACHED)
 
 
 @blp.get("/ipfs/<cid>/<int:serial_no>.png")
 def show_image(cid: str, serial_no: int) -> Response:
     """Serve an artwork"""
-    token = _token(cid, serial_no)
-    return _immutable(catalogue.image(token, serial_no), "image/png")
+    content = catalogue.image(_token(cid, serial_no), serial_no)
+    return Response(content, content_type="image/png", headers=CACHED)
 
 
 def _token(cid: str, serial_no: int) -> str:
@@ -38,10 +38,3 @@ def _token(cid: str, serial_no: int) -> str:
     if token is None or not 1 <= serial_no <= MAX_INT64:
         abort(404)
     return token
-
-
-def _immutable(content: str | bytes, content_type: str) -> Response:
-    response = Response(content, content_type=content_type)
-    response.cache_control.max_age = MAX_AGE_SECONDS
-    response.cache_control.immutable = True
-    return response
