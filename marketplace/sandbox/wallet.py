@@ -32,5 +32,4 @@ def sign(account_id: str, content: bytes) -> bytes:
         if all(pair.pubKeyPrefix != prefix for pair in signed.sigMap.sigPair):
             signed.sigMap.sigPair.add(pubKeyPrefix=prefix, ed25519=key.sign(signed.bodyBytes))
         transaction.signedTransactionBytes = signed.SerializeToString()
-    signed_list: bytes = TransactionList(transaction_list=transactions).SerializeToString()
-    return signed_list
+    return bytes(TransactionList(transaction_list=transactions).SerializeToString())

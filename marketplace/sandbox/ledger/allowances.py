@@ -75,7 +75,6 @@ def spend(db: Connection, owner: str, spender: str, token: str | None, amount: i
 
 
 def delete(execution: Execution, content: Message) -> None:
-    check(content)
     _require_few(content)
     for approval in content.nftAllowances:
         owner = _owner_of(execution, approval)
