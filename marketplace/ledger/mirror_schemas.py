@@ -5,6 +5,7 @@ Source of the keys: the mirror node's OpenAPI document, /api/v1.
 
 import re
 import string
+from collections.abc import Callable
 from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
@@ -17,17 +18,13 @@ from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text
 MAX_FEE = 10**13
 
 
-def _read_code(value: Any) -> str:
-    """The name of a kind of transaction, or of a result."""
-    if not re.fullmatch("[A-Z0-9_]{1,80}", read_text(value)):
-        raise ValueError("is not a code")
-    return str(value)
+def _text(is_one: Callable[[str], object], kind: str) -> Read:
+    def read(value: Any) -> str:
+        if not is_one(read_text(value)):
+            raise ValueError(f"is not {kind}")
+        return str(value)
 
-
-def _read_entity_id(value: Any) -> str:
-    if not is_entity_id(read_text(value)):
-        raise ValueError("is not an entity id")
-    return str(value)
+    return read
 
 
 def _read_transaction_id(value: Any) -> TransactionId:
@@ -65,8 +62,9 @@ def _is(expected: str) -> Read:
     return lambda value: read_text(value) == expected
 
 
-Code = Annotated[str, _read_code]
-EntityId = Annotated[str, _read_entity_id]
+# The name of a kind of transaction, or of a result.
+Code = Annotated[str, _text(re.compile("[A-Z0-9_]{1,80}").fullmatch, "a code")]
+EntityId = Annotated[str, _text(is_entity_id, "an entity id")]
 Id = Annotated[TransactionId, _read_transaction_id]
 Consensus = Annotated[int, _read_consensus]  # nanoseconds
 Natural = Annotated[int, whole_number(0)]
