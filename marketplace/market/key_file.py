@@ -41,28 +41,25 @@ class FileKey:
 
 
 def read_key(path: str) -> FileKey:
-    """Read the key in a file.
+    """Read the key in a file that nobody else can read or change.
 
     Raises StartRefused, in a sentence that names the file, the fault and the way out. A path that leads
     nowhere is not shown: it may be a key.
     """
     try:
         _require_safe_owner(os.lstat(path))
-        return FileKey(_parse(_read(path)))
+        # Without O_NONBLOCK, to open a pipe is to wait until somebody writes to it.
+        with open(
+            path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
+        ) as file:
+            _require_safe(os.fstat(file.fileno()))
+            return FileKey(_parse(file.read(MAX_BYTES)))
     except OSError as error:
         raise StartRefused(
             f"MARKETPLACE_ACCOUNT_KEY_FILE names no file that can be read: {error.strerror}"
         ) from None
     except Unusable as error:
         raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} {error}") from None
-
-
-def _read(path: str) -> bytes:
-    """The content of a file that nobody else can read or change. Raises Unusable."""
-    # Without O_NONBLOCK, to open a pipe is to wait until somebody writes to it.
-    with open(path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)) as file:
-        _require_safe(os.fstat(file.fileno()))
-        return file.read(MAX_BYTES)
 
 
 def _require_safe(status: os.stat_result) -> None:

@@ -192,7 +192,6 @@ def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
 
 
 def _have_signed(signer: Signer, row: Any) -> bytes:
-    settings = current_app.config
     from marketplace.market.transactions import build_purchase, write_signed
 
     body = build_purchase(
@@ -201,7 +200,7 @@ def _have_signed(signer: Signer, row: Any) -> bytes:
         seller=row["seller"],
         buyer=row["account_id"],
         price=row["price"],
-        fee_basis_points=settings["SALE_FEE_BASIS_POINTS"],
+        fee_basis_points=current_app.config["SALE_FEE_BASIS_POINTS"],
         node_account_id=next_node(),
         transaction_id=TransactionId.parse(row["transaction_id"]),
         memo=row["memo"],
