@@ -61,19 +61,16 @@ def _find(asked: TransactionID, now: int, missing: str) -> tuple[list[Document],
 
 
 def _receipt(document: Document) -> TransactionReceipt:
-    receipt = TransactionReceipt(
-        status=code(document["result"]), exchangeRate=exchange_rate(document["consensus_at"])
+    done = document["name"] if document["result"] == "SUCCESS" else None
+    minted = document["nft_transfers"] if done == "TOKENMINT" else []
+    return TransactionReceipt(
+        status=code(document["result"]),
+        exchangeRate=exchange_rate(document["consensus_at"]),
+        accountID=account(document["entity_id"]) if done == "CRYPTOCREATEACCOUNT" else None,
+        tokenID=token(document["entity_id"]) if done == "TOKENCREATION" else None,
+        serialNumbers=[transfer["serial_number"] for transfer in minted],
+        newTotalSupply=document["total_supply"],
     )
-    if document["result"] == "SUCCESS":
-        if document["name"] == "CRYPTOCREATEACCOUNT":
-            receipt.accountID.CopyFrom(account(document["entity_id"]))
-        if document["name"] == "TOKENCREATION":
-            receipt.tokenID.CopyFrom(token(document["entity_id"]))
-        if document["name"] == "TOKENMINT":
-            minted = document["nft_transfers"]
-            receipt.serialNumbers.extend(transfer["serial_number"] for transfer in minted)
-        receipt.newTotalSupply = document["total_supply"] or 0
-    return receipt
 
 
 def _record(document: Document, asked: TransactionID) -> TransactionRecord:
@@ -84,9 +81,8 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         transactionID=asked,
         memo=base64.b64decode(document["memo_base64"]).decode(),
         transactionFee=document["charged_tx_fee"],
+        transferList={"accountAmounts": map(_amount, document["transfers"])},
     )
-    for moved in document["transfers"]:
-        record.transferList.accountAmounts.add(**_amount(moved))
     lists: defaultdict[str, TokenTransferList] = defaultdict(TokenTransferList)
     for moved in document["token_transfers"]:
         lists[moved["token_id"]].transfers.add(**_amount(moved))
