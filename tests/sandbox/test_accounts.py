@@ -163,7 +163,7 @@ def resign(content, *prefixes):
     ("prefixes", "result"),
     [
         ([b""], "SUCCESS"),
-        ([b"\x02\x01", b"\x02\x02"], "INVALID_SIGNATURE"),
+        ([b"\x05\x01", b"\x05\x02"], "INVALID_SIGNATURE"),  # keys begin with 2 or 3
         ([b"", b""], "KEY_PREFIX_MISMATCH"),
         ([b"\x02", b"\x02"], "KEY_PREFIX_MISMATCH"),
         ([b"\x02\x01", b"\x03", b"\x02"], "KEY_PREFIX_MISMATCH"),
