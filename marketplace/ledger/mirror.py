@@ -142,8 +142,10 @@ class MirrorNode:
     ) -> Relationship | None:
         """Read an account's relationship with a token; None where it is not associated."""
         path = f"/accounts/{account_id}/tokens?token.id={token}"
-        found = self._get(path, tuple[Relationship, ...], deadline, "tokens") or ()
-        return next((relationship for relationship in found if relationship.token == token), None)
+        found = self._get(path, tuple[Relationship, ...], deadline, "tokens")
+        if found and found[0].token != token:
+            raise _nonsense(path, f"it tells of {found[0].token}, and was asked about {token}")
+        return found[0] if found else None
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
         """List an account's relationships with tokens."""
