@@ -76,7 +76,10 @@ class MirrorNode:
         Each is bounded by a deadline of its own. Raises what the first one raises that fails.
         """
         with ThreadPoolExecutor(len(questions), thread_name_prefix="mirror") as pool:
-            asked = [pool.submit(copy_context().run, question) for question in questions]
+            try:
+                asked = [pool.submit(copy_context().run, question) for question in questions]
+            except RuntimeError as error:  # no thread can be started
+                raise LedgerUnreachable(str(error)) from error
             return [answer.result() for answer in asked]
 
     def find_nft(self, token: str, serial_no: int, deadline: Deadline) -> Nft | None:
