@@ -31,7 +31,6 @@ NOT_RUN = {
     ("docs/install.md", ". .venv/bin/activate"): "needs a wheel",
     ("docs/postgresql.md", "runuser -u postgres"): "as root, beside a server",
     ("docs/postgresql.md", ".venv/bin/pip install 'psycopg"): "downloads",
-    ("docs/settings.md", ".venv/bin/pip install redis"): "downloads",
     ("docs/postgresql.md", "apt-get install -y postgresql"): "as root, on three machines",
     ("docs/postgresql.md", "/opt/patroni"): "beside a server of PostgreSQL on three machines",
     ("docs/postgresql.md", "pg_dump"): "needs a server of PostgreSQL",

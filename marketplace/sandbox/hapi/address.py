@@ -41,7 +41,6 @@ def announced(
     """
     file, address = sandbox.config["NODE_FILE"], f"{HOST}:{port}"
     environment, url = _environment(sandbox), sandbox.config["PUBLIC_URL"]
-    file.write_text(address)
     environment.unlink(missing_ok=True)  # one that a kill has left may be readable by others
     environment.touch(mode=0o600)
     environment.write_text(
@@ -51,6 +50,7 @@ def announced(
         f"export NODE={address}\n"
         f"export TOKEN={token}\n"
     )
+    file.write_text(address)  # last: who finds the node finds the rest
     try:
         yield
     finally:
