@@ -25,9 +25,8 @@ class Command(click.Command):
         except BrokenPipeError:
             raise  # click ends quietly where nobody reads on
         except DatabaseInUse as error:
-            raise click.ClickException(
-                f"{error}. Nothing was changed: stop the service and the watcher, and try again"
-            ) from error
+            advice = "Nothing was changed: stop the service and the watcher, and try again"
+            raise click.ClickException(printable(f"{error}. {advice}")) from error
         except (NoFile, OSError) as error:
             raise click.ClickException(printable(reason(error))) from error
 
