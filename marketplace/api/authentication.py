@@ -45,7 +45,9 @@ def authenticate(request: Request, scope: str) -> bool | str:
     token_hash = hash_token(match[1])
     row = access_tokens.get_access_token(read(), token_hash)
     if row is None or not hmac.compare_digest(row["hash"], token_hash):
-        source = "ask the operator for one; the sandbox's is in the file sandbox-token"
+        source = "ask the operator for one"
+        if services().sandbox:
+            source = "the file sandbox-token has the sandbox's"
         raise NotAuthenticated(f"This access token is unknown: {source}", "invalid_token")
     if row["revoked_at"]:
         raise NotAuthenticated("This access token was revoked", "invalid_token")
