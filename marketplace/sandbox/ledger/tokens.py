@@ -29,7 +29,7 @@ KEYS = {
     "supply": ("supplyKey", "TOKEN_HAS_NO_SUPPLY_KEY"),
     "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
 }
-# Derived once, before processes are forked: 3 MB of OpenSSL's code in each that derives it.
+# Derived here, before make run forks: a process that derives it itself needs 3 MB more.
 TREASURYS_KEY = keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
 KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
