@@ -66,6 +66,10 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
     assert stale == []
 
 
+# A page's own origin: an NFT is answered to it by the application, and not before it.
+OF_A_PAGE = {"Origin": "https://dapp.example"}
+
+
 @pytest.fixture
 def answered(app):
     """The addresses that the application was asked for, one after the other."""
@@ -83,17 +87,17 @@ def commit(app, sql):
 def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.post("/v1/add", json=KEYS | {"serialNo": 8})
-    first = client.get(url)
+    first = client.get(url, headers=OF_A_PAGE)
     answered.clear()
     for number in range(3):
         commit(app, f"UPDATE nft SET name = 'another {number}' WHERE serial_no = 8")
-        assert client.get(url).data == first.data
+        assert client.get(url, headers=OF_A_PAGE).data == first.data
         authorized_client(app, "read")  # another token
-        assert client.get(url).data == first.data
+        assert client.get(url, headers=OF_A_PAGE).data == first.data
     assert answered == []
     commit(app, "UPDATE nft SET name = 'this'")
     for _ in range(2):
-        assert client.get(url).json["name"] == "this"
+        assert client.get(url, headers=OF_A_PAGE).json["name"] == "this"
     assert answered == [url]
 
 
@@ -102,11 +106,11 @@ def test_a_commit_while_it_is_made_ends_it(app, client, nft):
     names = iter(["first", "second"])
     app.after_request(lambda r: commit(app, f"UPDATE nft SET name = '{next(names)}'") or r)
     url = f"/v1/nft/{TOKEN}/7"
-    client.get(url)
-    assert client.get(url).json["name"] == "first"
+    client.get(url, headers=OF_A_PAGE)
+    assert client.get(url, headers=OF_A_PAGE).json["name"] == "first"
     app.after_request_funcs.clear()
-    assert client.get(url).json["name"] == "second"
-    assert client.get(url).json["name"] == "second"
+    assert client.get(url, headers=OF_A_PAGE).json["name"] == "second"
+    assert client.get(url, headers=OF_A_PAGE).json["name"] == "second"
 
 
 def commit_before_the_next_look(app, sql):
@@ -122,6 +126,70 @@ def commit_before_the_next_look(app, sql):
     connection.set_trace_callback(commit_first)
 
 
+def commit_once_it_was_read(app):
+    """Write by hand just after an NFT's row was read."""
+    connection = services(app).database.connection
+
+    def commit_then(cursor, row):
+        found = sqlite3.Row(cursor, row)
+        if "serial_no" in dict(found):
+            connection.row_factory = sqlite3.Row
+            commit(app, "UPDATE nft SET name = 'changed'")
+        return found
+
+    connection.row_factory = commit_then
+
+
+@pytest.mark.once("its rows")
+def test_a_commit_while_it_is_made_without_flask_ends_it(answered, app, client, nft):
+    url = f"/v1/nft/{TOKEN}/7"
+    client.get("/v1/network")  # from here on the token is known
+    answered.clear()
+    commit_once_it_was_read(app)
+    assert client.get(url).json["name"] != "changed"
+    assert client.get(url).json["name"] == "changed"
+    assert answered == []
+
+
+@pytest.mark.parametrize("prefix", ["", "/market"])
+def test_an_nft_is_the_same_without_flask(answered, app, client, nft, prefix, tmp_path):
+    if prefix:
+        app = create_app(API_PREFIX=prefix, **settings(tmp_path))
+        answered = []
+        app.before_request(lambda: answered.append(request.path))
+        client = authorized_client(app, "read")
+    url = f"{prefix}/v1/nft/{TOKEN}/7"
+    client.get(f"{prefix}/v1/network")
+    for method in ("GET", "HEAD"):
+        answered.clear()
+        direct = client.open(url, method=method)
+        assert answered == []
+        by_flask = client.open(f"{url}?{method}", method=method)
+        assert answered == [url]
+        assert (direct.status, direct.data) == (by_flask.status, by_flask.data)
+        assert sorted(direct.headers) == sorted(by_flask.headers)
+    unchanged = client.get(url, headers={"If-None-Match": direct.headers["ETag"]})
+    assert (unchanged.status_code, unchanged.data) == (304, b"")
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        f"{TOKEN}/8",
+        f"{TOKEN}/0",
+        f"{TOKEN}/07",
+        f"{TOKEN}/{2**63}",
+        "0.0.07001/7",
+        f"0.0.{2**63}/7",
+    ],
+)
+def test_an_odd_path_is_answered_by_flask(answered, client, nft, path):
+    client.get("/v1/network")
+    r = client.get(f"/v1/nft/{path}")
+    assert r.status_code == (404 if path == f"{TOKEN}/8" else 422)
+    assert answered[1:] == [f"/v1/nft/{path}"]
+
+
 @pytest.mark.once("its trace")
 def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
@@ -135,17 +203,8 @@ def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
 def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
     url = f"/v1/nft/{TOKEN}/7"
     client.get(url)
-    connection = services(app).database.connection
-
-    def commit_then(cursor, row):
-        found = sqlite3.Row(cursor, row)
-        if "serial_no" in dict(found):
-            connection.row_factory = sqlite3.Row
-            commit(app, "UPDATE nft SET name = 'changed'")
-        return found
-
     authorized_client(app, "read")  # a commit elsewhere
-    connection.row_factory = commit_then
+    commit_once_it_was_read(app)
     assert client.get(url).json["name"] != "changed"
     assert client.get(url).json["name"] == "changed"
 
