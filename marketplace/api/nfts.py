@@ -59,7 +59,7 @@ def answer_directly(app: Flask) -> Direct:
     prefix = f"{app.config['API_PREFIX']}/v1/nft"
     match = re.compile(rf"{re.escape(prefix)}/([0-9.]+)/([0-9]+)").fullmatch
     encode, route = row_json.compile_schema(NftSchema(), app), f"{prefix}/<tokenId>/<serialNo>"
-    headers = [("Content-Type", "application/json"), *CACHING]
+    headers = [("Content-Type", "application/json"), CACHING]
 
     def answer(path: str, db: Connection) -> tuple[WholeResponse, CachedQuery] | None:
         named = match(path)
