@@ -15,6 +15,7 @@ from flask import request
 
 from marketplace.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
+from marketplace.store import orderbook
 from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
@@ -44,17 +45,11 @@ FEED_LINK_HEADER = documented(
     " page is the last; in order=desc only where older ones may be kept",
 )
 
-NEWEST, CHEAPEST, DEAREST = "lastListedDate", "price", "-price"
+NEWEST, ORDERS = orderbook.NEWEST, tuple(orderbook.KEYS)
 BY_ID = "id"
 BY_NAME = "name"
-ORDERS = (NEWEST, CHEAPEST, DEAREST)
 # The column that an order of NFTs follows; of collections it is always the key.
-KEYS = {
-    NEWEST: "listed_order",
-    CHEAPEST: "listing_price",
-    DEAREST: "listing_price",
-    BY_ID: "serial_no",
-}
+KEYS = orderbook.KEYS | {BY_ID: "serial_no"}
 Headers = dict[str, str]
 View = Callable[..., Any]
 Row = TypeVar("Row", NftRow, FoundCollectionRow)
@@ -84,6 +79,11 @@ class Position(NamedTuple):
             is_key = type(self.key) is int and abs(self.key) <= MAX_INT64
         is_serial_no = type(self.serial_no) is int and 0 <= self.serial_no <= MAX_INT64
         return is_key and is_serial_no and is_entity_id(self.token)
+
+    def is_within(self, sort: str, token: str | None, low: int, high: int) -> bool:
+        """Tell whether a page of listings, of a collection or of all, can end at it."""
+        has_price = isinstance(self.key, str) or low <= self.key <= high
+        return self.sort == sort and has_price and token in (None, self.token)
 
 
 def write_position(position: Position) -> str:

@@ -27,7 +27,6 @@ from marketplace.api.fields import (
     WholeNumber,
     Words,
 )
-from marketplace.api.orderbook_filter import Selection
 from marketplace.api.paging import BY_ID, BY_NAME, NEWEST, ORDERS
 from marketplace.ids import MAX_HBAR, EventKind
 
@@ -127,7 +126,7 @@ class OrderbookQuerySchema(RequestSchema):
             raise ValidationError(f"must not be above maxPrice: {low} is above {high}", "minPrice")
         if query["traits"] and query["token"] is None:
             raise ValidationError("needs tokenId beside it", "trait")
-        if page and not Selection.of(query).leads_to(page):
+        if page and not page.is_within(query["sort"], query["token"], low, high):
             came_with = "the sort, tokenId, minPrice and maxPrice that it came with"
             raise ValidationError(f"must be {PagePosition.expected}: {came_with}", "page")
 

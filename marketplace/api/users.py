@@ -1,16 +1,14 @@
 """What one account holds, and what of it is for sale."""
 
-from typing import Any
-
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.orderbook import read_newest
 from marketplace.api.paging import BY_ID, NftPage, Position
 from marketplace.api.request_schemas import AccountPathSchema, UserNftsQuerySchema, UserQuerySchema
 from marketplace.api.response_schemas import NftSchema
 from marketplace.store import nfts
 from marketplace.store.database import read
+from marketplace.store.orderbook import Selection, list_selected
 
 blp = Blueprint("Users", __name__, description="What one account holds and lists")
 
@@ -21,12 +19,14 @@ blp = Blueprint("Users", __name__, description="What one account holds and lists
 @blp.query(UserQuerySchema)
 @blp.rows(NftSchema(many=True), description="The listed NFTs", headers=paging.PAGE_HEADERS)
 @paging.with_events_cursor
-def list_user_listings(account_id: str, limit: int, **start: Any) -> NftPage:
+def list_user_listings(account_id: str, limit: int, offset: int, page: Position | None) -> NftPage:
     """List an account's NFTs for sale
 
     In the order of the order book; an empty array where the account has listed nothing.
     """
-    return paging.page(read_newest(limit + 1, owner=account_id, **start), limit)
+    selection = Selection(owner=account_id)
+    rows = list_selected(read(), selection, limit + 1, offset, page and page[1:])
+    return paging.page(rows, limit)
 
 
 @blp.get("/user/<accountId>/nfts")

@@ -3,7 +3,7 @@
 Annotations only: an engine returns its own kind of row, whose columns are read by name.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, TypedDict
 
 
@@ -40,6 +40,14 @@ def count(db: Connection, sql: str, parameters: Mapping[str, object] = NOTHING) 
     return int(only(db, sql, parameters)["n"])
 
 
+def merge(parts: Sequence[str], order: str) -> str:
+    """Write the first ``:limit`` rows of several statements, each of which has them in this order."""
+    if len(parts) == 1:
+        return parts[0]
+    union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
+    return f"{union} ORDER BY {order} LIMIT :limit"
+
+
 class NftRow(TypedDict):
     token: str
     serial_no: int
@@ -58,14 +66,6 @@ class NftRow(TypedDict):
     attempts: int
     retry_at: str | None
     listed_order: str
-
-
-class PositionRow(TypedDict):
-    """The NFT that a page of listings begins after."""
-
-    listed_order: str
-    token: str
-    serial_no: int
 
 
 class CollectionFactsRow(TypedDict):

@@ -29,7 +29,7 @@ CREATE TABLE nft (
     CHECK (is_for_sale = 1 OR listing_price = 0)
 ) STRICT;
 
--- Serves orderbook.list_newest and get_position; with its prices list_selected, newest first.
+-- Serves orderbook.list_selected, newest first, with its prices.
 CREATE INDEX nft_by_listing_date
     ON nft (listed_order DESC, token, serial_no, listing_price) WHERE is_for_sale = 1;
 
@@ -53,7 +53,7 @@ CREATE INDEX nft_in_collection_by_price
 CREATE INDEX nft_in_collection_by_price_descending
     ON nft (token, listing_price DESC, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_newest and get_position of one owner.
+-- Serves orderbook.list_selected of an owner, newest first.
 CREATE INDEX nft_by_owner_and_listing_date
     ON nft (owner, listed_order DESC, token, serial_no) WHERE is_for_sale = 1;
 
