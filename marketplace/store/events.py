@@ -1,12 +1,11 @@
 """The statements about events: what happened to NFTs, in the order in which it became visible here."""
 
 import secrets
-from string import ascii_lowercase
 from typing import NamedTuple
 
 from marketplace.ids import MAX_INT64
 from marketplace.store import properties
-from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, only
+from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, SalesRow, merge, only
 
 # The property that holds a random word: another one where the database goes back in time.
 EPOCH = "events_epoch"
@@ -74,7 +73,7 @@ def _select(
     columns: str, selection: Selection, after: int, limit: int, newest_first: bool
 ) -> tuple[str, dict[str, object]]:
     # Each part is a range of an index: of a kind, of an owner before, of an owner after.
-    kinds = {f"kind_{letter}": kind for letter, kind in zip(ascii_lowercase, selection.kinds)}  # noqa: B905
+    kinds = {f"kind_{n}": kind for n, kind in enumerate(selection.kinds)}
     order, beyond = ("DESC", "<") if newest_first else ("ASC", ">")
     parts = [
         f"""
@@ -86,13 +85,8 @@ def _select(
         """
         for condition in _conditions(selection, [f":{name}" for name in kinds])
     ]
-    sql = parts[0]
-    if len(parts) > 1:
-        union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
-        sql = f"{union} ORDER BY id {order} LIMIT :limit"
     parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
-    del parameters["kinds"]
-    return sql, parameters
+    return merge(parts, f"id {order}"), parameters
 
 
 def _conditions(selection: Selection, kinds: list[str]) -> list[str]:
