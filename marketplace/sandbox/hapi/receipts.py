@@ -11,7 +11,6 @@ from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionRe
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from marketplace import times
-from marketplace.sandbox.hapi.codes import code
 from marketplace.sandbox.hapi.network import exchange_rate
 from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import read_transaction_id, refuse_if
@@ -64,7 +63,7 @@ def _receipt(document: Document) -> TransactionReceipt:
     done = document["name"] if document["result"] == "SUCCESS" else None
     minted = document["nft_transfers"] if done == "TOKENMINT" else []
     return TransactionReceipt(
-        status=code(document["result"]),
+        status=document["result"],
         exchangeRate=exchange_rate(document["consensus_at"]),
         accountID=account(document["entity_id"]) if done == "CRYPTOCREATEACCOUNT" else None,
         tokenID=token(document["entity_id"]) if done == "TOKENCREATION" else None,
