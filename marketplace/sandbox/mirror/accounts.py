@@ -2,7 +2,7 @@
 
 import base64
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
@@ -13,6 +13,9 @@ from marketplace.sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.sandbox.mirror import parameters, transactions
 from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read
+
+# The columns of parameters.
+ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}
 
 blp = Blueprint("accounts", __name__)
 
@@ -79,60 +82,51 @@ def _balance(account_id: str) -> Document:
 @blp.get("/accounts")
 def list_accounts() -> Document:
     """List the accounts that have changed, and those of a public key, as a wallet asks at login."""
-    parameters.require_known(
-        "account.balance", "account.id", "account.publickey", "balance", "limit", "order"
-    )
-    columns = {"account.id": "account_id"}
+    others = ("account.publickey", "balance")
     return parameters.page(
-        "accounts", _known(), lambda row: _account(row["account_id"]), columns, "asc"
+        "accounts", _known(), lambda row: _account(row["account_id"]), ID, "asc", others, BALANCE
     )
 
 
-def _known() -> list[Row]:
-    """The accounts that have changed or are named, of the balance and the key that are asked for."""
+def _known() -> Iterator[Row]:
+    """The accounts that have changed or are named, of the key that is asked for."""
     known: dict[str, Row] = {row["account_id"]: row for row in queries.select(read(), "account")}
     for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
         known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
-    return _asked(known.values())
+    yield from filter(_is_of_key, known.values())
 
 
-def _asked(rows: Iterable[Row]) -> list[Row]:
-    """The rows of accounts of the balance and the key that are asked for."""
-    return [
-        row
-        for row in parameters.admitted(rows, {"account.balance": "balance"})
-        if parameters.is_of_key(accounts.key(read(), row["account_id"]), "account.publickey")
-    ]
+def _is_of_key(row: Row) -> bool:
+    key = accounts.key(read(), row["account_id"])
+    return parameters.is_of_key(key, "account.publickey")
 
 
 @blp.get("/balances")
 def list_balances() -> Document:
     """List the balances of all accounts that have changed, and of an account that is asked for."""
-    parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
     return _balances(_known(), lambda row: _balance(row["account_id"]))
-
-
-def _balances(rows: list[Row], show: Callable[[Row], Document]) -> Document:
-    """A page of balances, and when they were read."""
-    columns = {"account.id": "account_id"}
-    page = parameters.page(
-        "balances", rows, lambda row: {"account": row["account_id"]} | show(row), columns
-    )
-    return {"timestamp": times.to_consensus(times.now()) if page["balances"] else None} | page
 
 
 @blp.get("/tokens/<token>/balances")
 def list_token_balances(token: str) -> Document:
     """List how much of a token each account has that may have some."""
-    parameters.require_known("account.balance", "account.id", "account.publickey", "limit", "order")
-    holders = _asked(queries.list_holders(read(), token))
+    holders = filter(_is_of_key, queries.list_holders(read(), token))
     decimals = tokens.find(read(), token).definition.decimals
     return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
 
 
+def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
+    """A page of balances, and when they were read."""
+
+    def shown(row: Row) -> Document:
+        return {"account": row["account_id"]} | show(row)
+
+    page = parameters.page("balances", rows, shown, ID, "desc", ("account.publickey",), BALANCE)
+    return {"timestamp": times.to_consensus(times.now()) if page["balances"] else None} | page
+
+
 @blp.get("/accounts/<account_id>/tokens")
 def list_account_tokens(account_id: str) -> Document:
-    parameters.require_known("limit", "order", "token.id")
     rows = queries.list_associations(read(), account_id)
     return parameters.page("tokens", rows, _relationship, {"token.id": "token"}, "asc")
 
@@ -155,17 +149,15 @@ def _relationship(row: Row) -> Document:
 @blp.get("/accounts/<account_id>/allowances/nfts")
 def list_approvals_for_all(account_id: str) -> Document:
     """List who may have all NFTs of a token of an account, or with owner=false, of whom this account may."""
-    parameters.require_known("account.id", "limit", "order", "owner", "token.id")
     role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
     rows = queries.select(read(), "approval_for_all", **{role: account_id})
     columns = {"account.id": other, "token.id": "token"}
-    return parameters.page("allowances", rows, _approval_for_all, columns, "asc")
+    return parameters.page("allowances", rows, _approval_for_all, columns, "asc", ("owner",))
 
 
 @blp.get("/accounts/<account_id>/allowances/crypto")
 def list_hbar_allowances(account_id: str) -> Document:
     """List what others may spend of an account's HBAR."""
-    parameters.require_known("limit", "order", "spender.id")
     rows = [row for row in _allowances(account_id) if not row["token"]]
     return parameters.page("allowances", rows, _hbar_allowance, {"spender.id": "spender"})
 
@@ -173,7 +165,6 @@ def list_hbar_allowances(account_id: str) -> Document:
 @blp.get("/accounts/<account_id>/allowances/tokens")
 def list_token_allowances(account_id: str) -> Document:
     """List what others may spend of an account's units of tokens."""
-    parameters.require_known("limit", "order", "spender.id", "token.id")
     rows = [row for row in _allowances(account_id) if row["token"]]
     columns = {"spender.id": "spender", "token.id": "token"}
     return parameters.page("allowances", rows, _token_allowance, columns, "asc")

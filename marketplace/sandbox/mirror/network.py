@@ -123,7 +123,6 @@ def estimate_fee() -> Document:
 @blp.get("/network/nodes")
 def list_nodes() -> Document:
     """List the one node, without an endpoint while its process does not run."""
-    parameters.require_known("file.id", "limit", "node.id", "order")
     port = find_port(current_app)
     endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
     day = times.now() // DAY * DAY
@@ -149,7 +148,7 @@ def list_nodes() -> Document:
         "staking_period": {"from": times.to_consensus(day), "to": times.to_consensus(day + DAY)},
         "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
     }
-    return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc")
+    return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))
 
 
 @blp.get("/network/supply")

@@ -1,7 +1,7 @@
 """The mirror node's NFTs: lists of them, each one, and its history."""
 
 import json
-from typing import Any
+from collections.abc import Iterator
 
 from flask import Blueprint
 from werkzeug.exceptions import NotFound
@@ -11,7 +11,7 @@ from marketplace.sandbox.ledger import nfts, queries
 from marketplace.sandbox.ledger.consensus import mint
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.sandbox.mirror import parameters
-from marketplace.sandbox.mirror.parameters import Document
+from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read
 
 blp = Blueprint("nfts", __name__)
@@ -19,10 +19,9 @@ blp = Blueprint("nfts", __name__)
 
 @blp.get("/tokens/<token>/nfts")
 def list_token_nfts(token: str) -> Document:
-    parameters.require_known("account.id", "limit", "order", "serialnumber")
-    low, high, _ = parameters.number_filter("serialnumber")
-    rows = queries.list_nfts(read(), low, high, token=token)
-    return _page(rows, {"serialnumber": "serial_no"}, {"account.id": "owner"})
+    rows = queries.select(read(), "nft", token=token)
+    columns, filters = {"serialnumber": "serial_no"}, {"account.id": "owner"}
+    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
 
 
 @blp.get("/tokens/<token>/nfts/<serial_no>")
@@ -36,7 +35,6 @@ def show_nft(token: str, serial_no: int) -> Document:
 
 @blp.get("/tokens/<token>/nfts/<serial_no>/transactions")
 def list_nft_transactions(token: str, serial_no: int) -> Document:
-    parameters.require_known("limit", "order", "timestamp")
     rows = queries.select(read(), "nft_transaction", token=token, serial_no=serial_no)
     documents = [json.loads(row["document"]) for row in rows]
     columns = {"timestamp": "consensus_timestamp"}
@@ -46,18 +44,21 @@ def list_nft_transactions(token: str, serial_no: int) -> Document:
 @blp.get("/accounts/<account_id>/nfts")
 def list_account_nfts(account_id: str) -> Document:
     """List an account's NFTs. The first account that asks for an NFT by its serial number gets it."""
-    parameters.require_known("limit", "order", "serialnumber", "spender.id", "token.id")
     columns = {"token.id": "token", "serialnumber": "serial_no"}
-    parameters.require_bounds(*columns)
-    tokens, serial_nos = map(parameters.number_filter, columns)
-    asked: dict[str, Any] = {}
-    if tokens.named:
-        token, low, high = parameters.to_id(tokens.low), serial_nos.low, serial_nos.high
-        asked = {"token": token, "low": low, "high": high}
-        if serial_nos.named:
-            mint(token, low, account_id, times.now())
-    rows = queries.list_nfts(read(), owner=account_id, **asked)
-    return _page(rows, columns, {"spender.id": "spender"})
+    rows, filters = _nfts_of(account_id), {"spender.id": "spender"}
+    return parameters.page("nfts", rows, _document_of, columns, filters=filters)
+
+
+def _nfts_of(account_id: str) -> Iterator[Row]:
+    tokens, serial_nos = map(parameters.number_filter, ("token.id", "serialnumber"))
+    asked = {"token": parameters.to_id(tokens.low)} if tokens.named else {}
+    if tokens.named and serial_nos.named:
+        mint(asked["token"], serial_nos.low, account_id, times.now())
+    yield from queries.select(read(), "nft", owner=account_id, **asked)
+
+
+def _document_of(row: Row) -> Document:
+    return _document(Nft(**row))
 
 
 def _document(nft: Nft) -> Document:
@@ -72,8 +73,3 @@ def _document(nft: Nft) -> Document:
         "spender": nft.spender,
         "token_id": nft.token,
     }
-
-
-def _page(rows: list[queries.Row], columns: dict[str, str], party: dict[str, str]) -> Document:
-    admitted = parameters.admitted(rows, party)
-    return parameters.page("nfts", admitted, lambda row: _document(Nft(**row)), columns)

@@ -1,7 +1,8 @@
 """Query parameters of the mirror node: what each may be, what it admits, pages; and how it refuses them."""
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -17,6 +18,7 @@ from marketplace.sandbox.ledger.envelopes import TYPES
 Document = dict[str, Any]
 Row = Mapping[Any, Any]
 
+NONE: Mapping[str, str] = MappingProxyType({})
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 MAX_RANGE = 60 * 24 * 3600 * times.SECOND
 
@@ -201,15 +203,15 @@ def is_ascending(default: str = "desc") -> bool:
     return request.args.get("order", default).lower() == "asc"
 
 
-def admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
+def _admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
     """The rows whose ids and numbers the parameters admit; an id that is not there is not admitted."""
-    asked = {name: number_filter(name) for name in columns if name in request.args}
+    asked = {columns[name]: number_filter(name) for name in columns if name in request.args}
     return [
         row
         for row in rows
         if all(
-            row[columns[name]] not in (None, "") and each.admits(_number(row[columns[name]]))
-            for name, each in asked.items()
+            row[column] not in (None, "") and each.admits(_number(row[column]))
+            for column, each in asked.items()
         )
     ]
 
@@ -227,30 +229,36 @@ def page(
     show: Callable[[Row], Document],
     columns: Mapping[str, str],
     order: str = "desc",
+    others: Collection[str] = (),
+    filters: Mapping[str, str] = NONE,
+    **words: str,
 ) -> Document:
     """The rows that the parameters admit, in their order: one page, and the link to the next one.
 
     ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
-    anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7.
+    anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7. ``filters`` has
+    those of the parameters that choose among the rows. What rows there are may depend on ``others`` and
+    ``words``. All are checked before an iterator of rows begins.
     """
-    require_bounds(*columns)
-    filters = [number_filter(name) for name in columns]
-    low, high = [asked.low for asked in filters], [asked.high for asked in filters]
+    require_known("limit", "order", *columns, *filters, *others, **words)
+    _require_bounds(*columns)
+    asked = [number_filter(parameter) for parameter in columns]
+    low, high = [each.low for each in asked], [each.high for each in asked]
 
     def place(row: Row) -> list[int]:
         return [_number(row[column]) for column in columns.values()]
 
     asked_rows = [
         row
-        for row in rows
-        if low <= place(row) <= high and all(map(NumberFilter.may_name, filters, place(row)))
+        for row in _admitted(rows, filters)
+        if low <= place(row) <= high and all(map(NumberFilter.may_name, asked, place(row)))
     ]
     ascending = is_ascending(order)
     chosen = sorted(asked_rows, key=place, reverse=not ascending)[: limit()]
     return {name: [*map(show, chosen)], "links": links(chosen, columns, ascending)}
 
 
-def require_bounds(first: str, second: str = "") -> None:
+def _require_bounds(first: str, second: str = "") -> None:
     """Refuse to sort by the second parameter alone, and to begin within what the first one leaves out.
 
     Of two, each may name one value.

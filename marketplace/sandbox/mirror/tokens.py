@@ -1,7 +1,7 @@
 """The mirror node's tokens: collections, and their custom fees."""
 
 import base64
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 from flask import Blueprint, request
 from google.protobuf.message import Message
@@ -20,12 +20,22 @@ blp = Blueprint("tokens", __name__)
 @blp.get("/tokens")
 def list_tokens() -> Document:
     """List the tokens that a transaction has created or changed, and those of which somebody has some."""
-    names = ("account.id", "limit", "name", "order", "publickey", "token.id")
-    parameters.require_known(*names, type="all|fungible_common|non_fungible_unique")
-    found = [tokens.find(read(), token) for token in _tokens_of_account()]
-    rows = [_summary(token) for token in found if _is_asked(token)]
-    page = parameters.page("tokens", rows, dict, {"token.id": "token_id"}, "asc")
+    columns, others = {"token.id": "token_id"}, ("account.id", "name", "publickey")
+    type = "all|fungible_common|non_fungible_unique"
+    page = parameters.page("tokens", _asked(), dict, columns, "asc", others, type=type)
     return page | ({"links": {"next": None}} if "name" in request.args else {})
+
+
+def _asked() -> Iterator[Document]:
+    """The tokens of the account, the type, the admin key and the name that are asked for."""
+    types = {value.upper() for value in request.args.getlist("type")} - {"ALL"}
+    names = [value.removeprefix("eq:").lower() for value in request.args.getlist("name")]
+    for token in _tokens_of_account():
+        found = tokens.find(read(), token)
+        has_name = all(name in found.definition.name.lower() for name in names)
+        is_of_key = parameters.is_of_key(found.key("admin"), "publickey")
+        if types <= {_type(found)} and has_name and is_of_key:
+            yield _summary(found)
 
 
 def _tokens_of_account() -> list[str]:
@@ -42,17 +52,6 @@ def _tokens_of_account() -> list[str]:
         raise parameters.invalid("account.id")
     rows = queries.list_associations(read(), parameters.to_id(min(named)))
     return [row["token"] for row in rows]
-
-
-def _is_asked(token: tokens.Token) -> bool:
-    """Whether a token is of the type, the admin key and the name that are asked for."""
-    types = {value.upper() for value in request.args.getlist("type")} - {"ALL"}
-    names = [value.removeprefix("eq:").lower() for value in request.args.getlist("name")]
-    return (
-        types <= {_type(token)}
-        and parameters.is_of_key(token.key("admin"), "publickey")
-        and all(name in token.definition.name.lower() for name in names)
-    )
 
 
 def _type(token: tokens.Token) -> str:
