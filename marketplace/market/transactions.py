@@ -10,12 +10,12 @@ import hiero_sdk_python.hapi.services.crypto_approve_allowance_pb2 as approvals
 import hiero_sdk_python.hapi.services.crypto_delete_allowance_pb2 as removals
 from hiero_sdk_python.hapi.services.crypto_transfer_pb2 import CryptoTransferTransactionBody
 from hiero_sdk_python.hapi.services.duration_pb2 import Duration
-from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.hbar import TINYBARS, find_credit
 from marketplace.ids import TransactionId, numbers
+from marketplace.market import messages
 from marketplace.market.encoding import encode, write_list
 
 
@@ -27,9 +27,9 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
     reads.
     """
     allowance = approvals.NftAllowance(
-        tokenId=_token(token),
-        owner=_account(envelope["transaction_id"].account_id),
-        spender=_account(spender),
+        tokenId=messages.token(token),
+        owner=messages.account(envelope["transaction_id"].account_id),
+        spender=messages.account(spender),
         serial_numbers=[serial_no],
         # approved_for_all is absent. The SDK's own helper sends False, which at consensus revokes an
         # approve-for-all that the owner had given.
@@ -44,8 +44,8 @@ def build_withdrawal(*, token: str, serial_no: int, **envelope: Any) -> bytes:
     The transaction id's account is owner and payer, and must sign. Returns what build_listing() does.
     """
     removed = removals.NftRemoveAllowance(
-        token_id=_token(token),
-        owner=_account(envelope["transaction_id"].account_id),
+        token_id=messages.token(token),
+        owner=messages.account(envelope["transaction_id"].account_id),
         serial_numbers=[serial_no],
     )
     data = removals.CryptoDeleteAllowanceTransactionBody(nftAllowances=[removed])
@@ -75,18 +75,18 @@ def build_purchase(
     if part:
         payments[market] = part
     moved = hapi.NftTransfer(
-        senderAccountID=_account(seller),
-        receiverAccountID=_account(buyer),
+        senderAccountID=messages.account(seller),
+        receiverAccountID=messages.account(buyer),
         serialNumber=serial_no,
         is_approval=True,
     )
     amounts = [
-        hapi.AccountAmount(accountID=_account(account_id), amount=payments[account_id])
+        hapi.AccountAmount(accountID=messages.account(account_id), amount=payments[account_id])
         for account_id in sorted(payments, key=numbers)  # as JavaScript sorts them
     ]
     data = CryptoTransferTransactionBody(
         transfers=hapi.TransferList(accountAmounts=amounts),
-        tokenTransfers=[hapi.TokenTransferList(token=_token(token), nftTransfers=[moved])],
+        tokenTransfers=[hapi.TokenTransferList(token=messages.token(token), nftTransfers=[moved])],
     )
     return _body(cryptoTransfer=data, **envelope)
 
@@ -112,11 +112,11 @@ def _body(
 
     With one node, a hardware wallet asks its user once, and the marketplace is charged once.
     """
-    start = Timestamp(seconds=transaction_id.seconds, nanos=transaction_id.nanos)
-    payer = _account(transaction_id.account_id)
+    start = messages.timestamp(transaction_id.valid_start)
+    payer = messages.account(transaction_id.account_id)
     body = TransactionBody(
         transactionID=hapi.TransactionID(accountID=payer, transactionValidStart=start),
-        nodeAccountID=_account(node_account_id),
+        nodeAccountID=messages.account(node_account_id),
         transactionFee=max_fee_tinybars,
         transactionValidDuration=Duration(seconds=valid_seconds),
         memo=memo,
@@ -127,13 +127,3 @@ def _body(
 
 def _write_unsigned(body: bytes) -> bytes:
     return write_list(SignedTransaction(bodyBytes=body))
-
-
-def _account(account_id: str) -> hapi.AccountID:
-    shard, realm, number = numbers(account_id)
-    return hapi.AccountID(shardNum=shard, realmNum=realm, accountNum=number)
-
-
-def _token(token: str) -> hapi.TokenID:
-    shard, realm, number = numbers(token)
-    return hapi.TokenID(shardNum=shard, realmNum=realm, tokenNum=number)

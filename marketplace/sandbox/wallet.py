@@ -16,16 +16,20 @@ def private_key(account_id: str) -> PrivateKey:
     return PrivateKey.from_bytes_ed25519(seed)
 
 
+def public_key(account_id: str) -> bytes:
+    return bytes(private_key(account_id).public_key().to_bytes_raw())
+
+
 def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
     """A function that signs a transaction's body for an account, for create_app(sign=...)."""
-    key = private_key(account_id)
-    return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
+    key, shown = private_key(account_id), public_key(account_id)
+    return lambda body: (shown, key.sign(body))
 
 
 def sign(account_id: str, content: bytes) -> bytes:
     """Add the account's signature to each transaction of a list, each of which can be opened."""
     key = private_key(account_id)
-    prefix = key.public_key().to_bytes_raw()
+    prefix = public_key(account_id)
     transactions = read_list(content)
     for transaction in transactions:
         signed = SignedTransaction.FromString(transaction.signedTransactionBytes)

@@ -13,8 +13,8 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from marketplace import times
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
+from marketplace.market.messages import account, token
 from marketplace.sandbox.ledger import accounts, queries
-from marketplace.sandbox.ledger.messages import account, token
 from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives

@@ -7,10 +7,10 @@ from flask import current_app
 from google.protobuf.message import Message
 
 from marketplace import times
+from marketplace.market.messages import account, timestamp, token
 from marketplace.sandbox.ledger import accounts, nfts, queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import entity
-from marketplace.sandbox.ledger.messages import account, timestamp, token
 from marketplace.sandbox.ledger.tokens import LIFE_SECONDS
 from marketplace.store.database import read
 

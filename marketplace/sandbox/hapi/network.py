@@ -8,10 +8,10 @@ from google.protobuf.message import Message
 from hiero_sdk_python.hapi.services.exchange_rate_pb2 import ExchangeRateSet
 
 from marketplace import __version__, times
+from marketplace.market.messages import account
 from marketplace.sandbox.hapi.address import find_port
 from marketplace.sandbox.ledger import network_fees
 from marketplace.sandbox.ledger.envelopes import Refused
-from marketplace.sandbox.ledger.messages import account
 
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)

@@ -11,10 +11,10 @@ from hiero_sdk_python.hapi.services.transaction_receipt_pb2 import TransactionRe
 from hiero_sdk_python.hapi.services.transaction_record_pb2 import TransactionRecord
 
 from marketplace import times
+from marketplace.market.messages import account, timestamp, token
 from marketplace.sandbox.hapi.network import exchange_rate
 from marketplace.sandbox.ledger import queries
 from marketplace.sandbox.ledger.envelopes import read_transaction_id, refuse_if
-from marketplace.sandbox.ledger.messages import account, timestamp, token
 from marketplace.store.database import read
 
 Document = dict[str, Any]  # the mirror node's, with the columns of its row

@@ -78,7 +78,7 @@ def key(db: Connection, account_id: str) -> Key | None:
     if known:
         return Key.FromString(bytes.fromhex(known))
     if account_id in (queries.TREASURY, current_app.config.get("DEMO_WALLET_SIGNS_FOR")):
-        return keys.of_bytes(wallet.private_key(account_id).public_key().to_bytes_raw())
+        return keys.of_bytes(wallet.public_key(account_id))
     return None
 
 
@@ -108,7 +108,7 @@ def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
     payer = signed.id.account_id
     payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
     addresses = queries.list_aliases(db, account_id)
-    demo_key = wallet.private_key(account_id).public_key().to_bytes_raw()
+    demo_key = wallet.public_key(account_id)
     for pair in sorted(pairs, key=lambda pair: pair.pubKeyPrefix != demo_key):
         content = pair.pubKeyPrefix
         if len(content) not in (32, 33) or not keys.verifies(content, pair, signed.body_bytes):

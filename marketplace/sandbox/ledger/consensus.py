@@ -17,6 +17,7 @@ from hiero_sdk_python.hapi.services.basic_types_pb2 import TransactionID
 from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace import times
+from marketplace.market.messages import account, timestamp
 from marketplace.sandbox.ledger import (
     account_transactions,
     accounts,
@@ -36,7 +37,6 @@ from marketplace.sandbox.ledger import (
 )
 from marketplace.sandbox.ledger.envelopes import Refused, Signed, refuse_if
 from marketplace.sandbox.ledger.execution import Effects, Execution, entity, require_id
-from marketplace.sandbox.ledger.messages import account, timestamp
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.database import write
 from marketplace.store.rows import Connection
@@ -221,7 +221,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
             return
         accounts.associate(db, owner, token, now)
         minting = _unsigned(db, queries.TREASURY, now, "tokenMint")
-        minting.move_nft(Nft(token, serial_no, nfts.NOBODY, created_at=now), owner)
+        minting.move_nft(Nft(token, serial_no, queries.NOBODY, created_at=now), owner)
         history.write_nfts(minting)
 
 

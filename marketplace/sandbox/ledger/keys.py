@@ -2,12 +2,11 @@
 
 from itertools import pairwise
 
-from cryptography.exceptions import InvalidSignature
-from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 from google.protobuf.message import DecodeError, Message
 from hiero_sdk_python.crypto.public_key import PublicKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import Key
 
+from marketplace.market import signer
 from marketplace.sandbox.ledger.envelopes import Signed, refuse_if
 
 # The mirror nodes' names of the simple keys, by their field of Key, and their sizes in bytes.
@@ -15,11 +14,13 @@ TYPES = {"ed25519": ("ED25519", 32), "ECDSA_secp256k1": ("ECDSA_SECP256K1", 33)}
 EVM_ADDRESS_BYTES = 20
 
 
+def kind_of(public_key: bytes) -> str:
+    """The kind of 32 or 33 bytes: ED25519 or compressed ECDSA."""
+    return "ed25519" if len(public_key) == TYPES["ed25519"][1] else "ECDSA_secp256k1"
+
+
 def of_bytes(public_key: bytes) -> Key:
-    """The key of 32 or 33 bytes: ED25519 or compressed ECDSA."""
-    if len(public_key) == TYPES["ed25519"][1]:
-        return Key(ed25519=public_key)
-    return Key(ECDSA_secp256k1=public_key)
+    return Key(**{kind_of(public_key): public_key})
 
 
 def is_valid(key: Key) -> bool:
@@ -61,14 +62,7 @@ def has_signed(key: Key, signed: Signed) -> bool:
 
 def verifies(public_key: bytes, pair: Message, content: bytes) -> bool:
     """Whether a signature pair holds a simple key's signature of the content."""
-    try:
-        if len(public_key) == TYPES["ed25519"][1]:
-            Ed25519PublicKey.from_public_bytes(public_key).verify(pair.ed25519, content)
-        else:
-            PublicKey.from_bytes_ecdsa(public_key).verify(pair.ECDSA_secp256k1, content)
-    except (InvalidSignature, ValueError):
-        return False
-    return True
+    return signer.verifies(public_key, getattr(pair, kind_of(public_key)), content)
 
 
 def shown(key: Key | None) -> dict[str, str] | None:

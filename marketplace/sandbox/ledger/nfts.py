@@ -8,8 +8,6 @@ from marketplace.sandbox.ledger import queries, tokens
 from marketplace.sandbox.ledger.envelopes import Refused
 from marketplace.store.rows import Connection
 
-NOBODY = ""  # has what was burned or wiped
-
 
 class Nft(NamedTuple):
     token: str
@@ -43,7 +41,7 @@ def get(db: Connection, token: str, serial_no: int) -> Nft | None:
 
 def require(nft: Nft | None) -> Nft:
     """Refuse what was never minted, was burned or wiped."""
-    if nft is None or nft.owner == NOBODY:
+    if nft is None or nft.owner == queries.NOBODY:
         raise Refused("INVALID_NFT_ID")
     return nft
 

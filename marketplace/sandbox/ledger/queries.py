@@ -1,12 +1,13 @@
 """The SQL of the sandbox's ledger: one function, one statement."""
 
 from collections.abc import Iterable, Iterator, Mapping
+from operator import itemgetter
 from typing import Any
 
-from marketplace.ids import MAX_INT64
 from marketplace.store.rows import Connection
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
+NOBODY = ""  # has the NFTs that were burned or wiped
 LAST_NUMBER = 1_000_000  # those that transactions create have higher ones
 
 Row = Mapping[Any, Any]  # by name, or by position
@@ -59,18 +60,15 @@ def _number(db: Connection, sql: str, **parameters: object) -> int:
 
 
 def list_aliases(db: Connection, account_id: str) -> list[bytes]:
-    sql = "SELECT alias FROM alias WHERE account_id = :account_id ORDER BY alias"
-    return [row["alias"] for row in _rows(db, sql, account_id=account_id)]
+    return sorted(row["alias"] for row in select(db, "alias", account_id=account_id))
 
 
 def new_id(db: Connection) -> str:
     """Take the next id for what a transaction creates."""
-    sql = """
-        INSERT INTO created (number) SELECT COALESCE(MAX(number), :last) + 1 FROM created
-        RETURNING number
-    """
     while True:
-        entity_id = f"0.0.{_number(db, sql, last=LAST_NUMBER)}"
+        number = max(LAST_NUMBER, get_highest(db, "number", "created")) + 1
+        put(db, "created", number=number)
+        entity_id = f"0.0.{number}"
         if not _is_used(db, entity_id):
             return entity_id
 
@@ -84,8 +82,7 @@ def _is_used(db: Connection, entity_id: str) -> bool:
 
 
 def count_units_of(db: Connection, account_id: str, token: str) -> int:
-    sql = "SELECT balance FROM holding WHERE account_id = :account_id AND token = :token"
-    return _number(db, sql, account_id=account_id, token=token)
+    return get_highest(db, "balance", "holding", account_id=account_id, token=token)
 
 
 def list_holders(db: Connection, token: str) -> list[Row]:
@@ -135,21 +132,6 @@ def list_associations(db: Connection, account_id: str) -> list[Row]:
     return _rows(db, sql, account_id=account_id)
 
 
-# NFTs
-
-
-def list_nfts(db: Connection, low: int = 0, high: int = MAX_INT64, **columns: object) -> list[Row]:
-    # Those of an owner or a token, or both, with a serial number between two.
-    sql = f"SELECT * FROM nft WHERE {_equal(columns)} AND serial_no BETWEEN :low AND :high"
-    return _rows(db, sql, low=low, high=high, **columns)
-
-
-def count_nfts(db: Connection, token: str) -> int:
-    # Without those that were burned or wiped.
-    sql = "SELECT COUNT(*) FROM nft WHERE token = :token AND owner <> ''"
-    return _number(db, sql, token=token)
-
-
 # Transactions
 
 
@@ -159,12 +141,8 @@ def get_last_consensus(db: Connection) -> int:
 
 def list_transactions(db: Connection, transaction_id: str) -> list[Row]:
     # All rows under one id, in the order of consensus.
-    sql = """
-        SELECT * FROM transaction_record
-        WHERE transaction_id = :transaction_id
-        ORDER BY consensus_at
-    """
-    return _rows(db, sql, transaction_id=transaction_id)
+    rows = select(db, "transaction_record", transaction_id=transaction_id)
+    return sorted(rows, key=itemgetter("consensus_at"))
 
 
 def iterate_transactions(db: Connection, low: int, high: int, is_ascending: bool) -> Iterator[Row]:

@@ -47,7 +47,7 @@ CREATE TABLE nft (
     PRIMARY KEY (token, serial_no)
 ) STRICT;
 
--- Serves queries.list_nfts_of.
+-- Serves the lists of an account's NFTs.
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no);
 
 -- One owner lets one spender have all of a token.

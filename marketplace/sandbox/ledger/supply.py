@@ -49,7 +49,9 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
     refuse_if(highest + len(metadata) > MAX_INT64, "SERIAL_NUMBER_LIMIT_REACHED")
     for serial_no, content in enumerate(metadata, start=highest + 1):
         encoded = base64.b64encode(content).decode()
-        new = Nft(token.token, serial_no, nfts.NOBODY, created_at=execution.now, metadata=encoded)
+        new = Nft(
+            token.token, serial_no, queries.NOBODY, created_at=execution.now, metadata=encoded
+        )
         execution.move_nft(new, token.treasury)
 
 
@@ -84,7 +86,7 @@ def _end(
     for serial_no in sorted(set(content.serialNumbers)):
         nft = nfts.require(nfts.find(db, token.token, serial_no))
         refuse_if(nft.owner != owner, foreign)
-        execution.move_nft(nft, nfts.NOBODY)
+        execution.move_nft(nft, queries.NOBODY)
     execution.effects.total_supply = tokens.supply(db, token)
 
 

@@ -11,10 +11,10 @@ from hiero_sdk_python.hapi.services.custom_fees_pb2 import CustomFee
 from hiero_sdk_python.hapi.services.token_create_pb2 import TokenCreateTransactionBody
 
 from marketplace.ids import MAX_INT64
+from marketplace.market.messages import account
 from marketplace.sandbox import catalogue, wallet
 from marketplace.sandbox.ledger import keys, queries
 from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
-from marketplace.sandbox.ledger.messages import account
 from marketplace.store.rows import Connection
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
@@ -30,7 +30,7 @@ KEYS = {
     "wipe": ("wipeKey", "TOKEN_HAS_NO_WIPE_KEY"),
 }
 # Derived here, before make run forks: a process that derives it itself needs 3 MB more.
-TREASURYS_KEY = keys.of_bytes(wallet.private_key(queries.TREASURY).public_key().to_bytes_raw())
+TREASURYS_KEY = keys.of_bytes(wallet.public_key(queries.TREASURY))
 KEYS_OF_CATALOGUE = ("admin", "fee_schedule", "metadata", "supply", "wipe")
 
 
@@ -107,7 +107,8 @@ def supply(db: Connection, token: Token) -> int:
     """How many NFTs or units of a token there are."""
     if token.is_fungible:
         return sum(row["balance"] for row in queries.select(db, "holding", token=token.token))
-    return queries.count_nfts(db, token.token)
+    ended = queries.count(db, "nft", token=token.token, owner=queries.NOBODY)
+    return queries.count(db, "nft", token=token.token) - ended
 
 
 def require_room(db: Connection, token: Token, amount: int) -> None:

@@ -66,7 +66,7 @@ def _document(nft: Nft) -> Document:
         "account_id": nft.owner or None,
         "created_timestamp": times.to_consensus(nft.created_at),
         "delegating_spender": None,
-        "deleted": nft.owner == nfts.NOBODY or queries.is_deleted(read(), nft.token),
+        "deleted": nft.owner == queries.NOBODY or queries.is_deleted(read(), nft.token),
         "metadata": nft.metadata_base64,
         "modified_timestamp": times.to_consensus(nft.modified_at),
         "serial_number": nft.serial_no,
