@@ -19,15 +19,13 @@ from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
-from marketplace.sandbox import api, commands, gateway, hosts, mirror, ports, wallet
+from marketplace.sandbox import api, commands, gateway, hosts, mirror, wallet
 from marketplace.sandbox.hapi import web
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import KEY, Sandbox, Storage
 from marketplace.store.engine import Engine
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite import Database
-
-__all__ = ["PATH", "create_sandbox", "init_app"]
 
 PATH = "/sandbox"
 TITLE = "The sandbox's API"
@@ -84,7 +82,7 @@ def init_app(
         gateway_adapters=partial(gateway.make_adapters, prefix),
         sign=wallet.signer(app.config["ACCOUNT_ID"]),
         describe=commands.hello,
-        listen=ports.listen,
+        listen=commands.listen,
     )
 
 

@@ -1,9 +1,10 @@
-"""Commands for the sandbox: seed a sample, serve SDKs, print a token and keys."""
+"""Commands for the sandbox: seed a sample, serve SDKs, print a token, keys and ports."""
 
 import asyncio
+import os
 import random
 from collections.abc import Sequence
-from typing import cast
+from typing import Any, cast
 
 import click
 from flask import Flask, current_app
@@ -80,7 +81,7 @@ def node_command(port: int, also: tuple[int, ...]) -> None:
         is_another = port not in (0, served)
         echo_log(_describe_node(served) + (f", as {port} is taken" if is_another else ""))
         if further:
-            echo_log(describe_further("gRPC", others, further))
+            echo_log(_describe_further("gRPC", others, further))
 
     further = [each for each in also if each != port]
     asyncio.run(server.serve(_sandbox(), access.kept_token(), port, further, announce))
@@ -123,7 +124,25 @@ def _describe_node(port: int) -> str:
     return f'  Hedera SDKs    Client.forNetwork({{"{HOST}:{port}": "0.0.3"}})'
 
 
-def describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
+def listen(server: Any) -> str | None:
+    """Have gunicorn listen on the ports on which SDKs look for the REST of a local mirror node.
+
+    It takes those of SANDBOX_REST_PORTS that are free, before it forks. Tells which ones.
+    """
+    from gunicorn.sock import TCPSocket  # other processes do without
+
+    ports = map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())
+    wanted, served = [port for port in ports if (HOST, port) not in server.cfg.address], []
+    for port in wanted:
+        try:
+            server.LISTENERS.append(TCPSocket((HOST, port), server.cfg, server.log))
+        except OSError:
+            continue
+        served.append(port)
+    return _describe_further("REST", served, wanted) if wanted else None
+
+
+def _describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
     """The ports that Client.forLocalNode() asks, and those of them that another program has."""
     taken = ", ".join(str(port) for port in wanted if port not in served)
     listed = ", ".join(str(port) for port in served) or "none"
