@@ -16,7 +16,7 @@ def kept_token() -> str:
     """Read the sandbox's own access token; make one if there is none, or if it was revoked."""
     path = Path(current_app.config["DATA_DIR"], "sandbox-token")
     path.touch(mode=0o600)
-    with path.open("r+") as file:
+    with path.open() as file:
         fcntl.flock(file, fcntl.LOCK_EX)  # concurrent processes get the same token
         token = file.read()
         row = access_tokens.get_access_token(read(), access_tokens.hash_token(token))
@@ -25,7 +25,5 @@ def kept_token() -> str:
         with write() as db:
             access_tokens.mark_access_token_revoked(db, NAME, times.to_iso(times.now()))
         token = str(access_tokens.create(NAME, access_tokens.SCOPES, seconds=None))
-        file.seek(0)
-        file.truncate()
-        file.write(token)
+        path.write_text(token)
         return token

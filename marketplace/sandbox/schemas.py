@@ -75,16 +75,17 @@ EXAMPLES: dict[str, object] = decoding.decode(examples.PREPARED) | {
 
 def _response(name: str, **descriptions: str) -> type[Schema]:
     """A schema of these fields, each with its description; their kinds are those of the examples."""
-    made: dict[str, fields.Field[Any]] = {}
-    for field, description in descriptions.items():
-        example = EXAMPLES[field]
-        options: dict[str, Any] = {"metadata": {"description": description, "example": example}}
-        options |= {"required": True, "allow_none": "null when" in description}
-        if isinstance(example, list):
-            made[field] = fields.List(fields.Raw(), **options)
-        else:
-            made[field] = Schema.TYPE_MAPPING[type(example)](**options)
+    made = {field: _field(field, description) for field, description in descriptions.items()}
     return Schema.from_dict(made, name=name)
+
+
+def _field(name: str, description: str) -> fields.Field[Any]:
+    example = EXAMPLES[name]
+    options: dict[str, Any] = {"metadata": {"description": description, "example": example}}
+    options |= {"required": True, "allow_none": "null when" in description}
+    if isinstance(example, list):
+        return fields.List(fields.Raw(), **options)
+    return Schema.TYPE_MAPPING[type(example)](**options)
 
 
 DecodedTransactionSchema = _response(

@@ -2,7 +2,6 @@
 
 import base64
 
-import hiero_sdk_python.hapi.services.basic_types_pb2 as hapi
 from flask import current_app
 from google.protobuf.message import Message
 
@@ -59,14 +58,12 @@ def find_token(query: Message, response: Message, now: int) -> None:
     info.totalSupply = tokens.supply(read(), found)
     info.deleted = queries.is_deleted(read(), found.token)
     if found.key("freeze"):
-        frozen, unfrozen = hapi.TokenFreezeStatus.Frozen, hapi.TokenFreezeStatus.Unfrozen
-        info.defaultFreezeStatus = frozen if definition.freezeDefault else unfrozen
+        info.defaultFreezeStatus = "Frozen" if definition.freezeDefault else "Unfrozen"
     if found.key("kyc"):
-        info.defaultKycStatus = hapi.TokenKycStatus.Revoked
-    info.pause_status = hapi.TokenPauseStatus.PauseNotApplicable
+        info.defaultKycStatus = "Revoked"
+    info.pause_status = "PauseNotApplicable"
     if found.key("pause"):
-        paused, unpaused = hapi.TokenPauseStatus.Paused, hapi.TokenPauseStatus.Unpaused
-        info.pause_status = paused if found.is_paused else unpaused
+        info.pause_status = "Paused" if found.is_paused else "Unpaused"
 
 
 def find_nft(query: Message, response: Message, now: int) -> None:

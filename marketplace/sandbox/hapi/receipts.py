@@ -2,7 +2,6 @@
 
 import base64
 import json
-from collections import defaultdict
 from typing import Any
 
 from google.protobuf.message import Message
@@ -82,7 +81,8 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         transactionFee=document["charged_tx_fee"],
         transferList={"accountAmounts": map(_amount, document["transfers"])},
     )
-    lists: defaultdict[str, TokenTransferList] = defaultdict(TokenTransferList)
+    ids = [moved["token_id"] for moved in document["token_transfers"] + document["nft_transfers"]]
+    lists = {token_id: TokenTransferList(token=token(token_id)) for token_id in ids}
     for moved in document["token_transfers"]:
         lists[moved["token_id"]].transfers.add(**_amount(moved))
     for moved in document["nft_transfers"]:
@@ -93,9 +93,7 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
             serialNumber=moved["serial_number"],
             is_approval=moved["is_approval"],
         )
-    for token_id, transfers in lists.items():
-        transfers.token.CopyFrom(token(token_id))
-        record.tokenTransferLists.append(transfers)
+    record.tokenTransferLists.extend(lists.values())
     for fee in document.get("assessed_custom_fees", []):
         record.assessed_custom_fees.add(
             amount=fee["amount"],

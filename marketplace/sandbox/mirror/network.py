@@ -4,7 +4,6 @@ import hashlib
 from datetime import UTC, datetime
 
 from flask import Blueprint, Response, current_app, request
-from google.protobuf.message import Message
 
 from marketplace import hbar, times
 from marketplace.ids import MAX_HBAR
@@ -72,18 +71,12 @@ def show_exchange_rate() -> Document:
     parameters.require_known("timestamp")
     now = times.now()
     rates = exchange_rate(now)
+    cents = HBAR_EQUIVALENT * network_fees.CENTS_PER_HBAR
+    rate = {"cent_equivalent": cents, "expiration_time": 0, "hbar_equivalent": HBAR_EQUIVALENT}
     return {
-        "current_rate": _rate(rates.currentRate),
-        "next_rate": _rate(rates.nextRate),
+        "current_rate": rate | {"expiration_time": rates.currentRate.expirationTime.seconds},
+        "next_rate": rate | {"expiration_time": rates.nextRate.expirationTime.seconds},
         "timestamp": times.to_consensus(now),
-    }
-
-
-def _rate(rate: Message) -> Document:
-    return {
-        "cent_equivalent": HBAR_EQUIVALENT * rate.centEquiv,
-        "expiration_time": rate.expirationTime.seconds,
-        "hbar_equivalent": HBAR_EQUIVALENT * rate.hbarEquiv,
     }
 
 
