@@ -1,48 +1,32 @@
 """Whether all contenders answer the same, before anything is measured."""
 
 import json
+from itertools import islice
 
-from benchmarks import contenders
-from benchmarks.client import Client
-from benchmarks.load import HOT, everywhere, hot
-from benchmarks.records import key
-from benchmarks.server import Server
+from benchmarks import records
+from benchmarks.bench import ORDERBOOK, Bench, remembered
+from benchmarks.contenders import CONTENDERS
 
 SAMPLES = 25
-# Who answers a page at an offset, and who any NFT of the table.
-WHOLE = ("service", "host", "granian", "fastapi", "fastify")
 
 
-def require(servers: dict[str, Server], nfts: int, deep: int, reader: str) -> None:
+def require(bench: Bench) -> None:
     """Raise SystemExit where a contender's answer is another than the service's, or asks for no token."""
-    first, hot_nfts, any_nfts = "/v1/orderbook", hot(nfts), everywhere(nfts)
-    hot_paths = [_nft_path(hot_nfts.number(turn)) for turn in range(0, HOT, HOT // SAMPLES)]
-    any_paths = [_nft_path(any_nfts.number(turn)) for turn in range(SAMPLES)]
-    pages = [f"{first}?limit=20&offset={offset}" for offset in (0, 40, deep)]
-    expected = _ask("service", servers["service"], reader, [first, *hot_paths, *any_paths, *pages])
-    for name in (*WHOLE, "bare"):
-        paths = expected if name in WHOLE else [first, *hot_paths]
-        answers = _ask(name, servers[name], reader, paths)
-        for path in paths:
-            if json.loads(answers[path]) != json.loads(expected[path]):
-                raise SystemExit(f"{contenders.title(name)} answers {path} differently")
-    for name in WHOLE:
-        with Client(servers[name].port, "nftm_of_a_stranger") as stranger:
-            if (status := stranger.get(first).status) != 401:
-                raise SystemExit(f"{contenders.title(name)} answers a stranger with {status}")
-
-
-def _nft_path(number: int) -> str:
-    token, serial_no = key(number)
-    return f"/v1/nft/{token}/{serial_no}"
-
-
-def _ask(name: str, server: Server, token: str, paths: list[str]) -> dict[str, bytes]:
-    bodies = {}
-    with Client(server.port, token) as client:
-        for path in paths:
+    plan, numbers = bench.plan, [*islice(records.everywhere(bench.plan.nfts), SAMPLES)]
+    of_all = remembered(plan)[:: records.HOT // SAMPLES]
+    of_peers = [f"{ORDERBOOK}?limit=20&offset={offset}" for offset in (40, *plan.offsets)]
+    of_peers += map(records.nft_path, numbers)
+    of_ours = [f"/v1/user/{records.owner(number)}/listed?offset=1" for number in numbers]
+    service = bench.client("service")
+    expected = {path: service.get(path) for path in (*of_all, *of_peers, *of_ours)}
+    for name in bench.servers:
+        title, _, is_ours, _ = CONTENDERS[name]
+        client = bench.client(name)
+        for path in (*of_all, *(of_peers if name != "bare" else ()), *(of_ours if is_ours else ())):
             answer = client.get(path)
-            if answer.status != 200:
-                raise SystemExit(f"{contenders.title(name)} answers {path} with {answer.status}")
-            bodies[path] = answer.body
-    return bodies
+            if is_ours and answer.link != expected[path].link:
+                raise SystemExit(f"{title} links {path} to another page")
+            if json.loads(answer.body) != json.loads(expected[path].body):
+                raise SystemExit(f"{title} answers {path} differently")
+        if name != "bare":
+            bench.client(name, "nftm_of_a_stranger").get(ORDERBOOK, status=401)

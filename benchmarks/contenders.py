@@ -1,94 +1,90 @@
-"""Who is measured, and the command line each is started with; nothing else here knows a server by name."""
+"""Who is measured, and the command line each is started with; nothing else here knows how a server starts."""
 
 import json
-import os
-import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
-from benchmarks import server, service
+from benchmarks import machine, service
 from benchmarks.client import Client
-from benchmarks.load import HOT, hot
-from benchmarks.records import key
-from benchmarks.server import Server
+from tests.network import reserved_port
+from tests.serving import ROOT, Service, environment
 
-BIN = Path(sys.executable).parent
-PEERS = Path(__file__).parent / "peers"
-GUNICORN = [
-    str(BIN / "gunicorn"),
-    *["--bind", "127.0.0.1:{port}", "--workers", "1", "--log-level", "warning"],
-]
-BARE = [*GUNICORN, "--config", str(PEERS / "bare_gunicorn.conf.py"), "benchmarks.peers.bare:app"]
+GUNICORN = "gunicorn --bind 127.0.0.1:{port} --workers 1 --log-level warning"
+BARE = f"{GUNICORN} --config benchmarks/peers/bare_gunicorn.conf.py benchmarks.peers.bare:app"
+HOST = f"{GUNICORN} benchmarks.peers.host:app"
 # As many threads as gunicorn.conf.py gives a worker.
-GRANIAN = [
-    str(BIN / "granian"),
-    *["--interface", "wsgi", "--host", "127.0.0.1", "--port", "{port}", "--http", "1", "--no-ws"],
-    *["--workers", "1", "--blocking-threads", "8", "--log-level", "warning"],
-]
-UVICORN = [
-    str(BIN / "uvicorn"),
-    *["--host", "127.0.0.1", "--port", "{port}", "--loop", "uvloop", "--http", "httptools"],
-    *["--no-access-log", "--log-level", "warning"],
-]
+GRANIAN = (
+    "granian --interface wsgi --host 127.0.0.1 --port {port} --http 1 --no-ws --workers 1"
+    " --blocking-threads 8 --log-level warning wsgi:app"
+)
+FASTIFY = "node benchmarks/peers/fastify/server.js"
+UVICORN = (
+    "uvicorn --host 127.0.0.1 --port {port} --loop uvloop --http httptools --no-access-log"
+    " --log-level warning benchmarks.peers.fastapi_peer:app"
+)
 
-HOST = [*GUNICORN, "benchmarks.peers.host:app"]
 
-# By name: title, command.
-COMMANDS = {
-    "bare": ("bare WSGI function, gunicorn", BARE),
-    "service": ("this service, gunicorn", GUNICORN),
-    "fastapi": ("FastAPI, uvicorn", [*UVICORN, "benchmarks.peers.fastapi_peer:app"]),
-    "fastify": ("Fastify, Node.js", ["node", str(PEERS / "fastify" / "server.js")]),
-    "granian": ("this service, granian", [*GRANIAN, "wsgi:app"]),
-    "host": ("this service, its host's own authentication", HOST),
+class Contender(NamedTuple):
+    title: str
+    command: str
+    is_ours: bool = True
+    is_on_postgresql: bool = False
+
+
+CONTENDERS = {
+    "service": Contender("this service, gunicorn", GUNICORN),
+    "bare": Contender("bare WSGI function, gunicorn", BARE, is_ours=False),
+    "fastapi": Contender("FastAPI, uvicorn", UVICORN, is_ours=False),
+    "fastify": Contender("Fastify, Node.js", FASTIFY, is_ours=False),
+    "granian": Contender("this service, granian", GRANIAN),
+    "host": Contender("this service, its host's own authentication", HOST),
+    "postgresql": Contender("this service on PostgreSQL", GUNICORN, is_on_postgresql=True),
+    "postgresql_host": Contender(
+        "PostgreSQL, its host's own authentication", HOST, is_on_postgresql=True
+    ),
 }
-# Those that benchmarks/postgresql.py starts.
-BESIDE = {
-    "postgresql": ("this service on PostgreSQL", GUNICORN),
-    "postgresql_host": ("this service on PostgreSQL, its host's own authentication", HOST),
-}
-
-
-def title(name: str) -> str:
-    return (COMMANDS | BESIDE).get(name, (name,))[0]
 
 
 @contextmanager
-def start(name: str, database: Path, bodies: Path | None = None, **settings) -> Iterator[Server]:
-    """One contender on the servers' core, until the end of the block; with settings of its own."""
-    command = (COMMANDS | BESIDE)[name][1]
-    environ = service.environ(database, **settings) | {
-        "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}",
-        "PYTHONPATH": str(service.ROOT),
-        "BENCH_DATABASE": str(database),
-        "BENCH_MEDIA_URL": service.MEDIA_URL,
-        "BENCH_BODIES": str(bodies),
-        "NODE_ENV": "production",
-    }
-    log = database.parent / f"{name}-{database.stem}.log"
-    with server.running(command, environ, service.ROOT, server.cores()[0], log) as running:
-        yield running
+def start(name: str, database: Path, url: str | None = None) -> Iterator[Service]:
+    """One contender on the servers' core, until the end of the block. ``url``: see start_all()."""
+    contender = CONTENDERS[name]
+    settings = service.settings(database, url if contender.is_on_postgresql else None)
+    with reserved_port() as port:
+        environ = environment(**settings) | {
+            "BENCH_DATABASE": str(database),
+            "BENCH_MEDIA_URL": f"{service.PUBLIC_URL}/media",
+            "BENCH_BODIES": str(_bodies(database)),
+            "NODE_ENV": "production",
+            "PORT": str(port),
+        }
+        on_its_core = ["setpriv", "--pdeathsig", "TERM", "taskset", "-c", str(machine.cores()[0])]
+        command = contender.command.format(port=port).split()
+        server = Service(ROOT, port, environ)
+        with server.running([*on_its_core, *command], start_new_session=True):
+            yield server
 
 
 @contextmanager
-def start_all(database: Path, nfts: int, token: str) -> Iterator[dict[str, Server]]:
-    """Every contender at once, on one table; idle ones take no time from the one that is asked."""
-    bodies = database.with_suffix(".json")
+def start_all(
+    database: Path, token: str, remembered: list[str], url: str | None
+) -> Iterator[dict[str, Service]]:
+    """Every contender at once, on one table; idle ones take no time from the one that is asked.
+
+    ``remembered`` is what the bare function answers. At ``url`` is the same table in PostgreSQL, if anywhere.
+    """
     with ExitStack() as stack:
         servers = {"service": stack.enter_context(start("service", database))}
-        bodies.write_text(json.dumps(_remember(servers["service"].port, token, nfts)))
-        for name in COMMANDS:
-            if name not in servers:
-                servers[name] = stack.enter_context(start(name, database, bodies))
+        client = Client("service", servers["service"].port, token)
+        answers = {path: client.get(path).body.decode() for path in ["/status", *remembered]}
+        _bodies(database).write_text(json.dumps(answers))
+        for name, contender in CONTENDERS.items():
+            if name not in servers and (url or not contender.is_on_postgresql):
+                servers[name] = stack.enter_context(start(name, database, url))
         yield servers
 
 
-def _remember(port: int, token: str, nfts: int) -> dict[str, str]:
-    """What the service answers where a bare function has to answer the same."""
-    walk = hot(nfts)
-    keys = (key(walk.number(turn)) for turn in range(HOT))
-    paths = ["/v1/orderbook", *(f"/v1/nft/{token_id}/{serial_no}" for token_id, serial_no in keys)]
-    paths.append("/nowhere")  # what a server is asked to see whether it is up
-    with Client(port, token) as client:
-        return {path: client.get(path).body.decode() for path in paths}
+def _bodies(database: Path) -> Path:
+    return database.with_suffix(".json")

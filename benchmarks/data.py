@@ -1,25 +1,22 @@
 """The tables that are measured: built once, kept while they would come out the same, copied for each run."""
 
 import hashlib
-import os
 import shutil
-import tempfile
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing
 from pathlib import Path
 
 from sqlite_utils.utils import sqlite3
 
 from benchmarks import records
-from benchmarks.plan import listed_of
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 
 FOLDER = Path(__file__).parent / ".data"
 
 
-def prepare(nfts: int) -> Path:
-    """The kept table of so many NFTs; it is built first where it is missing, or out of date."""
+def copy(nfts: int, path: Path) -> Path:
+    """A table of so many NFTs, to be written to. It is built first where no kept one is up to date."""
+    FOLDER.mkdir(exist_ok=True)
     sources = [Path(records.__file__).read_text(), Path(__file__).read_text(), SCHEMA.sql]
     digest = hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
     kept = FOLDER / f"{nfts}-{digest}.db"
@@ -30,7 +27,8 @@ def prepare(nfts: int) -> Path:
         building = kept.with_suffix(".building")
         build(building, nfts)
         building.rename(kept)
-    return kept
+    shutil.copyfile(kept, path)
+    return path
 
 
 def build(path: Path, nfts: int) -> None:
@@ -42,24 +40,7 @@ def build(path: Path, nfts: int) -> None:
         db.execute("BEGIN")
         marks = ", ".join("?" * len(records.COLUMNS.split(",")))
         statement = f"INSERT INTO nft ({records.COLUMNS}) VALUES ({marks})"
-        db.executemany(statement, records.make(nfts, listed_of(nfts)))
+        db.executemany(statement, records.make(nfts))
         db.execute("COMMIT")
         db.execute("PRAGMA journal_mode = DELETE")  # one file, without a -wal beside it
     Path(f"{path}.lock").unlink(missing_ok=True)
-
-
-@contextmanager
-def folder() -> Iterator[Path]:
-    """A run's own folder, gone after it; those of runs that were killed go, too."""
-    FOLDER.mkdir(exist_ok=True)
-    for old in FOLDER.glob("run-*-*"):
-        if not Path("/proc", old.name.split("-")[1]).exists():
-            shutil.rmtree(old, ignore_errors=True)
-    with tempfile.TemporaryDirectory(dir=FOLDER, prefix=f"run-{os.getpid()}-") as name:
-        yield Path(name)
-
-
-def copy(nfts: int, path: Path) -> Path:
-    """A table of a run's own, to be written to."""
-    shutil.copyfile(prepare(nfts), path)
-    return path

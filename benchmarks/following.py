@@ -27,7 +27,7 @@ from marketplace.store import following, nfts, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.loop import watch
-from stress.lives import allow, new_body, seal
+from stress.lives import approval, seal
 from tests.mirror import Mirror
 
 MARKET, SELLER, TOKEN = "0.0.9001", "0.0.1001", "0.0.7001"
@@ -53,8 +53,8 @@ def serving() -> Iterator[tuple[Any, Mirror]]:
 
 
 def list_on_ledger(app, serial_no: int) -> None:
-    body = new_body(SELLER, listing_memo(TOKEN, serial_no, 5, "Foo"))
-    allow(body.cryptoApproveAllowance, (TOKEN, serial_no), SELLER, MARKET)
+    memo = listing_memo(TOKEN, serial_no, 5, "Foo")
+    body = approval(SELLER, (TOKEN, serial_no), MARKET, memo)
     with services(app).sandbox.app.app_context():
         consensus.mint(TOKEN, serial_no, SELLER, times.now())
         assert consensus.submit(wallet.sign(SELLER, seal(body)), times.now()).result == "SUCCESS"

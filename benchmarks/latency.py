@@ -3,121 +3,96 @@
 import re
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, closing
+from contextlib import ExitStack
 from statistics import median
 from typing import Any
 
-from benchmarks import contenders, data, load
+from benchmarks import contenders, records, service
+from benchmarks.bench import ORDERBOOK, Bench
 from benchmarks.client import Client
 from benchmarks.plan import Plan
-from benchmarks.records import key
-from benchmarks.service import create_access_tokens
-from benchmarks.throughput import Bench
 from benchmarks.writer import Writer
 
 PAGE = 20
 AT_ONCE = 5
+Seconds = dict[str, dict[Any, float]]  # medians, by curve and point
 Ask = Callable[[int], float]  # seconds of the request of a turn
-Change = Callable[[], None]
+# By curve and point, each with what commits something before it.
+Asks = dict[tuple[str, Any], tuple[Ask, Callable]]
 
 
-def depths(bench: Bench) -> dict:
-    """Seconds of an order book page by its offset: of this service, and of FastAPI with the same SQL.
+def measure(bench: Bench) -> Seconds:
+    """Pages of the order book by their offset: of this service, and of FastAPI with the same SQL.
 
-    "link" is a page of this service at the greatest depth, reached by following rel="next".
+    "link" is a page of this service at the greatest depth, reached by following rel="next". "nft" (another
+    one each time) and "first_page" are by the rows of the table.
     """
-    plan, points = bench.plan, {"service": {}, "fastapi": {}}
+    plan, relist, asks = bench.plan, bench.writer.relist, {}
+    for name in ("service", "fastapi"):
+        client = bench.client(name)
+        asks |= {(name, offset): (page_at(client, offset), relist) for offset in plan.offsets}
+    asks["link", plan.deep] = _page_by_link(bench.client("service"), plan.deep), relist
+    if "postgresql" in bench.servers:
+        far_page = page_at(bench.client("postgresql"), plan.deep)
+        asks["postgresql", plan.deep] = far_page, relist
     with ExitStack() as stack:
-        writer = stack.enter_context(closing(Writer(bench.database, plan.nfts)))
-        asks = {}
-        for name in points:
-            client = stack.enter_context(Client(bench.servers[name].port, bench.reader))
-            for offset in plan.offsets:
-                asks[name, offset] = page_at(client, offset), writer.relist
-            if name == "service":
-                asks["link"] = _Follower(client, plan.deep), writer.relist
-        medians = in_turn(asks, plan)
-    link = medians.pop("link")
-    for (name, offset), seconds in medians.items():
-        points[name][offset] = seconds
-    return points | {"link": link}
+        for nfts, database in bench.databases.items():
+            server, reader = bench.servers["service"], bench.reader
+            if database != bench.database:
+                reader, _ = service.create_access_tokens(database)
+                server = stack.enter_context(contenders.start("service", database))
+            client, relist = Client("service", server.port, reader), Writer(database, nfts).relist
+            asks["nft", nfts] = _nft_on(client, nfts), relist
+            asks["first_page", nfts] = page_at(client, 0), relist
+        return in_turn(asks, plan)
 
 
 def page_at(client: Client, offset: int) -> Ask:
     def ask(turn: int) -> float:
         # Never the very same deep page again.
-        return seconds_of(
-            client, f"/v1/orderbook?limit={PAGE}&offset={offset + turn if offset else 0}"
-        )
+        path = f"{ORDERBOOK}?limit={PAGE}&offset={offset + turn if offset else 0}"
+        return client.get(path).seconds
 
     return ask
 
 
-class _Follower:
+def _nft_on(client: Client, nfts: int) -> Ask:
+    numbers = records.everywhere(nfts, start=nfts // 2)
+    return lambda turn: client.get(records.nft_path(next(numbers))).seconds
+
+
+def _page_by_link(client: Client, depth: int) -> Ask:
     """Goes on from page to page, wherever the Link header leads, from a page at a given depth."""
+    path = f"{ORDERBOOK}?limit={PAGE}&offset={depth - PAGE}"
 
-    def __init__(self, client: Client, depth: int) -> None:
-        self._client = client
-        self._path = f"/v1/orderbook?limit={PAGE}&offset={depth - PAGE}"
-        self(0)
-
-    def __call__(self, turn: int) -> float:
-        answer = self._client.get(self._path)
+    def ask(turn: int) -> float:
+        nonlocal path
+        answer = client.get(path)
         match = re.search(r'<([^>]*)>;\s*rel="?next"?', answer.link or "")
-        if answer.status != 200 or match is None:
-            raise SystemExit(f"{self._path} leads to no next page")
-        self._path = re.sub(r"^https?://[^/]+", "", match[1])
+        if match is None:
+            raise SystemExit(f"{path} leads to no next page")
+        path = re.sub(r"^https?://[^/]+", "", match[1])
         return answer.seconds
 
-
-def sizes(bench: Bench) -> dict:
-    """Seconds of an NFT (another one each time) and of the order book's first page, by the table's rows."""
-    plan, points, asks = bench.plan, {"nft": {}, "orderbook": {}}, {}
-    with ExitStack() as stack:
-        for nfts in plan.sizes:
-            if nfts == plan.nfts:
-                database, server, reader = bench.database, bench.servers["service"], bench.reader
-            else:
-                database = data.copy(nfts, bench.database.with_name(f"{nfts}.db"))
-                reader, _ = create_access_tokens(database)
-                server = stack.enter_context(contenders.start("service", database))
-            writer = stack.enter_context(closing(Writer(database, nfts)))
-            client = stack.enter_context(Client(server.port, reader))
-            walk = load.everywhere(nfts, start=nfts // 2)
-            asks["nft", nfts] = _nft_on(client, walk), writer.relist
-            asks["orderbook", nfts] = page_at(client, 0), writer.relist
-        for (what, nfts), seconds in in_turn(asks, plan).items():
-            points[what][nfts] = seconds
-    return points
-
-
-def _nft_on(client: Client, walk: load.Walk) -> Ask:
-    def ask(turn: int) -> float:
-        token, serial_no = key(walk.number(turn))
-        return seconds_of(client, f"/v1/nft/{token}/{serial_no}")
-
+    ask(0)
     return ask
 
 
-def in_turn(asks: dict[Any, tuple[Ask, Change]], plan: Plan) -> dict[Any, float]:
+def in_turn(asks: Asks, plan: Plan) -> Seconds:
     """Median seconds of each: a few requests of each in turn, as often as there is patience for.
 
     Before each request something is committed.
     """
-    samples, until = {name: [] for name in asks}, time.monotonic() + plan.patience * len(asks)
+    samples, until = {key: [] for key in asks}, time.monotonic() + plan.patience * len(asks)
     for turn in range(0, plan.samples, AT_ONCE):
         if turn and time.monotonic() > until:
             break
-        for name, (ask, change) in asks.items():
-            ask(turn)  # whom nobody asked for a while is slow at first
+        for key, (ask, change) in asks.items():
+            ask(turn - 1)  # whom nobody asked for a while is slow at first
             for number in range(turn, turn + AT_ONCE):
                 change()
-                samples[name].append(ask(number))
-    return {name: median(seconds) for name, seconds in samples.items()}
-
-
-def seconds_of(client: Client, path: str) -> float:
-    answer = client.get(path)
-    if answer.status != 200:
-        raise SystemExit(f"{path} is answered with {answer.status}")
-    return answer.seconds
+                samples[key].append(ask(number))
+    medians: Seconds = {}
+    for (curve, point), seconds in samples.items():
+        medians.setdefault(curve, {})[point] = median(seconds)
+    return medians

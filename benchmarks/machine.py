@@ -5,28 +5,26 @@ import os
 import platform
 import subprocess
 from datetime import UTC, datetime
+from functools import cache
 from importlib.metadata import version
 from pathlib import Path
 
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import server, service
-
-PACKAGES = (
-    "gunicorn",
-    "granian",
-    "flask",
-    "flask-smorest",
-    "fastapi",
-    "uvicorn",
-    "pydantic",
-)
+PACKAGES = ("gunicorn", "granian", "flask", "flask-smorest", "fastapi", "uvicorn", "pydantic")
 FASTIFY = Path(__file__).parent / "peers" / "fastify" / "package.json"
+
+
+@cache  # before this process is pinned itself
+def cores() -> tuple[int, int]:
+    """One core for servers, another for the load."""
+    allowed = sorted(os.sched_getaffinity(0))
+    return allowed[-1], allowed[0]
 
 
 def pin() -> None:
     """Leave the servers' core to the servers."""
-    servers, load = server.cores()
+    servers, load = cores()
     if servers == load:
         print("There is only one core: load and servers share it, and figures say little.")
     os.sched_setaffinity(0, {load})
@@ -38,8 +36,8 @@ def describe() -> dict:
         print(f"The machine is busy (load {load:.1f}): expect rough figures.")
     return {
         "date": f"{datetime.now(UTC):%Y-%m-%dT%H:%MZ}",
-        "commit": _say("git", "-C", str(service.ROOT), "describe", "--always", "--dirty"),
-        "processor": processor(),
+        "commit": _say("git", "describe", "--always", "--dirty"),
+        "processor": _processor(),
         "cores": len(os.sched_getaffinity(0)),
         "system": f"{platform.system()} {platform.release()}",
         "load": round(load, 2),
@@ -53,7 +51,7 @@ def describe() -> dict:
     }
 
 
-def processor() -> str:
+def _processor() -> str:
     for line in Path("/proc/cpuinfo").read_text().splitlines():
         if line.startswith("model name"):
             return line.partition(":")[2].strip()
@@ -62,6 +60,6 @@ def processor() -> str:
 
 def _say(*words: str) -> str:
     try:
-        return subprocess.run(words, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.check_output(words, cwd=FASTIFY.parent, text=True).strip()
     except (OSError, subprocess.CalledProcessError):
         return "unknown"

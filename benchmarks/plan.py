@@ -2,6 +2,8 @@
 
 from typing import NamedTuple
 
+from benchmarks.records import listed_of
+
 
 class Plan(NamedTuple):
     """One kind of run. ``sizes`` are the tables' rows; the load is put on the one of ``nfts`` rows."""
@@ -28,11 +30,6 @@ class Plan(NamedTuple):
     def offsets(self) -> tuple[int, ...]:
         powers = (10**exponent for exponent in range(2, 9))
         return (0, *(offset for offset in powers if offset < self.deep), self.deep)
-
-
-def listed_of(nfts: int) -> int:
-    """Three NFTs of ten are listed."""
-    return nfts * 3 // 10
 
 
 USUAL = Plan("usual", 1_000_000, (10_000, 100_000, 1_000_000), 5, 3, 200, 8.0, True)

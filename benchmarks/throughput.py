@@ -1,96 +1,132 @@
-"""Requests per second: contenders take turns, round after round."""
+"""Requests per second: what is compared, and the rounds in which contenders take turns."""
 
+from collections.abc import Iterable
 from contextlib import closing, nullcontext
+from itertools import islice
 from pathlib import Path
 from typing import NamedTuple
 
 from sqlite_utils.utils import sqlite3
 
-from benchmarks import load
-from benchmarks.plan import Plan
-from benchmarks.server import Server
-from benchmarks.writer import writing
+from benchmarks import load, records
+from benchmarks.bench import ORDERBOOK, Bench
+from benchmarks.contenders import CONTENDERS
 
-ORDERBOOK = "/v1/orderbook"
-Figures = dict[str, dict[str, list[float]]]
+Rates = dict[str, dict[str, list[float]]]  # by measure and contender, one of each round
 
-
-class Measure(NamedTuple):
-    """One question, and who is asked it: those a target is about, and those besides for the picture."""
-
-    what: str  # load.lua's name of it
-    names: tuple[str, ...]
-    others: tuple[str, ...] = ()
-
-
-# By name: who is asked, and how many writes a second another process commits meanwhile.
-WRITES = {
-    "quiet": ("service", 0),
-    "written_20": ("service", 20),
-    "written_100": ("service", 100),
-    "fastapi_20": ("fastapi", 20),
-    "fastapi_100": ("fastapi", 100),
-}
+DIFFERENT = 100_000  # NFTs of a run of wrk, more than it comes to
 MEASURES = {
-    "orderbook": Measure("page", ("service", "bare", "fastapi", "granian", "fastify", "host")),
-    "hot": Measure("nft", ("service", "bare"), ("fastapi", "fastify", "granian")),
-    "hot_writes": Measure("nft", tuple(WRITES)),
-    "all": Measure("nft", ("service", "fastapi"), ("fastify", "granian")),
-    "writes": Measure("page", ("quiet", "written_20")),
-    "list": Measure("list", ("service",)),
+    "orderbook": "Order book, first page",
+    "hot": "The same 1,000 NFTs",
+    "all": "Always another NFT",
+    "list": "POST /v1/list/extwallet",
 }
 
 
-class Bench(NamedTuple):
-    """What every measurement needs to know of a run."""
+class Comparison(NamedTuple):
+    """One contender beside another. Those without a target are left out where not everyone is asked.
 
-    plan: Plan
-    database: Path
-    servers: dict[str, Server]
-    reader: str
-    seller: str
+    "service+20" is asked while another process commits 20 writes a second.
+    """
+
+    measure: str
+    ours: str
+    other: str | None
+    target: float | None = None
 
 
-def measure(bench: Bench) -> Figures:
-    """Requests per second of each run, by measure and contender."""
-    figures: Figures = {}
+COMPARISONS = (
+    Comparison("orderbook", "service", "bare", 0.85),
+    Comparison("orderbook", "service", "fastapi", 1.6),
+    Comparison("orderbook", "granian", "fastify", 1.3),
+    Comparison("orderbook", "service", "fastify"),
+    Comparison("orderbook", "host", "fastapi", 1.0),
+    Comparison("orderbook", "service+20", "service", 0.7),
+    Comparison("orderbook", "postgresql", "service", 0.85),
+    Comparison("orderbook", "postgresql_host", "host", 0.9),
+    Comparison("hot", "service", "bare", 0.75),
+    Comparison("hot", "service", "fastapi"),
+    Comparison("hot", "granian", "fastify"),
+    Comparison("hot", "service+20", "service", 0.75),
+    Comparison("hot", "service+20", "fastapi+20", 1),
+    Comparison("hot", "service+100", "service", 0.7),
+    Comparison("hot", "service+100", "fastapi+100", 1),
+    Comparison("all", "service", "fastapi", 0.6),
+    Comparison("all", "service", "fastify"),
+    Comparison("all", "granian", "fastify"),
+    Comparison("list", "service", None, 500),
+)
+
+
+def measure(bench: Bench) -> Rates:
+    rates: Rates = {}
     for turn in range(bench.plan.rounds):
         print(f"Round {turn + 1} of {bench.plan.rounds} ...", flush=True)
-        for key, (what, names, others) in MEASURES.items():
-            names = names + others if bench.plan.everyone else names
+        for measure in MEASURES:
+            names = _asked(bench, measure)
             for name in names[::-1] if turn % 2 else names:  # nobody is always the first
-                counted = _run(bench, key, what, name, turn)
-                figures.setdefault(key, {}).setdefault(name, []).append(counted["per_second"])
-    return figures
+                rate = _run(bench, measure, name, turn)
+                rates.setdefault(measure, {}).setdefault(name, []).append(rate)
+    return rates
 
 
 def warm_up(bench: Bench) -> None:
     """What is compiled, opened or read on first use is so before it counts."""
-    for name in bench.servers:
-        load.run(bench.servers[name].port, bench.reader, ORDERBOOK, 1)
+    for server in bench.servers.values():
+        load.run(server.port, bench.reader, [ORDERBOOK], 1)
     # The first listing imports the Hedera SDK.
-    load.run(bench.servers["service"].port, bench.seller, "/", 5, "list", load.hot(bench.plan.nfts))
+    listings = map(records.listing, records.hot(bench.plan.nfts))
+    load.run(bench.servers["service"].port, bench.seller, listings, 5)
 
 
-def _run(bench: Bench, key: str, what: str, name: str, turn: int) -> dict:
-    plan = bench.plan
-    asked, per_second = WRITES.get(name, (name, 0))
-    server = bench.servers[asked]
-    writes = writing(bench.database, plan.nfts, per_second) if per_second else nullcontext()
-    if key.startswith("hot"):
-        walk = load.hot(plan.nfts)
-        # Again and again is not for the first time.
-        load.run(server.port, bench.reader, "/", 1, "nft", walk)
-    else:  # each round begins elsewhere, so that it meets NFTs that no round before it met
-        walk = load.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)
-    path = ORDERBOOK if what == "page" else "/"
-    token = bench.seller if what == "list" else bench.reader
+def _asked(bench: Bench, measure: str) -> list[str]:
+    """The names of those who are compared, as far as they run."""
+    found = [
+        name
+        for each in COMPARISONS
+        if each.measure == measure and (each.target or bench.plan.everyone)
+        for name in (each.ours, each.other)
+        if name and _split(name)[0] in bench.servers
+    ]
+    return list(dict.fromkeys(found))
+
+
+def title(name: str) -> str:
+    server, writes = _split(name)
+    of_server = CONTENDERS[server].title
+    return f"{of_server}, {writes} writes a second" if writes else of_server
+
+
+def _split(name: str) -> tuple[str, int]:
+    """The server that is asked, and how many writes a second are committed meanwhile."""
+    server, _, writes = name.partition("+")
+    return server, int(writes or 0)
+
+
+def _run(bench: Bench, measure: str, name: str, turn: int) -> float:
+    asked, writes = _split(name)
+    port, requests = bench.servers[asked].port, [*_requests(measure, bench, turn)]
+    if measure == "hot":  # again and again is not for the first time
+        load.run(port, bench.reader, requests, 1)
+    token = bench.seller if measure == "list" else bench.reader
     before = _count_prepared(bench.database)
-    with writes:
-        counted = load.run(server.port, token, path, plan.seconds, what, walk)
-    if what == "list" and _count_prepared(bench.database) - before < counted["requests"]:
+    with bench.writer.writing(writes) if writes else nullcontext():
+        counted = load.run(port, token, requests, bench.plan.seconds)
+    if measure == "list" and _count_prepared(bench.database) - before < counted["requests"]:
         raise SystemExit("Listings were answered that were not committed")
-    return counted
+    return counted["per_second"]
+
+
+def _requests(measure: str, bench: Bench, turn: int) -> Iterable[str]:
+    plan = bench.plan
+    if measure == "orderbook":
+        return [ORDERBOOK]
+    if measure == "hot":
+        return map(records.nft_path, records.hot(plan.nfts))
+    # Each round begins elsewhere, so that it meets NFTs that no round before it met.
+    numbers = records.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)
+    make = records.listing if measure == "list" else records.nft_path
+    return map(make, islice(numbers, DIFFERENT))
 
 
 def _count_prepared(database: Path) -> int:

@@ -1,0 +1,55 @@
+"""A run: its tables, the servers that serve them, and what they are asked with."""
+
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import NamedTuple
+
+from benchmarks import contenders, data, postgresql, records, service
+from benchmarks.client import Client
+from benchmarks.plan import Plan
+from benchmarks.writer import Writer
+from tests.serving import Service
+
+ORDERBOOK = "/v1/orderbook"
+
+
+class Bench(NamedTuple):
+    """What every measurement needs to know of a run."""
+
+    plan: Plan
+    databases: dict[int, Path]  # by their rows
+    servers: dict[str, Service]
+    reader: str
+    seller: str
+    writer: Writer
+
+    @property
+    def database(self) -> Path:
+        return self.databases[self.plan.nfts]
+
+    def client(self, name: str, token: str | None = None) -> Client:
+        title, server = contenders.CONTENDERS[name].title, self.servers[name]
+        return Client(title, server.port, token or self.reader)
+
+
+def remembered(plan: Plan) -> list[str]:
+    """All that the bare function can be asked."""
+    return [ORDERBOOK, *map(records.nft_path, records.hot(plan.nfts))]
+
+
+@contextmanager
+def setting(plan: Plan) -> Iterator[Bench]:
+    """A table of the run's own, its tokens, and every contender serving it."""
+    data.FOLDER.mkdir(exist_ok=True)
+    with ExitStack() as stack:
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=data.FOLDER)))
+        databases = {nfts: data.copy(nfts, folder / f"{nfts}.db") for nfts in plan.sizes}
+        database = databases[plan.nfts]
+        reader, seller = service.create_access_tokens(database)
+        url = stack.enter_context(postgresql.copied(database))
+        print("Starting all contenders ...", flush=True)
+        starting = contenders.start_all(database, reader, remembered(plan), url)
+        servers = stack.enter_context(starting)
+        yield Bench(plan, databases, servers, reader, seller, Writer(database, plan.nfts))
