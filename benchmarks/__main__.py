@@ -34,7 +34,7 @@ def report(plan: Plan, results: dict, about: dict) -> list[rows.Row]:
     made = rows.make(results, plan)
     print(f"\n{rows.render(made)}\n")
     folder = data.FOLDER if plan is QUICK else Path(__file__).parent
-    listed = [row._asdict() | {"is_met": row.is_met()} for row in made]
+    listed = [row._asdict() | {"shown": row.shown, "is_met": row.is_met()} for row in made]
     document = {"about": about, "plan": plan._asdict(), "rows": listed, "figures": results}
     (folder / "results.json").write_text(json.dumps(document, indent=1) + "\n")
     picture.draw(results, plan, about, folder / "results.svg")

@@ -19,8 +19,6 @@ class Client:
 
     def get(self, path: str, status: int = 200) -> Answer:
         """Raises SystemExit for any other status."""
-        if self._connection.sock is None:
-            self._connection.connect()
         started = time.perf_counter()
         try:
             self._connection.request("GET", path, headers=self._headers)

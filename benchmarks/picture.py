@@ -17,7 +17,6 @@ from benchmarks.throughput import MEASURES
 OURS, NFT, OTHERS, LIMIT, FAINT = "#5b3df5", "#0f9d8a", "#9aa3b2", "#d5d9e0", "#e8eaef"
 STYLE = {
     "svg.hashsalt": "bench",
-    "font.family": "DejaVu Sans",
     "font.size": 9,
     "figure.titlesize": 14,
     "figure.titleweight": "bold",
@@ -49,7 +48,7 @@ def draw(results: dict, plan: Plan, about: dict, path: Path) -> None:
         made = f"{about['processor']}, {about['date'][:10]}, commit {about['commit']}"
         rounds = f"medians of {plan.rounds} rounds of {plan.seconds} s"
         figure.supxlabel(f"{made}, {rounds}", x=0.01, ha="left", size=8, weight="normal")
-        figure.savefig(path, metadata={"Date": None}, facecolor="white")
+        figure.savefig(path, metadata={"Date": None})
         plt.close(figure)
 
 

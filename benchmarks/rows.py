@@ -22,9 +22,12 @@ class Row(NamedTuple):
     ours: str
     other: str
     value: float
-    shown: str
     target: float | None
     at_least: bool
+
+    @property
+    def shown(self) -> str:
+        return f"{self.value:.2f}" if self.other else ""
 
     def is_met(self, slack: float = 1) -> bool | None:
         """Tell whether it is at its target, or within so many times of it; None where it has none."""
@@ -68,13 +71,12 @@ def _rates(rates: Rates) -> Iterator[Row]:
         group, runs = MEASURES[measure], rates[measure]
         if other is None:
             rate = median(runs[ours])
-            yield Row(group, "durably committed", f"{rate:,.0f}/s", "", rate, "", target, True)
+            yield Row(group, "durably committed", f"{rate:,.0f}/s", "", rate, target, True)
         elif {ours, other} <= runs.keys():
             # Of runs of the same round: what slows the machine for a while slows both.
             ratio = median(mine / its for mine, its in zip(runs[ours], runs[other], strict=True))
             shown = [f"{median(runs[name]):,.0f}/s" for name in (ours, other)]
-            name = f"{title(ours)} / {title(other)}"
-            yield Row(group, name, *shown, ratio, f"{ratio:.2f}", target, True)
+            yield Row(group, f"{title(ours)} / {title(other)}", *shown, ratio, target, True)
 
 
 def _times(seconds: Seconds, plan: Plan) -> Iterator[Row]:
@@ -108,9 +110,6 @@ def _time(
     group: str, name: str, ours: float, other: float | None, target: float | None = None
 ) -> Row:
     """A target is of the ratio or, where there is no other, in milliseconds."""
-    shown = f"{ours * 1000:,.2f} ms"
-    if other is None:
-        return Row(group, name, shown, "", ours * 1000, "", target, False)
-    ratio = ours / other
-    beside = f"{other * 1000:,.2f} ms"
-    return Row(group, name, shown, beside, ratio, f"{ratio:.2f}", target, False)
+    value = ours / other if other else ours * 1000
+    shown = [f"{each * 1000:,.2f} ms" if each else "" for each in (ours, other)]
+    return Row(group, name, *shown, value, target, False)
