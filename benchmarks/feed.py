@@ -50,7 +50,7 @@ def measure_together(database: Path, url: str) -> None:
         arguments = (database, url, number, start, results)
         context.Process(target=keep_listing, args=arguments, daemon=True).start()
     for _ in range(WRITERS * 2 * ROUNDS):
-        with_event, count = results.get(timeout=60)
+        with_event, count = results.get(timeout=300)
         listed[with_event] += count
     ratio = listed[True] / listed[False]
     print(f"PostgreSQL, {WRITERS} writers, with events / without: {ratio:.2f} (at least 0.5)")
