@@ -10,9 +10,6 @@ from pathlib import Path
 
 from benchmarks import records, service
 from marketplace import times
-from marketplace.ids import EventKind
-from marketplace.market import events
-from marketplace.market.events import Event
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 
@@ -20,29 +17,21 @@ from marketplace.store.database import read, write
 class Writer:
     """Commits one write at a time; each leaves as much listed as there was."""
 
-    def __init__(self, database: Path, count: int, url: str | None = None, seed: int = 1) -> None:
-        self.app = service.create(database, url)
+    def __init__(self, database: Path, count: int) -> None:
+        self.app = service.create(database)
         self.listed = records.listed_numbers(count)
-        self._dice = random.Random(seed)
+        self._dice = random.Random(1)
 
-    def relist(self, *, with_event: bool = False) -> float:
-        """An NFT that is listed is listed again, as the newest: no order book is what it was.
-
-        Returns its transaction's seconds.
-        """
+    def relist(self) -> None:
+        """An NFT that is listed is listed again, as the newest: no order book is what it was."""
         key, price = records.key(self._dice.choice(self.listed)), self._dice.randrange(1, 50_000)
         now = times.to_iso(times.now())
         news = {"listing_price": price, "last_listed_at": now, "ledger_at": now, "seen_at": now}
         with self.app.app_context():
             stored = nfts.get_nft(read(), *key)
             assert stored and stored["is_for_sale"], f"{key} is not listed"
-            event = Event(EventKind.LISTED, stored["owner"], None, price, None, "0.0.9@1.1", now)
-            began = time.perf_counter()
             with write() as db:
                 assert nfts.mark_reconciled(db, {**stored} | news, stored), "nothing was written"
-                if with_event:
-                    events.store(db, {key: [event]})
-            return time.perf_counter() - began
 
     @contextmanager
     def writing(self, per_second: int) -> Iterator[None]:
