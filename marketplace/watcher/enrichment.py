@@ -1,21 +1,14 @@
-"""Completes the metadata and the images that stored NFTs lack: many tries at once.
-
-There are eight places for first tries, and four for later ones, which have more time. At most half of either
-is for one collection.
-"""
+"""Completes the metadata and the images that stored NFTs lack: many tries at once."""
 
 import random
-import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from flask import Flask, current_app
 
 from marketplace import times
-from marketplace.cli.systemd import notify_alive
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
 from marketplace.ids import EventKind
@@ -27,7 +20,7 @@ from marketplace.store import nfts, properties, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import NftRow
-from marketplace.watcher.work import Done
+from marketplace.watcher.work import Done, Tasks
 
 if TYPE_CHECKING:
     from marketplace.watcher.strangers.found import Found
@@ -35,14 +28,16 @@ if TYPE_CHECKING:
 MEDIA_BYTES = "media_bytes"  # the property that says what all images take
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
-FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4
-AT_ONCE = FIRST_AT_ONCE + LATER_AT_ONCE
+FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
 MINUTE = 60 * times.SECOND
 DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
 Key = tuple[str, int]
 Record = dict[str, Any]  # the columns of an NFT
+Tries = Tasks[
+    Key, tuple[NftRow, Record]
+]  # each returns the NFT as it was, and as it is to be stored
 
 
 def make_enricher(app: Flask) -> "Enricher":
@@ -69,35 +64,23 @@ class Enrich(Protocol):
     def __call__(self, pointer: str, *, is_quick: bool) -> "Found": ...
 
 
-class Try(NamedTuple):
-    """A try to complete an NFT, which is in progress."""
-
-    nft: NftRow  # as it was stored
-    is_first: bool
-    record: Future[Record]
-
-
 class Enricher:
-    """Completes what is due: first the collections with the fewest tries in progress."""
+    """Completes what is due. First tries have places of their own, and never wait for later ones."""
 
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
         """``end`` ends what enriches."""
         self._app, self._enrich, self._end = app, enrich, end
         self._media = services(app).media
-        self._tries: dict[Key, Try] = {}
+        self._first = Tries(FIRST_AT_ONCE, "enrich")
+        self._later = Tries(LATER_AT_ONCE, "enrich-again")
+        self._later.changed = self._first.changed
         self._unwritable: set[Key] = set()
-        self._threads = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="enrich")
-        self._changed = threading.Event()
 
     def run(self) -> float:
         """Store what has ended, begin what is due, and wait a moment."""
         self.step()
-        self._wait()
+        self._first.wait(PAUSE_SECONDS)
         return 0
-
-    def _wait(self) -> None:
-        self._changed.wait(PAUSE_SECONDS)
-        self._changed.clear()
 
     def measure(self) -> None:
         """Measure what all images take. A bucket takes minutes to list."""
@@ -110,85 +93,81 @@ class Enricher:
         """Complete what is due, for so long at most. Returns how often what was done."""
         until = time.monotonic() + seconds
         counts = self.step()
-        while self._tries:
-            notify_alive()
-            self._wait()
+        while self._first or self._later:
+            self._first.wait(PAUSE_SECONDS)
             counts += self.step(begins=time.monotonic() < until)
         return counts
 
     def step(self, *, begins: bool = True) -> Counter[Done]:
         """Store what has ended, and begin what is due. Raises the database's errors."""
         with self._app.app_context(), explained():
-            counts = self._store_ended()
+            counts = Counter(self._store(*ended) for ended in self._first.take_ended())
+            counts += Counter(self._store(*ended) for ended in self._later.take_ended())
             if begins:
-                self._begin_due()
+                self._begin_due(self._first, is_first=True)
+                self._begin_due(self._later, is_first=False)
             return counts
 
-    def _store_ended(self) -> Counter[Done]:
-        counts: Counter[Done] = Counter()
-        for key, each in [*self._tries.items()]:
-            if each.record.done():
-                counts[self._store(key, each)] += 1
-                del self._tries[key]
-        return counts
-
-    def _store(self, key: Key, ended: Try) -> Done:
+    def _store(self, nft: NftRow, record: Record) -> Done:
         """Store one; where it can not be written, it is left alone from then on."""
-        record = ended.record.result()
         try:
-            with explained(), write() as db:
-                nft = nfts.mark_enriched(db, record, ended.nft)
-                properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
-                if nft:
-                    traits.replace_traits(db, ended.nft, nft)
-                if nft and events.is_redrawn(ended.nft, nft):
-                    events.store(db, {key: [Event(EventKind.METADATA_CHANGED)]})
+            self._write(nft, record)
         except (MarketplaceError, OSError):
             raise
         except Exception:
-            self._app.logger.exception("%s #%s can not be stored", *key)
-            self._unwritable.add(key)
+            self._app.logger.exception("%s #%s can not be stored", *_key(nft))
+            self._unwritable.add(_key(nft))
             return Done.NOT_CHECKED
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
 
-    def _begin_due(self) -> None:
-        if len(self._tries) == AT_ONCE:
+    def _write(self, before: NftRow, record: Record) -> None:
+        with explained(), write() as db:
+            nft = nfts.mark_enriched(db, record, before)
+            properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
+            if nft:
+                traits.replace_traits(db, before, nft)
+            if nft and events.is_redrawn(before, nft):
+                events.store(db, {_key(nft): [Event(EventKind.METADATA_CHANGED)]})
+
+    def _begin_due(self, tries: Tries, *, is_first: bool) -> None:
+        """Begin tries where there is room: first of the collections with the fewest in progress.
+
+        At most half of the places is for one collection.
+        """
+        if len(tries) == tries.places:
             return
-        now, running = times.to_iso(times.now()), Counter(token for token, _ in self._tries)
-        tokens = nfts.list_collections_incomplete(read(), now)
+        now, running = times.to_iso(times.now()), Counter(token for token, _ in tries)
+        tokens, most = nfts.list_collections_incomplete(read(), now), tries.places // 2
         random.shuffle(tokens)
         for token in sorted(tokens, key=running.__getitem__):
-            others = {key for key in {*self._tries, *self._unwritable} if key[0] == token}
-            at_most = FIRST_AT_ONCE // 2 + len(others)
-            for is_first in (True, False):
-                for nft in nfts.list_incomplete(read(), token, now, is_first, at_most):
-                    if (token, nft["serial_no"]) not in others:
-                        self._begin(nft)
+            at_most = most + len(self._unwritable)
+            due = nfts.list_incomplete(read(), token, now, is_first, at_most)
+            free = [nft for nft in due if self._is_free(_key(nft))]
+            for nft in free[: min(most - running[token], tries.places - len(tries))]:
+                tries.begin(_key(nft), self._complete, nft, is_first)
 
-    def _begin(self, nft: NftRow) -> None:
-        """Begin a try, if there is room for it."""
-        is_first, token = nft["attempts"] == 0, nft["token"]
-        alike = [key[0] for key, each in self._tries.items() if each.is_first == is_first]
-        places = FIRST_AT_ONCE if is_first else LATER_AT_ONCE
-        if len(alike) == places or alike.count(token) == places // 2:
-            return
-        record = self._threads.submit(self._complete, nft, is_first)
-        record.add_done_callback(lambda _: self._changed.set())
-        self._tries[token, nft["serial_no"]] = Try(nft, is_first, record)
+    def _is_free(self, key: Key) -> bool:
+        """Tell whether it may be tried: perhaps a later try of an older pointer is in progress."""
+        return not any(key in keys for keys in (self._first, self._later, self._unwritable))
 
-    def _complete(self, nft: NftRow, is_quick: bool) -> Record:
+    def _complete(self, nft: NftRow, is_quick: bool) -> tuple[NftRow, Record]:
         with self._app.app_context():
             try:
-                return enrich(nft, self._enrich, is_quick=is_quick)
+                return nft, enrich(nft, self._enrich, is_quick=is_quick)
             except Exception:
                 name = f"{nft['token']} #{nft['serial_no']}"
                 self._app.logger.exception("%s was not completed", name)
-                return {**nft} | _at(nft["attempts"], MINUTE)
+                return nft, {**nft} | _at(nft["attempts"], MINUTE)
 
     def close(self) -> None:
         """End the tries in progress: they are due as before."""
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._first.close()
+        self._later.close()
         self._end()
+
+
+def _key(nft: NftRow) -> Key:
+    return nft["token"], nft["serial_no"]
 
 
 def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:

@@ -15,22 +15,23 @@ from marketplace.services import application, services
 from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
+from marketplace.watcher import chores
 from marketplace.watcher.enrichment import make_enricher
 from marketplace.watcher.follow import Follower, backfill
-from marketplace.watcher.forget import forget_events, forget_prepared
-from marketplace.watcher.network import store_network
-from marketplace.watcher.nft_collections import refresh_due
 from marketplace.watcher.rechecker import Rechecker
 from marketplace.watcher.sweep import sweep_step
 from marketplace.watcher.work import Done, summary
 
 FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be had
-HEARTBEAT_SECONDS = 10  # between two heartbeats in the database, where nothing else is written
-RECHECKING_SECONDS = 0.25
-CHORES_SECONDS = 5
-NETWORK_SECONDS = 600  # between two looks at the exchange rate and the nodes
-FORGETTING_SECONDS = 3600  # between two looks at old events
+# Seconds between two times that each is done.
+CHORES: dict[Callable[[], object], float] = {
+    chores.refresh_collections: 5,
+    chores.forget_prepared: 60,
+    chores.store_network: 600,
+    chores.forget_events: 3600,
+}
+CHORES_SECONDS = 5  # between two looks which of them is to be done
 ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 
@@ -45,7 +46,7 @@ class Watch:
         self.leads: bool | None = None  # None: not known yet
         self._rechecker = Rechecker(app)
         self._follower, self._enricher = Follower(self._rechecker.changed), make_enricher(app)
-        self._heartbeat_at = self._forgot_at = self._network_at = float("-inf")
+        self._done_at = dict.fromkeys(CHORES, float("-inf"))
         jobs = {
             "Rechecking": self._recheck,
             "The sweep": sweep_step,
@@ -69,15 +70,10 @@ class Watch:
             with explained():
                 return 0 if self._follower.step() else FOLLOWING_SECONDS
         except (MarketplaceError, OSError):
-            self._beat()
-            raise
-
-    def _beat(self) -> None:
-        """Note in the database that a watcher is at work, though the ledger may be silent."""
-        if time.monotonic() > self._heartbeat_at + HEARTBEAT_SECONDS:
-            self._heartbeat_at = time.monotonic()
+            # A watcher is at work, though the ledger may be silent.
             with suppress(MarketplaceError, OSError), explained(), write() as db:
                 following.mark_follow(db, "heartbeat_at", times.to_iso(times.now()))
+            raise
 
     def _repeat(self, name: str, job: Callable[[], float]) -> None:
         """Do a job again and again while this watcher leads. A failed one is tried again."""
@@ -95,23 +91,18 @@ class Watch:
             self._stop.wait(seconds)
 
     def _recheck(self) -> float:
-        self._rechecker.begin_due()
-        counts = self._rechecker.collect()
+        counts = self._rechecker.step()
         if counts.keys() - UNREMARKABLE:
             echo_log(f"{times.to_second(times.to_iso(times.now()))} {summary(counts)}")
-        self._rechecker.changed.wait(RECHECKING_SECONDS)
-        self._rechecker.changed.clear()
+        self._rechecker.wait()
         return 0
 
     def _do_chores(self) -> float:
-        refresh_due()
-        forget_prepared()
-        if time.monotonic() > self._forgot_at + FORGETTING_SECONDS:
-            self._forgot_at = time.monotonic()
-            forget_events()
-        if time.monotonic() > self._network_at + NETWORK_SECONDS:
-            self._network_at = time.monotonic()
-            store_network()
+        """One that fails is done again at its time, and keeps none of the others from being done."""
+        for chore, seconds in CHORES.items():
+            if time.monotonic() >= self._done_at[chore] + seconds:
+                self._done_at[chore] = time.monotonic()
+                chore()
         return CHORES_SECONDS
 
     def close(self) -> None:

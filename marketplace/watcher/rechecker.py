@@ -1,8 +1,6 @@
 """Works off the recheck queue: many checks at once, and none holds up another for long."""
 
-import threading
 from collections import Counter
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from contextlib import closing
 
 from flask import Flask
@@ -16,10 +14,11 @@ from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import RecheckRow
 from marketplace.watcher.check import Checked, check, is_enough
-from marketplace.watcher.work import Done
+from marketplace.watcher.work import Done, Tasks
 
 # Checks at once. Lists are long, and keep no NFT waiting.
 AT_ONCE = {"nft": 8, "account": 4, "token": 4}
+PAUSE_SECONDS = 0.25  # between two queries for what is due, where nothing changes
 LONGEST_PAUSE = 3600 * times.SECOND
 
 Key = tuple[str, str, int]
@@ -30,42 +29,31 @@ class Rechecker:
 
     def __init__(self, app: Flask) -> None:
         self._app = app
-        self._threads = ThreadPoolExecutor(sum(AT_ONCE.values()), "recheck")
-        self._in_progress: dict[Key, Future[Done]] = {}
-        self.changed = threading.Event()  # there may be something to begin
+        self._checks: Tasks[Key, Done] = Tasks(sum(AT_ONCE.values()), "recheck")
+        self.changed = self._checks.changed
 
-    def begin_due(self, now: int | None = None) -> list[Future[Done]]:
-        """Begin what is due and has room; returns what was begun. Raises the database's errors."""
-        begun = []
-        for kind, most in AT_ONCE.items():
-            busy = sum(key[0] == kind for key in self._in_progress)
-            due = following.list_rechecks_due(
-                read(), kind, times.to_iso(now or times.now()), most * 2
-            )
-            free = [row for row in due if _key(row) not in self._in_progress]
-            begun += [self._begin(row, now) for row in free[: most - busy]]
-        return begun
+    def step(self, now: int | None = None) -> Counter[Done]:
+        """Count what has ended, and begin what is due and has room. Raises what the checks raised."""
+        counts = Counter(self._checks.take_ended())
+        moment = times.to_iso(now or times.now())
+        for kind, places in AT_ONCE.items():
+            busy = sum(key[0] == kind for key in self._checks)
+            due = following.list_rechecks_due(read(), kind, moment, places * 2)
+            free = [row for row in due if _key(row) not in self._checks]
+            for row in free[: places - busy]:
+                self._checks.begin(_key(row), self._check, row, now)
+        return counts
 
-    def _begin(self, row: RecheckRow, now: int | None) -> Future[Done]:
-        checking = self._threads.submit(self._check, row, now)
-        checking.add_done_callback(lambda _: self.changed.set())
-        self._in_progress[_key(row)] = checking
-        return checking
-
-    def collect(self) -> Counter[Done]:
-        """Count the checks that have ended since. Raises what they raised."""
-        ended = {key: each for key, each in self._in_progress.items() if each.done()}
-        for key in ended:
-            del self._in_progress[key]
-        return Counter(each.result() for each in ended.values())
+    def wait(self) -> None:
+        self._checks.wait(PAUSE_SECONDS)
 
     def drain(self, now: int | None = None) -> Counter[Done]:
         """Check all that is due at a moment, and wait for it."""
-        counts: Counter[Done] = Counter()
         with self._app.app_context(), explained():
-            while begun := self.begin_due(now):
-                wait(begun)
-                counts += self.collect()
+            counts = self.step(now)
+            while self._checks:
+                self.wait()
+                counts += self.step(now)
         return counts
 
     def _check(self, row: RecheckRow, now: int | None) -> Done:
@@ -82,7 +70,7 @@ class Rechecker:
             return checked.done
 
     def close(self) -> None:
-        self._threads.shutdown(wait=False, cancel_futures=True)
+        self._checks.close()
 
 
 def drain_queue() -> Counter[Done]:

@@ -11,8 +11,7 @@ from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
 from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
 from marketplace.store.database import read, write
-from marketplace.watcher.forget import forget_prepared
-from marketplace.watcher.nft_collections import refresh_due
+from marketplace.watcher.chores import forget_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
@@ -29,7 +28,7 @@ def sync() -> Counter[Done]:
     end_sweep(began_at)
     forget_prepared()
     del counts[Done.TOKENS]
-    return counts + refresh_due()
+    return counts + refresh_collections()
 
 
 def sweep_step() -> float:

@@ -1,7 +1,54 @@
-"""The results of the watcher's work, and how they are printed."""
+"""The watcher's work: tasks in threads, and how their results are printed."""
 
 import enum
+import threading
 from collections import Counter
+from collections.abc import Callable, Hashable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import Generic, TypeVar
+
+Key = TypeVar("Key", bound=Hashable)
+Result = TypeVar("Result")
+
+
+class Tasks(Generic[Key, Result]):
+    """Tasks in progress, each in a thread and under a key."""
+
+    def __init__(self, places: int, name: str) -> None:
+        self.places = places
+        self._threads = ThreadPoolExecutor(places, name)
+        self._tasks: dict[Key, Future[Result]] = {}
+        self.changed = threading.Event()  # there may be something to begin, or to take
+
+    def __len__(self) -> int:
+        return len(self._tasks)
+
+    def __iter__(self) -> Iterator[Key]:
+        return iter(self._tasks)
+
+    def begin(self, key: Key, task: Callable[..., Result], *arguments: object) -> None:
+        self._tasks[key] = self._threads.submit(task, *arguments)
+        self._tasks[key].add_done_callback(lambda _: self.changed.set())
+
+    def take_ended(self) -> Iterator[Result]:
+        """The results of those that have ended. Raises what they raised.
+
+        A result with which the caller fails comes again.
+        """
+        for key, task in [*self._tasks.items()]:
+            if task.done():
+                if not task.exception():
+                    yield task.result()
+                del self._tasks[key]
+                task.result()
+
+    def wait(self, seconds: float) -> None:
+        """Wait until something has changed, for so long at most."""
+        self.changed.wait(seconds)
+        self.changed.clear()
+
+    def close(self) -> None:
+        self._threads.shutdown(wait=False, cancel_futures=True)
 
 
 class Done(enum.Enum):

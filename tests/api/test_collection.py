@@ -9,8 +9,7 @@ from marketplace.market import nft_collections as collecting
 from marketplace.market.events import insert
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
-from marketplace.watcher import collection_import
-from marketplace.watcher import nft_collections as watched
+from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
@@ -400,7 +399,7 @@ def test_those_first_that_wait_the_longest(app, client, mirror):
             db.execute(sql, {"at": f"202{number}", "token": token})
     with app.app_context():
         mirror.asked.clear()
-        watched.refresh_due()
+        chores.refresh_collections()
     assert mirror.asked == ["/tokens/0.0.7003", "/tokens/0.0.7001", "/tokens/0.0.7002"]
 
 

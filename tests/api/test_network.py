@@ -3,7 +3,7 @@
 import pytest
 
 from marketplace.errors import LedgerUnreachable
-from marketplace.watcher.network import store_network
+from marketplace.watcher.chores import store_network
 from tests.mirror import Mirror
 
 

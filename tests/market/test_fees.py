@@ -12,7 +12,7 @@ from marketplace.sandbox.ledger import envelopes
 from marketplace.sandbox.ledger import network_fees as ledger_fees
 from marketplace.settings import load
 from marketplace.store.database import write
-from marketplace.watcher import forget
+from marketplace.watcher import chores
 from tests.conftest import BOB, CHARLIE, TOKEN
 from tests.market.selling import HBAR, MARKET, MOST, Market, stuff
 from tests.mirror import Mirror
@@ -92,7 +92,7 @@ def test_old_ones_are_forgotten(market):
     market.age(80)
     market.sync()
     assert len(market.rows()) == 1
-    market.age(forget.KEPT_SECONDS)
+    market.age(chores.KEPT_SECONDS)
     market.sync()
     assert market.rows() == []
 
@@ -104,13 +104,13 @@ def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     market.age(80)
     market.sync()
     charged, _ = market.fees()
-    ahead = forget.KEPT_SECONDS + 600
+    ahead = chores.KEPT_SECONDS + 600
     market.age(ahead)
     with market.app.app_context():
         with write() as db:
             then = times.to_iso(times.now() - ahead * times.SECOND)
             db.execute("UPDATE follow SET fresh_at = :then", {"then": then})
-        forget.forget_prepared()
+        chores.forget_prepared()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
 
 

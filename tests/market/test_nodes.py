@@ -8,7 +8,7 @@ from werkzeug.wrappers import Request, Response
 from marketplace import create_app
 from marketplace.errors import LedgerAnswerInvalid
 from marketplace.market.nodes import ALWAYS_THERE, MOST, next_node
-from marketplace.watcher.network import store_network
+from marketplace.watcher.chores import store_network
 from tests.conftest import settings
 from tests.mirror import Mirror
 

@@ -275,7 +275,7 @@ def assert_completed_meanwhile(app, enricher):
 
 @pytest.mark.once("threads are counted, not statements")
 def test_one_collection_takes_half_the_places(app, hosts):
-    gate = Gate(app, hosts, [("0.0.666", n) for n in range(1, module.AT_ONCE + 2)])
+    gate = Gate(app, hosts, [("0.0.666", n) for n in range(1, 2 * module.FIRST_AT_ONCE)])
     with closing(Enricher(app, hosts)) as enricher:
         try:
             enricher.step()

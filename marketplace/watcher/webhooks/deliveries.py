@@ -3,7 +3,6 @@
 import json
 import random
 import time
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
 from typing import Any
 
@@ -20,6 +19,7 @@ from marketplace.store.rows import WebhookRow
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.webhooks import messages
 from marketplace.watcher.webhooks.signing import KeyUnusable, find_secret
+from marketplace.watcher.work import Tasks
 
 PAUSE_SECONDS = 0.25  # between two looks for new events
 # Events are delivered for so long before that is stored: each commit empties the cached answers.
@@ -37,9 +37,8 @@ class Deliveries:
 
     def __init__(self, app: Flask) -> None:
         self._app, self._fetcher = app, Fetcher({})
-        self._threads = ThreadPoolExecutor(AT_ONCE, "webhook")
-        # By the webhook's id: the webhook as it was stored, and what _deliver() returns.
-        self._in_progress: dict[str, tuple[WebhookRow, Future[tuple[int, str | None]]]] = {}
+        # By the webhook's id. Each returns the webhook as it was, the last event that it took, and a failure.
+        self._deliveries: Tasks[str, tuple[WebhookRow, int, str | None]] = Tasks(AT_ONCE, "webhook")
 
     def run(self) -> float:
         """Do what is due; returns for how many seconds to pause then."""
@@ -48,16 +47,14 @@ class Deliveries:
 
     def step(self, now: int) -> bool:
         """Store what has ended, and begin what is due; returns whether anything is in progress."""
-        for key, (webhook, delivery) in [*self._in_progress.items()]:
-            if delivery.done():
-                del self._in_progress[key]
-                self._store(webhook, *delivery.result(), now)
+        for ended in self._deliveries.take_ended():
+            self._store(*ended, now)
         for webhook in webhooks.list_webhooks(read()):
             is_due = (webhook["due_at"] or "") <= times.to_iso(now)
-            is_idle = webhook["id"] not in self._in_progress
+            is_idle = webhook["id"] not in self._deliveries
             if is_due and is_idle and not webhooks.is_given_up(webhook):
                 self._begin(webhook)
-        return bool(self._in_progress)
+        return bool(self._deliveries)
 
     def _store(self, webhook: WebhookRow, to: int, failure: str | None, now: int) -> None:
         failed_since = due_at = None
@@ -96,26 +93,23 @@ class Deliveries:
                 return
             context = copy_context()  # in which deliveries are counted
             following = json.loads(write_events(page))
-            delivery = self._threads.submit(context.run, self._deliver, webhook, secret, following)
-            self._in_progress[webhook["id"]] = webhook, delivery
+            arguments = self._deliver, webhook, secret, following
+            self._deliveries.begin(webhook["id"], context.run, *arguments)
 
     def _deliver(
         self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
-    ) -> tuple[int, str | None]:
-        """Deliver events in order, until one fails or it is time to store how far it is.
-
-        Returns the last one that was taken, and why the next one was not.
-        """
+    ) -> tuple[WebhookRow, int, str | None]:
+        """Deliver events in order, until one fails or it is time to store how far it is."""
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
         for event in following:
             if time.monotonic() > until:
                 break
             body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
             if failure := messages.post(self._fetcher, webhook, secret, event["id"], body):
-                return to, failure
+                return webhook, to, failure
             to = int(event["id"].rpartition("-")[2])
             count("webhook_deliveries", outcome="delivered")
-        return to, None
+        return webhook, to, None
 
 
 def find_next_try(failure: str, failed_since: int, now: int) -> str | None:
