@@ -711,7 +711,7 @@ class Story:
     def watched(self) -> set[str]:
         """The accounts that a round asks about."""
         with self.world.app.app_context():
-            return {*nfts.list_sellers(read()), *prepared_transactions.list_preparers(read())}
+            return {*prepared_transactions.list_sellers(read())}
 
     def compare_index(self, app, watched) -> None:
         for nft, life in self.lives.items():

@@ -101,9 +101,7 @@ def store(db: Connection, token: str, news: Columns | None) -> None:
     if news is None:
         soon = times.to_iso(times.now() + MINUTE)
         kept.mark_collection_due(db, token, soon, beyond=soon)
-    elif kept.insert_collection(db, news) or (
-        news["read_at"] and kept.mark_collection_read(db, news)
-    ):
+    elif kept.mark_collection_read(db, news):
         _index(db, news)
 
 

@@ -63,8 +63,8 @@ def note_balance(balance: int) -> None:
 
 def find_fees(now: int) -> tuple[int, int]:
     """The fees of the last hour, in tinybars: the charged ones, and the reserved ones."""
-    total, charged = prepared_transactions.get_fees(read(), an_hour_before(now))
-    return charged, total - charged
+    held = prepared_transactions.get_held(read(), an_hour_before(now))
+    return held["total"] - held["reserved"], held["reserved"]
 
 
 def an_hour_before(now: int) -> str:

@@ -37,7 +37,16 @@ def list_collections_due(db: Connection, now: str, limit: int) -> list[str]:
     return [row["token"] for row in db.execute(sql, {"now": now, "limit": limit})]
 
 
-def insert_collection(db: Connection, collection: Mapping[str, object]) -> CollectionRow | None:
+def mark_collection_asked(db: Connection, token: str, until: str) -> None:
+    # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
+    sql = "UPDATE collection SET retry_at = :until WHERE token = :token"
+    db.execute(sql, {"token": token, "until": until})
+
+
+def mark_collection_read(
+    db: Connection, collection: Mapping[str, object], until: str | None = None
+) -> CollectionRow | None:
+    # A stored one stays where nothing was read, or earlier. If it became due meanwhile, it stays due.
     sql = """
         INSERT INTO collection (
             token, name, symbol, total_supply, treasury, royalties, fixed_fees, read_at, attempts, retry_at,
@@ -48,35 +57,20 @@ def insert_collection(db: Connection, collection: Mapping[str, object]) -> Colle
             :retry_at, :sort_name,
             (SELECT COUNT(*) FROM nft WHERE is_for_sale = 1 AND token = :token)
         )
-        ON CONFLICT (token) DO NOTHING
-        RETURNING *
-    """
-    return db.execute(sql, collection).fetchone()
-
-
-def mark_collection_asked(db: Connection, token: str, until: str) -> None:
-    # Nobody else asks before then; and what makes it due meanwhile is seen by who does.
-    sql = "UPDATE collection SET retry_at = :until WHERE token = :token"
-    db.execute(sql, {"token": token, "until": until})
-
-
-def mark_collection_read(
-    db: Connection, collection: Mapping[str, object], until: str | None = None
-) -> CollectionRow | None:
-    # An earlier reading never wins. A collection that became due meanwhile stays due.
-    sql = """
-        UPDATE collection
-        SET name = :name,
-            symbol = :symbol,
-            sort_name = :sort_name,
-            total_supply = :total_supply,
-            treasury = :treasury,
-            royalties = :royalties,
-            fixed_fees = :fixed_fees,
-            read_at = :read_at,
-            attempts = :attempts,
-            retry_at = CASE WHEN retry_at <> :until THEN retry_at ELSE :retry_at END
-        WHERE token = :token AND (read_at IS NULL OR read_at < :read_at)
+        ON CONFLICT (token) DO UPDATE
+        SET name = excluded.name,
+            symbol = excluded.symbol,
+            sort_name = excluded.sort_name,
+            total_supply = excluded.total_supply,
+            treasury = excluded.treasury,
+            royalties = excluded.royalties,
+            fixed_fees = excluded.fixed_fees,
+            read_at = excluded.read_at,
+            attempts = excluded.attempts,
+            retry_at = CASE WHEN collection.retry_at <> :until THEN collection.retry_at
+                ELSE excluded.retry_at END
+        WHERE excluded.read_at IS NOT NULL
+          AND (collection.read_at IS NULL OR collection.read_at < excluded.read_at)
         RETURNING *
     """
     return db.execute(sql, {**collection, "until": until}).fetchone()

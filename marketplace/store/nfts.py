@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from marketplace.store.rows import Connection, NftRow, count, only
+from marketplace.store.rows import Connection, NftRow, count
 
 NFTS_AT_ONCE = 100  # by list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
@@ -159,11 +159,6 @@ def count_listed_of_owner(db: Connection, owner: str) -> int:
     return count(db, sql, {"owner": owner})
 
 
-def list_sellers(db: Connection) -> list[str]:
-    sql = "SELECT DISTINCT owner FROM nft WHERE is_for_sale = 1"
-    return [row["owner"] for row in db.execute(sql)]
-
-
 def list_known_of_seller(db: Connection, owner: str) -> list[tuple[str, int]]:
     # NFTs that an account has listed, and its undecided ones.
     sql = """
@@ -182,16 +177,6 @@ def is_any_listed_of_owner(db: Connection, owner: str) -> bool:
 def is_any_stored_of_token(db: Connection, token: str) -> bool:
     sql = "SELECT 1 FROM nft WHERE token = :token LIMIT 1"
     return db.execute(sql, {"token": token}).fetchone() is not None
-
-
-def get_span_of_token(db: Connection, token: str) -> tuple[int, int]:
-    # How many NFTs of it are stored, and how far apart the first and the last serial number are.
-    sql = """
-        SELECT COUNT(*) AS n, COALESCE(MAX(serial_no) - MIN(serial_no), 0) AS span
-        FROM nft WHERE token = :token
-    """
-    row = only(db, sql, {"token": token})
-    return int(row["n"]), int(row["span"])
 
 
 def list_stored_of_token(db: Connection, token: str) -> list[int]:

@@ -45,14 +45,17 @@ def get_newest_prepared(
     return db.execute(sql, parameters | {"caller": caller, "end_user": end_user}).fetchone()
 
 
-def list_preparers(db: Connection) -> list[str]:
-    # Accounts that may have listed or withdrawn an NFT that nobody has reported, or own an undecided one.
+def list_sellers(db: Connection) -> list[str]:
+    # Accounts that have listed NFTs, that may have listed or withdrawn one which nobody has reported, or that
+    # own an undecided one.
     sql = """
-        SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
+        SELECT owner FROM nft WHERE is_for_sale = 1
         UNION
         SELECT owner FROM nft WHERE ledger_at = '1970-01-01T00:00:00.000000000Z'
+        UNION
+        SELECT account_id FROM prepared_transaction WHERE is_settled IS NULL
     """
-    return [row["account_id"] for row in db.execute(sql)]
+    return [row["owner"] for row in db.execute(sql)]
 
 
 def delete_prepared_transactions_beyond(
@@ -135,19 +138,7 @@ def mark_signed(
     return db.execute(sql, {"transaction_id": transaction_id, "signed": signed}).fetchone()
 
 
-def get_fees(db: Connection, since: str) -> tuple[int, int]:
-    # The charges since then that are possible, in tinybars, and how much of them is known.
-    sql = """
-        SELECT COALESCE(SUM(fee_tinybars), 0) AS total,
-            COALESCE(SUM(CASE WHEN is_settled = 1 THEN fee_tinybars END), 0) AS charged
-        FROM prepared_transaction
-        WHERE is_settled IS NOT NULL AND expires_at > :since
-    """
-    row = only(db, sql, {"since": since})
-    return int(row["total"]), int(row["charged"])
-
-
-def get_held(db: Connection, since: str, caller: str, end_user: str) -> HeldRow:
+def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -> HeldRow:
     # In tinybars: all that was charged since a moment or is reserved; of an access token and of its end user,
     # what is reserved or was charged for failed purchases.
     sql = """

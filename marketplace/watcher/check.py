@@ -94,15 +94,15 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
 
 def _check_token(token: str) -> Checked:
     """Compare the stored NFTs of a token with the ledger's, in as few requests as it takes."""
-    stored, span = nfts.get_span_of_token(read(), token)
-    is_sparse = 0 < stored <= span // PAGE + 1
-    listed = _each_stored(token) if is_sparse else mirror_node().list_nfts(token)
+    stored = nfts.list_stored_of_token(read(), token)
+    is_sparse = 0 < len(stored) <= (stored[-1] - stored[0]) // PAGE + 1
+    listed = _find_each(token, stored) if is_sparse else mirror_node().list_nfts(token)
     return _compare(Done.TOKENS, listed, set())
 
 
-def _each_stored(token: str) -> Iterator[Listed]:
-    """The stored NFTs, one by one: where they are few among many."""
-    for serial_no in nfts.list_stored_of_token(read(), token):
+def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
+    """These NFTs, one by one: where they are few among many."""
+    for serial_no in serial_nos:
         try:
             nft = mirror_node().find_nft(token, serial_no, Deadline(reconciler.LEDGER_SECONDS))
         except LedgerAnswerInvalid as error:

@@ -9,7 +9,7 @@ from collections import Counter
 from marketplace import times
 from marketplace.market import freshness
 from marketplace.market.recheck_queue import Recheck, enqueue
-from marketplace.store import following, nft_collections, nfts, prepared_transactions, properties
+from marketplace.store import following, nft_collections, prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.watcher.chores import forget_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
@@ -44,7 +44,7 @@ def sweep_step() -> float:
 def begin_sweep(duration: int) -> str:
     """Queue each seller and each token, within so many nanoseconds. Returns when that was."""
     db, now = read(), times.now()
-    accounts = {*nfts.list_sellers(db), *prepared_transactions.list_preparers(db)}
+    accounts = prepared_transactions.list_sellers(db)
     tokens = nft_collections.list_collections(db)
     # No transaction changed them.
     rechecks = [Recheck("account", id, 0, 0, now, is_swept=True) for id in accounts]

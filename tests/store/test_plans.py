@@ -82,7 +82,7 @@ ARGUMENTS = {
 }  # fmt: skip
 # What reads all there is of something, as its name says.
 WHOLE = {
-    "list_access_tokens", "list_sellers", "list_preparers", "list_collections",
+    "list_access_tokens", "list_sellers", "list_collections",
     "get_follow", "count_rechecks", "list_webhooks",
 }  # fmt: skip
 MODULES = (
