@@ -5,7 +5,6 @@ import os
 import threading
 from datetime import timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import obstore
 from flask import Config, current_app
@@ -15,20 +14,12 @@ from obstore.store import LocalStore, S3Store
 from marketplace.errors import MediaFull, MediaUnreachable
 from marketplace.settings import SettingError
 
-if TYPE_CHECKING:
-    from obstore.store import ClientConfig, RetryConfig
-
 # GIF and PNG are of before 0.3.0.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
-PATIENCE_SECONDS = 10
-TIMEOUT: "ClientConfig" = {
-    "timeout": f"{PATIENCE_SECONDS}s",
-    "connect_timeout": "3s",
-    "allow_http": True,
-}
-RETRIES: "RetryConfig" = {"max_retries": 1, "retry_timeout": timedelta(seconds=PATIENCE_SECONDS)}
+PATIENCE = timedelta(seconds=10)
+CONNECT = timedelta(seconds=3)
 
 
 class MediaStore:
@@ -44,7 +35,15 @@ class MediaStore:
 
     def _open(self, url: str) -> LocalStore | S3Store:
         if url.startswith("s3://"):
-            return S3Store.from_url(url, client_options=TIMEOUT, retry_config=RETRIES)
+            return S3Store.from_url(
+                url,
+                client_options={
+                    "timeout": PATIENCE,
+                    "connect_timeout": CONNECT,
+                    "allow_http": True,
+                },
+                retry_config={"max_retries": 1, "retry_timeout": PATIENCE},
+            )
         self._folder = Path(url.removeprefix("file:")).absolute()
         try:
             return LocalStore(self._folder, mkdir=True)
