@@ -66,22 +66,20 @@ class Resolver:
     ) -> bytes:
         """Ask one address after the other; a silent one is not waited for before the next is asked."""
         pool = ThreadPoolExecutor(len(addresses), thread_name_prefix="fetch")
+        unasked = list(addresses)
         pending: set[Future[bytes]] = set()
         failures: list[BaseException] = []
         try:
-            for position, address in enumerate(addresses):
-                pending.add(pool.submit(self._fetch_one, address, max_bytes, deadline))
-                is_last = position + 1 == len(addresses)
-                while pending:
-                    timeout = deadline.remaining()
-                    timeout = timeout if is_last else min(NEXT_GATEWAY_SECONDS, timeout)
-                    done, pending = wait(pending, timeout, FIRST_COMPLETED)
-                    if not done:
-                        break
-                    for future in done:
-                        if not (failure := future.exception()):
-                            return future.result()
-                        failures.append(failure)
+            while unasked or (pending and deadline.left):
+                if unasked:
+                    address = unasked.pop(0)
+                    pending.add(pool.submit(self._fetch_one, address, max_bytes, deadline))
+                timeout = NEXT_GATEWAY_SECONDS if unasked else deadline.left
+                done, pending = wait(pending, min(timeout, deadline.left), FIRST_COMPLETED)
+                for future in done:
+                    if not (failure := future.exception()):
+                        return future.result()
+                    failures.append(failure)
         finally:
             pool.shutdown(wait=False)  # the others end at their deadline, or with the process
         raise failures[0] if failures else FetchError("it took too long")
