@@ -39,8 +39,7 @@ from marketplace.services import KEY, Services
 from marketplace.store import database as db
 from marketplace.store import media as media_store
 from marketplace.store.token_usage import TokenUsage
-from marketplace.watcher import collection_import
-from marketplace.watcher import commands as watcher
+from marketplace.watcher import collection_import, loop
 
 MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
@@ -96,7 +95,7 @@ def create_app(
         token_usage=TokenUsage(database),
         sandbox=own,
     )
-    watcher.init_app(app)
+    loop.init_app(app)
     collection_import.init_app(app)
     row_json.init_app(app)
 

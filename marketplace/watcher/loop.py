@@ -1,14 +1,18 @@
-"""The watcher's loop: leads or waits for its turn, and follows the ledger until it is stopped."""
+"""``flask watch``, which leads or waits for its turn, and follows the ledger; and ``flask sync``."""
 
+import os
+import signal
 import threading
 import time
 from collections.abc import Callable
 from contextlib import closing, suppress
 
+import click
 from flask import Flask, current_app
+from flask.cli import with_appcontext
 
 from marketplace import times
-from marketplace.cli.command import echo_log
+from marketplace.cli.command import Command, echo, echo_log
 from marketplace.cli.systemd import notify, notify_alive
 from marketplace.errors import MarketplaceError
 from marketplace.services import application, services
@@ -16,11 +20,12 @@ from marketplace.store import following
 from marketplace.store.database import write
 from marketplace.store.database_errors import explained
 from marketplace.watcher import chores
-from marketplace.watcher.enrichment import make_enricher
+from marketplace.watcher.enrichment import COMPLETING_SECONDS, make_enricher
 from marketplace.watcher.follow import Follower, backfill
 from marketplace.watcher.rechecker import Rechecker
-from marketplace.watcher.sweep import sweep_step
-from marketplace.watcher.work import Done, summary
+from marketplace.watcher.sweep import sweep_step, sync
+from marketplace.watcher.webhooks import commands as webhooks
+from marketplace.watcher.work import Done, is_complete, summary
 
 FOLLOWING_SECONDS = 1  # between two questions, where the last page was not full
 FAILED_SECONDS = 5  # after a page that could not be had
@@ -33,6 +38,8 @@ CHORES: dict[Callable[[], object], float] = {
 }
 CHORES_SECONDS = 5  # between two looks which of them is to be done
 ENDING_SECONDS = 0.5  # for what is in progress when the watcher ends
+# After the signal to end. It is less than run.py gives before it kills.
+ENDED_AFTER_SECONDS = 1
 UNREMARKABLE = {Done.SELLERS, Done.TOKENS, Done.UNCHANGED, Done.UNDECIDED, Done.NOT_CHECKED}
 
 
@@ -150,3 +157,52 @@ def _say_so(is_leading: bool) -> None:
         described = f"Following {current_app.config['NETWORK']}"
     echo_log(described)
     notify("READY=1", f"STATUS={described}")
+
+
+@click.command("sync", cls=Command)
+@with_appcontext
+def sync_command() -> None:
+    """Reconcile everything with the ledger, once: for cron.
+
+    Lists what the ledger shows as listed, reported or not, takes what was sold or withdrawn off the order
+    book, and completes NFTs whose metadata or image was missing.
+    """
+    counts = sync()
+    with closing(make_enricher(application())) as enricher:
+        counts += enricher.drain(COMPLETING_SECONDS)
+    echo(summary(counts) or "Nothing to do")
+    if not is_complete(counts):
+        raise click.ClickException("Not everything could be checked: run it again")
+
+
+@click.command("watch", cls=Command)
+@with_appcontext
+def watch_command() -> None:
+    """Follow the ledger, and complete, refresh and settle what is due, until SIGTERM.
+
+    One watcher works at a time, on whatever machine; others wait for their turn.
+    """
+    stop = threading.Event()
+
+    def end(*_: object) -> None:
+        # In another thread: this one may be in stop.wait(), and hold the lock that stop.set() needs.
+        threading.Thread(target=_end, args=(stop,), daemon=True).start()
+        notify("STOPPING=1")
+
+    for name in (signal.SIGTERM, signal.SIGINT):
+        signal.signal(name, end)
+    watch(stop)
+    echo_log("Stopped")
+
+
+def _end(stop: threading.Event) -> None:
+    """Stop the watcher, and do not wait for hosts that are silent: what was in progress is done again."""
+    stop.set()
+    time.sleep(ENDED_AFTER_SECONDS)
+    os._exit(0)
+
+
+def init_app(app: Flask) -> None:
+    app.cli.add_command(sync_command)
+    app.cli.add_command(watch_command)
+    app.cli.add_command(webhooks.cli)
