@@ -1,12 +1,9 @@
-"""The base of the engines: the methods that callers use, and those that are the same for all engines."""
+"""The engines: either of them, and what they share."""
 
 import os
 import weakref
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Hashable, Iterable, Mapping
-from contextlib import AbstractContextManager
-from pathlib import Path
-from typing import Protocol
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from marketplace.errors import command
 from marketplace.store import events, properties
@@ -14,20 +11,9 @@ from marketplace.store.database_errors import DatabaseOutdated, DatabaseUnreadab
 from marketplace.store.rows import Connection
 from marketplace.store.schema import PROPERTY, VERSION, Schema
 
-_engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
-
-class Leadership(Protocol):
-    """A role that one process has at a time."""
-
-    def take(self) -> bool:
-        """Have it, from now on or still."""
-
-    def close(self) -> None: ...
-
-
-class Engine(ABC):
-    """One database, read and written by all threads of a process."""
+class EngineBase:
+    """What both engines share. Each is one database, read and written by all threads of a process."""
 
     name: str  # for sentences: without a password
     is_shared = False  # by several machines
@@ -42,53 +28,6 @@ class Engine(ABC):
         self.version: int  # of the schema that the database has
 
     @property
-    @abstractmethod
-    def connection(self) -> Connection:
-        """The calling thread's own connection, for reads."""
-
-    @abstractmethod
-    def write(self) -> AbstractContextManager[Connection]:
-        """One write transaction: committed at the end, durably, or rolled back whole."""
-
-    @abstractmethod
-    def data_version(self) -> Hashable | None:
-        """Another value after each commit, by whatever process; None while it can not be read."""
-
-    @abstractmethod
-    def close(self) -> None:
-        """Close the calling thread's own connection; it is opened again when it is needed."""
-
-    @abstractmethod
-    def size(self) -> int:
-        """How many bytes it takes."""
-
-    @abstractmethod
-    def startup_lock(self) -> AbstractContextManager[object]:
-        """Hold a lock: processes that start at once take turns, however long one takes."""
-
-    @abstractmethod
-    def read_version(self) -> None:
-        """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
-
-    @abstractmethod
-    def upgrade(self, report: Callable[[str], None] = ...) -> Path | None:
-        """Bring it up to this version. Returns the file that holds what an SQLite file held before."""
-
-    @abstractmethod
-    def leadership(self, name: str) -> Leadership: ...
-
-    @abstractmethod
-    def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
-        """Insert events, at the end of the calling thread's transaction.
-
-        No other transaction draws an event's id until this one has become visible.
-        """
-
-    @abstractmethod
-    def after_fork(self) -> None:
-        """In the child: no other thread of it holds a lock."""
-
-    @property
     def is_outdated(self) -> bool:
         return self.version < self.schema.version
 
@@ -100,6 +39,17 @@ class Engine(ABC):
                 f" version's is {self.schema.version}): stop the service and the watcher, and run"
                 f" {command('upgrade')}"
             )
+
+
+if TYPE_CHECKING:
+    from marketplace.store import postgresql, sqlite
+
+    # Callers use what both have.
+    Engine = sqlite.Database | postgresql.Database
+else:
+    Engine = EngineBase
+
+_engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
 def mark(db: Connection, version: int, owners: Mapping[str, str]) -> None:

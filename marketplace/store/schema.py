@@ -18,8 +18,8 @@ class Step(NamedTuple):
 
     version: int
     # Each statement, with the comment before it, which the operator reads while it runs.
-    statements: tuple[tuple[str, str], ...]
-    fill: Callable[[Any], None]  # what SQL alone can not do, after them
+    statements: list[tuple[str, str]]
+    fill: Callable[[Any], None] | None  # what SQL alone can not do, after them
 
     def take(
         self, db: Any, report: Callable[[str], None], translate: Callable[[str], str] = str
@@ -29,7 +29,8 @@ class Step(NamedTuple):
             report(what)
             for _, statement in statements:
                 db.execute(translate(statement))
-        self.fill(db)
+        if self.fill:
+            self.fill(db)
 
 
 class Schema:
@@ -51,28 +52,21 @@ class Schema:
         after their statements, given the connection.
         """
         self._fills = fills or {}
-        self._upgrades = folder / "upgrades"
+        self._upgrades = {int(path.stem): path for path in folder.glob("upgrades/[0-9]*.sql")}
         self.tables = tables
         self.sql = (folder / "schema.sql").read_text()
         self.unnumbered = unnumbered
-        self.version = max(self._numbers())
+        self.version = max(self._upgrades)
 
     @property
     def in_order(self) -> list[str]:
         """All tables of this version, each after those that it refers to."""
         return re.findall(r"^CREATE TABLE (\w+)", self.sql, re.MULTILINE)
 
-    def _numbers(self) -> list[int]:
-        return sorted(int(path.stem) for path in self._upgrades.glob("[0-9]*.sql"))
-
     def steps_from(self, version: int) -> list[Step]:
         return [
-            Step(
-                number,
-                tuple(_statements((self._upgrades / f"{number}.sql").read_text())),
-                self._fills.get(number, lambda connection: None),
-            )
-            for number in self._numbers()
+            Step(number, [*_statements(path.read_text())], self._fills.get(number))
+            for number, path in sorted(self._upgrades.items())
             if number > version
         ]
 

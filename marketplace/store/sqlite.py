@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import Engine, close_at_fork, mark
+from marketplace.store.engine import EngineBase, close_at_fork, mark
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import open_file, writing
 from marketplace.store.wal_index import open_map, read_header
@@ -33,7 +33,7 @@ INSERT_EVENT = f"""
 """
 
 
-class Database(Engine):
+class Database(EngineBase):
     """One SQLite file, with one kept connection per thread and process.
 
     Opening and closing a connection per request would checkpoint the WAL each time, so each thread opens
@@ -157,7 +157,9 @@ class Database(Engine):
 
     def read_version(self, timeout: float | None = None) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
-        self.version = sqlite_files.read_version(self.path, self.schema, self._owners, timeout)
+        with closing(open_file(self.path, "ro", timeout)) as connection:
+            arguments = connection, self.path, self.schema, self._owners
+            self.version = sqlite_files.read_version(*arguments)
 
     def data_version(self) -> tuple[int, bytes] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read."""
@@ -287,10 +289,12 @@ class Database(Engine):
         return backup
 
     def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """Insert events, at the end of the calling thread's transaction: no other one writes meanwhile."""
         for row in rows:
             self.connection.execute(INSERT_EVENT, [row[name] for name in events.WRITTEN])
 
     def after_fork(self) -> None:
+        """In the child: no other thread of it holds a lock."""
         self._observing = threading.Lock()
 
     def leadership(self, name: str) -> "Leadership":

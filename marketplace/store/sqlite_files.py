@@ -14,20 +14,13 @@ from marketplace.store.schema import Schema
 
 
 def read_version(
-    path: Path, schema: Schema, owners: Mapping[str, str], timeout: float | None = None
+    connection: sqlite3.Connection, path: Path, schema: Schema, owners: Mapping[str, str]
 ) -> int:
-    """Find a database's version, and write nothing. ``owners``: whose index it is to be, by property.
+    """Find the version of the database of a path. ``owners``: whose index it is to be, by property.
 
     Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account;
     sqlite3.DatabaseError for what is no database.
     """
-    with closing(open_file(path, "ro", timeout)) as connection:
-        return _find_version(connection, path, schema, owners)
-
-
-def _find_version(
-    connection: sqlite3.Connection, path: Path, schema: Schema, owners: Mapping[str, str]
-) -> int:
     tables = _tables(connection)
     return find_version(connection, str(path), tables, schema, owners, schema.unnumbered)
 
@@ -47,6 +40,8 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> None:
     try:
         with closing(open_file(path, "ro")) as connection:
             problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+            if problem == "ok":
+                read_version(connection, path, schema, owners)
     except sqlite3.OperationalError as error:
         raise DatabaseUnreadable(f"{path} can not be read: {error}") from error
     except sqlite3.Error as error:
@@ -54,7 +49,6 @@ def check(path: Path, schema: Schema, owners: Mapping[str, str]) -> None:
     if problem != "ok":
         reason = " ".join(problem.split())
         raise DatabaseUnreadable(f"{path} is damaged, or no database: {reason}")
-    read_version(path, schema, owners)
 
 
 def upgrade(
@@ -68,7 +62,7 @@ def upgrade(
 
     Raises OSError where there is no room: then the step is undone.
     """
-    for step in schema.steps_from(_find_version(connection, path, schema, owners)):
+    for step in schema.steps_from(read_version(connection, path, schema, owners)):
         try:
             connection.execute("BEGIN EXCLUSIVE")
             step.take(connection, report)

@@ -46,7 +46,8 @@ def rows(path, table):
 
 
 def version(path):
-    return read_version(path, SCHEMA, {})
+    with connect(path) as db:
+        return read_version(db, path, SCHEMA, {})
 
 
 def shape(path):

@@ -11,7 +11,7 @@ from psycopg import errors
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import Engine, close_at_fork, find_version, mark
+from marketplace.store.engine import EngineBase, close_at_fork, find_version, mark
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
@@ -58,7 +58,7 @@ HOME = """
 LEADER_SECONDS = 20  # without a word from a leader, until its server takes it for dead
 
 
-class Database(Engine):
+class Database(EngineBase):
     """One PostgreSQL database, with one kept connection for each thread and process.
 
     A child uses nothing that it inherited over a fork; see close_at_fork().
@@ -289,12 +289,17 @@ class Database(Engine):
             raise DatabaseInUse(f"{self.name} is in use: a service or another command has it open")
 
     def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
+        """Insert events, at the end of the calling thread's transaction.
+
+        No other transaction draws an event's id until this one has become visible.
+        """
         # The lock is released once the transaction is visible. Only writers of events take it.
         self.connection.execute_at_commit(f"SELECT pg_advisory_xact_lock({EMIT})", {})
         for row in rows:
             self.connection.execute_at_commit(events.INSERT, row)
 
     def after_fork(self) -> None:
+        """In the child: no other thread of it holds a lock."""
         self._asking = threading.Lock()
         # Another thread of the parent may have opened the observer again, just before the fork.
         self._observer = Connection(self._connect, self._servers, self._observer.opened + 1)
