@@ -73,27 +73,22 @@ def _read_nullable(read: Read, value: Any) -> Any:
 
 
 def _read_list(read: Read, value: Any) -> tuple[Any, ...]:
-    if not isinstance(value, list):
-        raise ValueError("is not a list")
-    return tuple(map(read, value))
+    return tuple(map(read, read_array(value)))
 
 
-def read_object(value: Any) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise ValueError("is not an object")
-    return value
+def _instance(kind: type[T], described: str) -> Callable[[Any], T]:
+    def read_instance(value: Any) -> T:
+        if not isinstance(value, kind):
+            raise ValueError(f"is not {described}")
+        return value
+
+    return read_instance
 
 
-def read_text(value: Any) -> str:
-    if not isinstance(value, str):
-        raise ValueError("is not a text")
-    return value
-
-
-def read_boolean(value: Any) -> bool:
-    if not isinstance(value, bool):
-        raise ValueError("is not a boolean")
-    return value
+read_object = _instance(dict, "an object")
+read_array = _instance(list, "a list")
+read_text = _instance(str, "a text")
+read_boolean = _instance(bool, "a boolean")
 
 
 def whole_number(low: int = -MAX_INT64, high: int = MAX_INT64) -> Read:
