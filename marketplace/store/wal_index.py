@@ -8,9 +8,8 @@ import os
 import threading
 from pathlib import Path
 
-HEADER_BYTES = (
-    48  # of which two copies stand at the beginning; a writer changes the second one first
-)
+# Two copies stand at the beginning; a writer changes the second one first.
+HEADER_BYTES = 48
 
 _lock = threading.Lock()
 _maps: dict[tuple[int, int], tuple[int, mmap.mmap]] = {}  # by device and inode

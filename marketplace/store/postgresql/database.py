@@ -41,9 +41,8 @@ WAYS_OUT = {
 # The keys of our advisory locks: a number, from "nftm" on, and a hash of the schema.
 TURN = f"{0x6E66746D}, hashtext(current_schema())"  # who makes the tables, or upgrades them
 LEAD = f"{0x6E66746E}, hashtext(current_schema() || :name)"  # who has a role, of all machines
-USE = (
-    f"{0x6E66746F}, hashtext(current_schema())"  # all who read and write; who upgrades has it alone
-)
+# All who read and write; who upgrades has it alone.
+USE = f"{0x6E66746F}, hashtext(current_schema())"
 EMIT = f"{0x6E667470}, hashtext(current_schema())"  # who writes events, until they are visible
 
 # The timeline of the server, and the table: others after a failover, or where tables were restored. The

@@ -73,9 +73,8 @@ def _optimise(original: Image.Image) -> Optimised:
         raise ImageUnusable("its shades of grey have more than 8 bits")
     # A JPEG is decoded at a fraction of its size.
     original.draft("RGB", (LONGEST_SIDE, LONGEST_SIDE))
-    pixel_bytes = (
-        1 if original.mode in ("1", "L", "P") else 4
-    )  # Pillow keeps three channels in four
+    # Pillow keeps three channels in four.
+    pixel_bytes = 1 if original.mode in ("1", "L", "P") else 4
     if original.width * original.height * pixel_bytes > MAX_DECODED_BYTES:
         raise MemoryError
     if _is_short_animation(original):
