@@ -135,10 +135,11 @@ clients: .venv/installed-dev
 	@$(call install,.venv,-r tests/system/clients/requirements.txt)
 	@npm ci --prefix tests/system/clients/typescript --loglevel=error
 
-# The linters of OpenAPI documents, Spectral and Redocly, for tests/system/test_openapi_lint.py; without them,
-# make test-all skips these.
-openapi:
+# The linters of OpenAPI documents, Spectral and Redocly, and Postman's converter, for
+# tests/system/test_openapi_lint.py; without them, make test-all skips these. Makes examples/postman.json anew.
+openapi: .venv/installed-dev
 	@npm ci --prefix tests/system/openapi --loglevel=error
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
 # dist/nft_marketplace_service-*.whl, to install elsewhere.
 wheel: .venv/installed-dev

@@ -12,8 +12,8 @@ from werkzeug.sansio.response import Response as BaseResponse
 
 from marketplace import __version__
 from marketplace.api import error_handlers
-from marketplace.api.document_formats import make_collection, make_llms_txt
 from marketplace.api.fields import WalletName
+from marketplace.api.llms_txt import make_llms_txt
 from marketplace.api.paging import documented
 from marketplace.api.request_schemas import RequestSchema
 from marketplace.api.response_schemas import ApiErrorSchema, WebhookMessageSchema
@@ -94,12 +94,8 @@ class Document:
         self.public_url = app.config["PUBLIC_URL"]
         self.blueprints: list[tuple[flask_smorest.Blueprint, dict[str, Any]]] = []
         error_handlers.init_app(app)
-        for name, view in (
-            ("openapi.json", self.show),
-            ("postman.json", self.show_collection),
-            ("llms.txt", self.show_llms_txt),
-        ):
-            app.add_url_rule(f"{prefix}/{name}", name.replace(".", "_"), view)
+        app.add_url_rule(f"{prefix}/openapi.json", "openapi_json", self.show)
+        app.add_url_rule(f"{prefix}/llms.txt", "llms_txt", self.show_llms_txt)
 
     def register_blueprint(self, blp: flask_smorest.Blueprint, **options: Any) -> None:
         """Register a blueprint with the application, and have its operations in the document."""
@@ -109,10 +105,6 @@ class Document:
     def show(self) -> BaseResponse:
         """The OpenAPI document."""
         return current_app.json.response(self._served())
-
-    def show_collection(self) -> BaseResponse:
-        """The same as a Postman collection."""
-        return current_app.json.response(make_collection(self._served()))
 
     def show_llms_txt(self) -> BaseResponse:
         """The same in short, for language models."""

@@ -1,4 +1,7 @@
-"""Two linters find nothing in the documents. Needs npm: make openapi installs them."""
+"""Two linters find nothing in the documents, and examples/postman.json is made of the one of today.
+
+Needs npm: make openapi installs what is needed.
+"""
 
 import json
 import os
@@ -10,6 +13,7 @@ import pytest
 
 from marketplace import create_app
 from tests.conftest import settings
+from tests.system import postman
 
 FOLDER = Path(__file__).parent / "openapi"
 TOOLS = FOLDER / "node_modules" / ".bin"
@@ -18,7 +22,7 @@ pytestmark = [
     pytest.mark.once("a document sees no engine"),
     pytest.mark.skipif(
         not shutil.which("node") or not TOOLS.exists(),
-        reason="needs Spectral and Redocly (make openapi, with npm)",
+        reason="needs Spectral, Redocly and Postman's converter (make openapi, with npm)",
     ),
 ]
 
@@ -61,3 +65,8 @@ def test_nothing_is_found(tmp_path, path, options):
     document = tmp_path / "openapi.json"
     document.write_text(app.test_client().get(path).text)
     assert findings(document) == []
+
+
+def test_the_postman_collection_is_made_of_this_document(tmp_path):
+    """Where it is not, make openapi makes it anew."""
+    assert postman.convert(tmp_path) == postman.COLLECTION.read_text()
