@@ -8,7 +8,6 @@ import flask_smorest
 from apispec.core import Components
 from apispec.ext.marshmallow import MarshmallowPlugin, resolver
 from flask import Flask, Response, current_app, request
-from werkzeug.sansio.response import Response as BaseResponse
 
 from marketplace import __version__
 from marketplace.api import error_handlers
@@ -64,15 +63,6 @@ def _name_schema(schema: Any) -> str:
     return f"{resolver(schema)}{'Request' if issubclass(kind, RequestSchema) else ''}"
 
 
-def server_url(public_url: str, root: str) -> str:
-    """The address that the document's paths follow: PUBLIC_URL, which should name the mount, too.
-
-    Where it does not, the WSGI prefix that the service is mounted under follows it. The request's own
-    Host is a stranger's word, and is not believed.
-    """
-    return public_url if urlsplit(public_url).path.endswith(root) else public_url + root
-
-
 class Api(flask_smorest.Api):
     ERROR_SCHEMA = ApiErrorSchema
     DEFAULT_ERROR_RESPONSE_NAME = None  # each operation names its own; the tests see to it
@@ -102,19 +92,20 @@ class Document:
         self.app.register_blueprint(blp, **options)
         self.blueprints.append((blp, options))
 
-    def show(self) -> BaseResponse:
-        """The OpenAPI document."""
-        return current_app.json.response(self._served())
+    def show(self) -> dict[str, Any]:
+        """The OpenAPI document. Its paths follow PUBLIC_URL, which should name the mount, too.
 
-    def show_llms_txt(self) -> BaseResponse:
-        """The same in short, for language models."""
-        return Response(make_llms_txt(self._served(), self.prefix), mimetype="text/plain")
-
-    def _served(self) -> dict[str, Any]:
-        """The document, for where the service is mounted."""
+        Where it does not, the WSGI prefix that the service is mounted under follows it. The request's own
+        Host is a stranger's word, and is not believed.
+        """
         root = request.script_root.removesuffix(self.mount)
-        url = server_url(self.public_url, root) + self.mount
+        is_named = urlsplit(self.public_url).path.endswith(root)
+        url = self.public_url + ("" if is_named else root) + self.mount
         return self.content | {"servers": [{"url": url}]}
+
+    def show_llms_txt(self) -> Response:
+        """The document in short, for language models."""
+        return Response(make_llms_txt(self.show(), self.prefix), mimetype="text/plain")
 
     @cached_property
     def content(self) -> dict[str, Any]:
@@ -130,9 +121,7 @@ class Document:
         options = {"marshmallow_plugin": plugin, "info": info, "security": []}
         api = Api(bare, spec_kwargs=options)
         assert plugin.converter is not None  # noqa: S101
-        plugin.converter.add_attribute_function(  # type: ignore[no-untyped-call]
-            lambda converter, field, **_: _name_wallets(field, self.app)
-        )
+        plugin.converter.add_attribute_function(_name_wallets)  # type: ignore[no-untyped-call]
         self._add_components(api.spec.components)
         for blp, blueprint_options in self.blueprints:
             api.register_blueprint(blp, **blueprint_options)
@@ -161,9 +150,9 @@ class Document:
             components.response(name, response, lazy=True)
 
 
-def _name_wallets(field: Any, app: Flask) -> dict[str, Any]:
+def _name_wallets(converter: Any, field: Any, **_: Any) -> dict[str, Any]:
     """The attributes of a field that depend on settings: the names of wallets."""
     if not isinstance(field, WalletName):
         return {}
-    wallets = app.config["WALLETS"]
+    wallets = current_app.config["WALLETS"]
     return {"enum": [*wallets], "example": wallets[0]}
