@@ -2,10 +2,10 @@
 
 import base64
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from flask import Flask, current_app
+from flask import current_app
 from marshmallow import Schema, fields, missing
 
 from marketplace.api.paging import Position, read_position
@@ -23,9 +23,7 @@ from marketplace.ids import (
     is_entity_id,
     is_evm_address,
 )
-from marketplace.services import services
 
-ToAddress = Callable[[Any], str]
 DIGITS = re.compile("0|[1-9][0-9]{0,18}")
 # The classes that are never raised themselves, or never answered with.
 GROUPS = {"MARKETPLACE_ERROR", "UNAVAILABLE", "CONFLICT", "OPERATOR_NEEDED", "MEDIA_FULL"}
@@ -265,27 +263,9 @@ class ConsensusTimestamp(fields.String):
     """A date of the database as mirror nodes write it: 1763640000.123456789."""
 
 
-class Address(fields.String):
-    """An absolute address, made of what is stored when it is written: settings may change.
-
-    Where null may be, it stays.
-    """
-
-    def absolute(self, app: Flask) -> ToAddress:
-        """A function from what is stored to the address."""
-        raise NotImplementedError
-
-
-class MediaUrl(Address):
+class MediaUrl(fields.String):
     """The address of an image in our media store; of none, that of a placeholder."""
 
-    def absolute(self, app: Flask) -> ToAddress:
-        return services(app).media.url
 
-
-class OriginalImageUrl(Address):
+class OriginalImageUrl(fields.String):
     """The address of an image elsewhere; of the sandbox's the path is stored."""
-
-    def absolute(self, app: Flask) -> ToAddress:
-        public_url = app.config["PUBLIC_URL"]
-        return lambda stored: f"{public_url}{stored}" if stored.startswith("/") else stored

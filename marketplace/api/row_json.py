@@ -11,7 +11,13 @@ from flask import Flask, Response, current_app, request
 from marshmallow import Schema, fields
 
 from marketplace import times
-from marketplace.api.fields import Address, ConsensusTimestamp, Flag, Milliseconds
+from marketplace.api.fields import (
+    ConsensusTimestamp,
+    Flag,
+    MediaUrl,
+    Milliseconds,
+    OriginalImageUrl,
+)
 from marketplace.api.response_schemas import EventSchema
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
@@ -19,26 +25,18 @@ from marketplace.wsgi_environ import IS_STREAMED
 Encode = Callable[[Any], str]
 
 
-def _flag(value: Any) -> str:
-    return "true" if value else "false"
-
-
-def _date(value: Any) -> str:
-    return f'"{value[:23]}Z"'
-
-
-def _consensus_timestamp(value: Any) -> str:
-    return f'"{times.iso_to_consensus(value)}"'
-
-
-# How each kind of field is written.
-ENCODERS: dict[type[fields.Field[Any]], Encode] = {
-    Flag: _flag,
-    Milliseconds: _date,
-    ConsensusTimestamp: _consensus_timestamp,
-    fields.String: quote,
-    fields.Number: str,
-}
+def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
+    """How each kind of field is written. Addresses are made absolute now: settings may change."""
+    media_url, public_url = services(app).media.url, app.config["PUBLIC_URL"]
+    return {
+        Flag: lambda value: "true" if value else "false",
+        Milliseconds: lambda value: f'"{value[:23]}Z"',
+        ConsensusTimestamp: lambda value: f'"{times.iso_to_consensus(value)}"',
+        MediaUrl: lambda key: quote(media_url(key)),
+        OriginalImageUrl: lambda url: quote(public_url + url if url.startswith("/") else url),
+        fields.String: quote,
+        fields.Number: str,
+    }
 
 
 def compile_schema(schema: Schema, app: Flask) -> Encode:
@@ -89,12 +87,10 @@ def _encoder(field: fields.Field[Any], app: Flask) -> Encode:
             return compile_schema(field.schema, app)
         [(_, write, _)] = columns  # a row holds the only member itself
         return lambda value: inner % write(value)
-    if isinstance(field, Address):
-        absolute: Callable[[Any], Any] = field.absolute(app)
-        return lambda stored: quote(absolute(stored))
+    encoders = _encoders(app)
     for kind in type(field).__mro__:
-        if kind in ENCODERS:
-            return ENCODERS[kind]
+        if kind in encoders:
+            return encoders[kind]
     raise TypeError(f"{type(field).__name__} has no encoder in row_json.py")
 
 
