@@ -51,8 +51,8 @@ def integer(description: str, example: int, **more: Any) -> fields.Integer:
     return show(fields.Integer, description, example, format="int64", **more)
 
 
-def total(description: str, example: int) -> fields.Integer:
-    return integer(description, example, minimum=0)
+def total(description: str, example: int, nullable: bool = False) -> fields.Integer:
+    return integer(description, example, nullable=nullable, minimum=0)
 
 
 def hbar_or_null(description: str, example: int) -> fields.Integer:
@@ -178,9 +178,7 @@ class CollectionRecordSchema(NamedCollectionSchema):
     What the ledger has not told yet is null.
     """
 
-    total_supply = integer(
-        "NFTs minted and not burned; null while not known", 30, nullable=True, minimum=0
-    )
+    total_supply = total("NFTs minted and not burned; null while not known", 30, nullable=True)
     treasury = account_or_null("The account that NFTs are minted to; null while not known")
     royalties = each(
         RoyaltySchema, "What creators are paid at each sale; null while not known", allow_none=True
@@ -211,10 +209,9 @@ class FoundCollectionSchema(NamedCollectionSchema):
     volume_24h = total("HBAR that buyers paid here in the last 24 hours", 115)
 
 
-class FoundAccountSchema(CamelCaseSchema):
+class FoundAccountSchema(AccountSchema):
     """An account that has stored NFTs."""
 
-    account_id = text("Account id", "0.0.1001")
     listed = total("Its NFTs for sale here", 4)
 
 
