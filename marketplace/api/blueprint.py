@@ -24,6 +24,15 @@ from marketplace.api.response_schemas import ApiErrorSchema
 NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
 MOST_COMPARED = 20  # names of a body, which may have thousands
 
+# How a body may be refused, besides a wrong field.
+BODY_REFUSALS = {
+    400: "RequestNotJson",
+    413: "RequestTooLarge",
+    415: "ContentTypeNotJson",
+    502: "LedgerAnswerInvalid",
+    503: "Unavailable",
+}
+
 View = Callable[..., Any]
 Decorator = Callable[[View], View]
 
@@ -151,11 +160,12 @@ class Blueprint(flask_smorest.Blueprint):
         schema: Schema,
         location: str,
         load: Callable[[dict[str, Any]], dict[str, Any]],
+        refusals: Mapping[int, str] = {},
         **documentation: Any,
     ) -> Decorator:
         """Document what a view takes, and call it with what is loaded, beside what the path gave."""
         document = _document_only(super().arguments(schema, location=location, **documentation))
-        refused = self.doc(responses={422: "FieldInvalid"})
+        refused = self.doc(responses={422: "FieldInvalid", **refusals})
 
         def decorator(view: View) -> View:
             @wraps(view)
@@ -187,19 +197,11 @@ class Blueprint(flask_smorest.Blueprint):
         load = _compile_load(schema, "json")
         required = [(name, field) for name, field in schema.fields.items() if field.required]
         example = {field.data_key or name: field.metadata["example"] for name, field in required}
-        takes = self._takes(
-            schema, "json", lambda path: path | load(_read_json(request)), example=example
-        )
-        others = self.doc(
-            responses={
-                400: "RequestNotJson",
-                413: "RequestTooLarge",
-                415: "ContentTypeNotJson",
-                502: "LedgerAnswerInvalid",
-                503: "Unavailable",
-            }
-        )
-        return lambda view: others(takes(view))
+
+        def load_with_body(path: dict[str, Any]) -> dict[str, Any]:
+            return path | load(_read_json(request))
+
+        return self._takes(schema, "json", load_with_body, BODY_REFUSALS, example=example)
 
     def rows(self, schema: Schema, *, shown: Any = None, **documentation: Any) -> Decorator:
         """Answer with rows, encoded as the schema says: one, a list or its JSON, or an iterator of lists.
