@@ -8,6 +8,7 @@ from prometheus_client.core import (
     CounterMetricFamily,
     GaugeMetricFamily,
     HistogramMetricFamily,
+    InfoMetricFamily,
     Metric,
 )
 from prometheus_client.exposition import CONTENT_TYPE_PLAIN_0_0_4, generate_latest
@@ -114,9 +115,7 @@ class _Found(Collector):
     def collect(self) -> Iterator[Metric]:
         facts = _find_facts()
         info = {"version": __version__, "network": current_app.config["NETWORK"]}
-        about = GaugeMetricFamily(f"{PREFIX}info", "What is served", labels=[*info])
-        about.add_metric([*info.values()], 1)
-        yield about
+        yield InfoMetricFamily("marketplace", "What is served", value=info)
         for name, value in facts.items():
             yield GaugeMetricFamily(PREFIX + name, HELP[name], value=value)
         yield from _families(services().counts.read())
