@@ -92,9 +92,8 @@ class AccountName(EntityId):
     shape = {"pattern": f"^(?:{ENTITY_ID}|{EVM_ADDRESS})$"}
 
     def read(self, value: Any) -> str | None:
-        if isinstance(value, str) and is_evm_address(value):
-            return value
-        return super().read(value)
+        is_name = isinstance(value, str) and (is_entity_id(value) or is_evm_address(value))
+        return value if is_name else None
 
 
 class NftIdField(Strict, fields.String):

@@ -53,13 +53,9 @@ class RequestMetrics:
         try:
             return self._application(environ, start)
         finally:
-            method = environ["REQUEST_METHOD"]
-            key = (
-                "request_duration_seconds",
-                method if method in METHODS else "other",
-                environ.get(ROUTE, "none"),
-                status,
-            )
+            method, route = environ["REQUEST_METHOD"], environ.get(ROUTE, "none")
+            counted_as = method if method in METHODS else "other"
+            key = ("request_duration_seconds", counted_as, route, status)
             self._observe(key, perf_counter() - began, environ.get(CACHE_OUTCOME))
 
 
