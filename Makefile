@@ -31,7 +31,7 @@ debian = if command -v $(1) > /dev/null; then echo "$(1) is installed"; \
     apt-get update --quiet && apt-get install --quiet --yes --no-install-recommends $(2); \
   else echo "Install $(1) first, on Debian as root: apt-get install $(2)"; exit 1; fi
 
-.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi browser postgresql prometheus load nginx container lint format clean
+.PHONY: run test test-system test-all test-again test-postgresql soak lives attack failover wheel bench bench-check wallets sdks java clients openapi postman browser postgresql prometheus load nginx container lint format clean
 
 # One arena of the C library for all threads of a process: 3 MB less.
 run: .venv/installed
@@ -136,9 +136,12 @@ clients: .venv/installed-dev
 	@npm ci --prefix tests/system/clients/typescript --loglevel=error
 
 # The linters of OpenAPI documents, Spectral and Redocly, and Postman's converter, for
-# tests/system/test_openapi_lint.py; without them, make test-all skips these. Makes examples/postman.json anew.
-openapi: .venv/installed-dev
+# tests/system/test_openapi_lint.py; without them, make test-all skips these.
+openapi:
 	@npm ci --prefix tests/system/openapi --loglevel=error
+
+# examples/postman.json, made anew of the OpenAPI document.
+postman: .venv/installed-dev openapi
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m tests.system.postman
 
 # dist/nft_marketplace_service-*.whl, to install elsewhere.

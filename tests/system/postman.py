@@ -1,4 +1,4 @@
-"""Makes examples/postman.json of the OpenAPI document, with Postman's own converter: make openapi."""
+"""Makes examples/postman.json of the OpenAPI document, with Postman's own converter: make postman."""
 
 import subprocess
 from pathlib import Path

@@ -68,5 +68,5 @@ def test_nothing_is_found(tmp_path, path, options):
 
 
 def test_the_postman_collection_is_made_of_this_document(tmp_path):
-    """Where it is not, make openapi makes it anew."""
+    """Where it is not, make postman makes it anew."""
     assert postman.convert(tmp_path) == postman.COLLECTION.read_text()
