@@ -1,18 +1,16 @@
 """The errors that a caller is told about, with their status. docs/api.md lists them for clients.
 
-Each is raised with facts, and writes its own sentence: it names the thing, and says what to do.
+Each is raised with the facts of its sentence, which names the thing, and says what to do.
 """
 
 import json
 import re
 import sys
-from decimal import Decimal
+from collections.abc import Mapping
 from http import HTTPStatus
 
 import click
 from flask.cli import ScriptInfo
-
-from marketplace import hbar
 
 
 def shown(value: object) -> str:
@@ -61,9 +59,10 @@ class StartRefused(click.ClickException):
 
 
 class MarketplaceError(Exception):
-    """An error that a caller is told about."""
+    """An error that a caller is told about. It is raised with the facts that its sentence takes."""
 
     status = HTTPStatus.INTERNAL_SERVER_ERROR
+    sentence = "{}"
 
     @classmethod
     def word(cls) -> str:
@@ -72,13 +71,12 @@ class MarketplaceError(Exception):
 
     def __init__(
         self,
-        message: str,
-        *,
-        errors: dict[str, object] | None = None,
+        *facts: object,
+        errors: Mapping[str, object] | None = None,
         headers: dict[str, str] | None = None,
     ) -> None:
-        super().__init__(message)
-        self.message = message
+        self.message = self.sentence.format(*facts)
+        super().__init__(self.message)
         self.errors = errors
         self.headers = headers or {}
 
@@ -87,10 +85,12 @@ class Unavailable(MarketplaceError):
     """The client tries again after so many seconds. The log may have a reason that the client is not told."""
 
     status = HTTPStatus.SERVICE_UNAVAILABLE
+    retry_after = 5
+    log_sentence = ""  # of the same facts
 
-    def __init__(self, message: str, retry_after: int, reason: str | None = None) -> None:
-        super().__init__(message, headers={"Retry-After": str(retry_after)})
-        self.reason = reason or message
+    def __init__(self, *facts: object, retry_after: int | None = None) -> None:
+        super().__init__(*facts, headers={"Retry-After": str(retry_after or self.retry_after)})
+        self.reason = self.log_sentence.format(*facts) or self.message
 
     def __str__(self) -> str:
         return self.reason
@@ -98,24 +98,20 @@ class Unavailable(MarketplaceError):
 
 class RequestNotJson(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"The body is not JSON: {reason}")
+    sentence = "The body is not JSON: {}"
 
 
 class BodyMalformed(MarketplaceError):
     status = HTTPStatus.BAD_REQUEST
-
-    def __init__(self) -> None:
-        super().__init__("The body can not be read: its chunked encoding is damaged")
+    sentence = "The body can not be read: its chunked encoding is damaged"
 
 
 class ContentTypeNotJson(MarketplaceError):
     status = HTTPStatus.UNSUPPORTED_MEDIA_TYPE
+    sentence = "Content-Type must be application/json; it is {}"
 
     def __init__(self, content_type: str | None) -> None:
-        sent = shown(content_type) if content_type else "missing"
-        super().__init__(f"Content-Type must be application/json; it is {sent}")
+        super().__init__(shown(content_type) if content_type else "missing")
 
 
 class NotAuthenticated(MarketplaceError):
@@ -148,10 +144,10 @@ class EndUserInvalid(MarketplaceError):
 
 class LimitExceeded(MarketplaceError):
     status = HTTPStatus.TOO_MANY_REQUESTS
+    sentence = "{}: try again in {} s"
 
     def __init__(self, limit: str, retry_after: int) -> None:
-        message = f"{limit}: try again in {retry_after} s"
-        super().__init__(message, headers={"Retry-After": str(retry_after)})
+        super().__init__(limit, retry_after, headers={"Retry-After": str(retry_after)})
 
 
 class NotFound(MarketplaceError):
@@ -159,43 +155,41 @@ class NotFound(MarketplaceError):
 
 
 class NftNotStored(NotFound):
-    def __init__(self, token: str, serial_no: int) -> None:
-        super().__init__(f"{token} #{serial_no} is not stored: POST /v1/add it first")
+    sentence = "{} #{} is not stored: POST /v1/add it first"
 
 
 class CollectionNotStored(NotFound):
-    def __init__(self, token: str) -> None:
-        super().__init__(f"No NFT of {token} is stored: POST /v1/add one first")
+    sentence = "No NFT of {} is stored: POST /v1/add one first"
 
 
 class NftNotOnLedger(NotFound):
-    def __init__(self, token: str, serial_no: int) -> None:
-        super().__init__(f"{token} #{serial_no} is not an NFT on the ledger")
+    sentence = "{} #{} is not an NFT on the ledger"
 
 
 class AccountNotOnLedger(NotFound):
-    def __init__(self, evm_address: str) -> None:
-        super().__init__(f"{evm_address} is the EVM address of no account on the ledger")
+    sentence = "{} is the EVM address of no account on the ledger"
 
 
 class NftGone(NotFound):
-    def __init__(self, token: str, serial_no: int) -> None:
-        super().__init__(f"{token} #{serial_no} was burned on the ledger, or its token was deleted")
+    sentence = "{} #{} was burned on the ledger, or its token was deleted"
 
 
 class WalletUnknown(NotFound):
+    sentence = "{} is not a wallet known here: {}"
+
     def __init__(self, wallet: str, wallets: tuple[str, ...]) -> None:
-        super().__init__(f"{shown(wallet)} is not a wallet known here: {', '.join(wallets)}")
+        super().__init__(shown(wallet), ", ".join(wallets))
 
 
 class NotPrepared(NotFound):
+    sentence = (
+        "{} here for {} and {} #{}: POST /v1/list/<wallet>, /v1/delist/<wallet> and /v1/buy/<wallet> prepare"
+        " a transaction"
+    )
+
     def __init__(self, account_id: str, token: str, serial_no: int, transaction_id: str | None):
-        what = transaction_id or "Nothing"
-        negation = "was not prepared" if transaction_id else "was prepared"
-        super().__init__(
-            f"{what} {negation} here for {account_id} and {token} #{serial_no}: POST /v1/list/<wallet>,"
-            " /v1/delist/<wallet> and /v1/buy/<wallet> prepare a transaction"
-        )
+        what = f"{transaction_id} was not prepared" if transaction_id else "Nothing was prepared"
+        super().__init__(what, account_id, token, serial_no)
 
 
 class Conflict(MarketplaceError):
@@ -203,142 +197,128 @@ class Conflict(MarketplaceError):
 
 
 class NotTheOwner(Conflict):
-    def __init__(self, account_id: str, token: str, serial_no: int, owner: str) -> None:
-        super().__init__(f"{token} #{serial_no} belongs to {owner}, not to {account_id}")
+    sentence = "{1} #{2} belongs to {3}, not to {0}"
 
 
 class OwnerIsMarketplace(Conflict):
-    def __init__(self, account_id: str) -> None:
-        super().__init__(
-            f"{account_id} is the marketplace's own account; the ledger lets no account approve itself"
-            " (SPENDER_ACCOUNT_SAME_AS_OWNER)"
-        )
+    sentence = (
+        "{} is the marketplace's own account; the ledger lets no account approve itself"
+        " (SPENDER_ACCOUNT_SAME_AS_OWNER)"
+    )
 
 
 class NotListed(Conflict):
-    def __init__(self, token: str, serial_no: int) -> None:
-        message = f"{token} #{serial_no} is not for sale here: GET /v1/orderbook shows what is"
-        super().__init__(message)
+    sentence = "{} #{} is not for sale here: GET /v1/orderbook shows what is"
 
 
 class BuyerIsOwner(Conflict):
-    def __init__(self, account_id: str, token: str, serial_no: int) -> None:
-        super().__init__(
-            f"{token} #{serial_no} belongs to {account_id} already; POST /v1/delist/<wallet> takes it off"
-        )
+    sentence = "{1} #{2} belongs to {0} already; POST /v1/delist/<wallet> takes it off"
 
 
 class BuyerIsMarketplace(Conflict):
-    def __init__(self, account_id: str) -> None:
-        super().__init__(
-            f"{account_id} is the marketplace's own account, which sells and does not buy: name another"
-            " account"
-        )
+    sentence = (
+        "{} is the marketplace's own account, which sells and does not buy: name another account"
+    )
 
 
 class PriceChanged(Conflict):
+    sentence = "{0} #{1} costs {3} HBAR now, not {2}: send expectedPrice {3} to buy it for that"
+
     def __init__(self, token: str, serial_no: int, expected: int, price: int) -> None:
-        super().__init__(
-            f"{token} #{serial_no} costs {price} HBAR now, not {expected}: send expectedPrice {price} to buy"
-            " it for that",
-            errors={"json": {"expectedPrice": [f"is {price} by now"]}},
-        )
+        errors = {"json": {"expectedPrice": [f"is {price} by now"]}}
+        super().__init__(token, serial_no, expected, price, errors=errors)
 
 
 class PurchaseImpossible(Conflict):
     """The ledger would refuse the purchase: its result code, found before the marketplace pays a fee."""
 
+    sentence = "{}. The ledger would say {}"
+
     def __init__(self, reason: str, result: str) -> None:
-        message = f"{reason}. The ledger would say {result}"
-        super().__init__(message, errors={"ledger": {"result": [result]}})
+        super().__init__(reason, result, errors={"ledger": {"result": [result]}})
 
 
 class NothingLeftForSeller(Conflict):
     """Custom fees would take all that a seller is paid."""
 
-    def __init__(self, token: str, fees: Decimal, credit: Decimal) -> None:
-        super().__init__(
-            f"The custom fees of {token} are {fees:,f} HBAR, and the seller is paid {credit:,f} HBAR: nothing"
-            " would be left. Its owner may list it at a higher price"
-        )
+    sentence = (
+        "The custom fees of {} are {:,f} HBAR, and the seller is paid {:,f} HBAR: nothing would be left. Its"
+        " owner may list it at a higher price"
+    )
 
 
 class FeesChanged(Conflict):
     """The seller would owe fees that are newer than the listing."""
 
-    def __init__(self, token: str) -> None:
-        super().__init__(
-            f"The custom fees of {token} were changed after this NFT was listed. Its owner may list it again,"
-            " which agrees to them"
-        )
+    sentence = (
+        "The custom fees of {} were changed after this NFT was listed. Its owner may list it again, which"
+        " agrees to them"
+    )
 
 
 class FeesInTokens(Conflict):
     """The seller would owe a custom fee that is not paid in HBAR."""
 
-    def __init__(self, token: str) -> None:
-        message = f"A custom fee of {token} is paid in a token: its NFTs can't be bought here"
-        super().__init__(message)
+    sentence = "A custom fee of {} is paid in a token: its NFTs can't be bought here"
 
 
 class TransactionRefused(Conflict):
     """The ledger refused the transaction that was signed: its result code says why."""
+
+    sentence = "{0} did not {2} the NFT: {3}. Prepare a new {1}"
 
     def __init__(self, transaction_id: str, kind: str, result: str) -> None:
         reason = f"the ledger says {result}"
         if result == "TRANSACTION_EXPIRED":  # the ledger has no record of it, and can have none
             reason = f"it was not submitted in time ({result})"
         did = {"listing": "list", "withdrawal": "withdraw", "purchase": "sell"}[kind]
-        message = f"{transaction_id} did not {did} the NFT: {reason}. Prepare a new {kind}"
-        super().__init__(message, errors={"ledger": {"result": [result]}})
+        errors = {"ledger": {"result": [result]}}
+        super().__init__(transaction_id, kind, did, reason, errors=errors)
 
 
 class TransactionAltered(Conflict):
-    def __init__(self, transaction_id: str, kind: str, name: str) -> None:
-        super().__init__(
-            f"{transaction_id} is a {name} on the ledger, but not the transaction prepared here:"
-            f" its kind or its memo is another. Prepare a new {kind}"
-        )
+    sentence = (
+        "{0} is a {2} on the ledger, but not the transaction prepared here: its kind or its memo is another."
+        " Prepare a new {1}"
+    )
 
 
 class ListingEnded(Conflict):
-    def __init__(self, token: str, serial_no: int, reason: str) -> None:
-        super().__init__(f"{token} #{serial_no} is no longer listed: {reason}")
+    sentence = "{} #{} is no longer listed: {}"
 
 
 class WithdrawalEnded(Conflict):
-    def __init__(self, token: str, serial_no: int, listed_at: str) -> None:
-        message = f"{token} #{serial_no} was withdrawn, and listed again since, at {listed_at}"
-        super().__init__(message)
+    sentence = "{} #{} was withdrawn, and listed again since, at {}"
 
 
 class TooManyPurchases(LimitExceeded):
-    """A caller's share of the hourly fee budget is used up: each open purchase may cost a fee."""
+    """A caller's share of the hourly fee budget is used up: each open purchase may cost a fee.
 
-    def __init__(self, whose: str, retry_after: int) -> None:
-        """``whose``: "you", or a name for all callers that share the limit."""
-        super().__init__(
-            f"Too many purchases that {whose} asked for are open, or have failed within the hour. Sign and"
-            " submit them, or wait",
-            retry_after,
-        )
+    The caller is "you", or a name for all callers that share the limit.
+    """
+
+    sentence = (
+        "Too many purchases that {} asked for are open, or have failed within the hour. Sign and submit them,"
+        " or wait: try again in {} s"
+    )
 
 
 class CursorGone(MarketplaceError):
     """The events that follow a cursor are not known in full."""
 
     status = HTTPStatus.GONE
+    sentence = (
+        "{} {}. Read the lists again, and go on from their X-Events-Cursor; the oldest event that is kept"
+        " follows {}"
+    )
 
     def __init__(self, cursor: str, reason: str, beginning: str) -> None:
-        super().__init__(
-            f"{cursor} {reason}. Read the lists again, and go on from their X-Events-Cursor; the oldest event"
-            f" that is kept follows {beginning}",
-            errors={"query": {"after": [reason]}},
-        )
+        super().__init__(cursor, reason, beginning, errors={"query": {"after": [reason]}})
 
 
 class BuyingOff(MarketplaceError):
     status = HTTPStatus.NOT_IMPLEMENTED
+    sentence = "Nothing can be bought from this service: {}"
 
     def __init__(self, has_signer: bool) -> None:
         reason = "its operator turned that off: MARKETPLACE_SALE_FEE_BUDGET is 0"
@@ -347,19 +327,20 @@ class BuyingOff(MarketplaceError):
                 "it has no signer. Its operator may give it one: MARKETPLACE_ACCOUNT_KEY_FILE, or"
                 " create_app(sign=...)"
             )
-        super().__init__(f"Nothing can be bought from this service: {reason}")
+        super().__init__(reason)
 
 
 class SignerFailed(Unavailable):
-    def __init__(self, reason: str) -> None:
-        message = "The marketplace's signer did not sign. Nothing was done; try again"
-        super().__init__(message, 10, reason)
+    sentence = "The marketplace's signer did not sign. Nothing was done; try again"
+    log_sentence = "{}"
+    retry_after = 10
 
 
 class FeesSpent(Unavailable):
+    sentence = "The hourly fee budget for purchases is used up: try again in {} s"
+
     def __init__(self, retry_after: int) -> None:
-        message = f"The hourly fee budget for purchases is used up: try again in {retry_after} s"
-        super().__init__(message, retry_after)
+        super().__init__(retry_after, retry_after=retry_after)
 
 
 class OperatorNeeded(Unavailable):
@@ -367,114 +348,93 @@ class OperatorNeeded(Unavailable):
 
 
 class BudgetTooSmall(OperatorNeeded):
-    """One purchase may cost more than the hourly budget."""
+    """One purchase may cost more than the hourly budget: both in HBAR."""
 
-    def __init__(self, fee: int, budget: int) -> None:
-        """``fee``, ``budget``: in tinybars."""
-        super().__init__(
-            "Nothing can be bought at the moment: the operator must raise the fee budget",
-            3600,
-            f"One purchase can cost up to {hbar.written(fee)} HBAR; the hourly budget is"
-            f" {hbar.written(budget)}. Raise MARKETPLACE_SALE_FEE_BUDGET",
-        )
+    sentence = "Nothing can be bought at the moment: the operator must raise the fee budget"
+    log_sentence = (
+        "One purchase can cost up to {:f} HBAR; the hourly budget is {:f}. Raise"
+        " MARKETPLACE_SALE_FEE_BUDGET"
+    )
+    retry_after = 3600
 
 
 class BalanceTooLow(OperatorNeeded):
-    """The marketplace's account can not pay the fee of a purchase."""
+    """The marketplace's account can not pay the fee of a purchase: it has so many HBAR."""
 
-    def __init__(self, balance: int) -> None:
-        """``balance``: in tinybars."""
-        super().__init__(
-            "The marketplace can't pay fees at the moment: nothing can be bought",
-            300,
-            f"The marketplace's account has {hbar.written(balance)} HBAR, too little for a fee. Top it up",
-        )
+    sentence = "The marketplace can't pay fees at the moment: nothing can be bought"
+    log_sentence = "The marketplace's account has {:f} HBAR, too little for a fee. Top it up"
+    retry_after = 300
 
 
 class ClockBehind(OperatorNeeded):
-    """A purchase signed by a clock that is behind expires before it can be submitted."""
+    """A purchase signed by a clock that is behind, by so many seconds, expires before it can be submitted."""
 
-    def __init__(self, seconds: int) -> None:
-        super().__init__(
-            "Nothing can be bought at the moment: the service's clock is wrong",
-            60,
-            f"The clock of this machine is {seconds} s behind the ledger: purchases signed by it would expire"
-            " early. Set the clock",
-        )
+    sentence = "Nothing can be bought at the moment: the service's clock is wrong"
+    log_sentence = (
+        "The clock of this machine is {} s behind the ledger: purchases signed by it would expire early. Set"
+        " the clock"
+    )
+    retry_after = 60
 
 
 class LedgerAnswerInvalid(MarketplaceError):
     status = HTTPStatus.BAD_GATEWAY
-
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"The ledger's mirror node gave an invalid answer: {reason}")
+    sentence = "The ledger's mirror node gave an invalid answer: {}"
 
 
 class LedgerUnreachable(Unavailable):
-    def __init__(self, reason: str, retry_after: int = 5) -> None:
-        super().__init__(
-            f"The ledger's mirror node did not answer: {reason}. Try again: nothing is done twice",
-            retry_after,
-        )
+    sentence = "The ledger's mirror node did not answer: {}. Try again: nothing is done twice"
 
 
 class LedgerUndecided(Unavailable):
-    def __init__(self, token: str, serial_no: int, reason: str) -> None:
-        super().__init__(
-            f"The ledger's mirror node contradicts itself about {token} #{serial_no} ({reason}). Nothing was"
-            " done; try again",
-            3,
-        )
+    sentence = (
+        "The ledger's mirror node contradicts itself about {} #{} ({}). Nothing was done; try again"
+    )
+    retry_after = 3
 
 
 class LedgerBehind(Unavailable):
-    def __init__(self, seconds: int) -> None:
-        super().__init__(
-            f"The ledger's mirror node is {seconds} s behind: what it shows may be sold by now. Nothing was"
-            " done; try again",
-            10,
-        )
+    sentence = (
+        "The ledger's mirror node is {} s behind: what it shows may be sold by now. Nothing was done; try"
+        " again"
+    )
+    retry_after = 10
 
 
 class TooBusy(Unavailable):
-    def __init__(self) -> None:
-        super().__init__("Too many requests are in progress. Nothing was done; try again", 2)
+    sentence = "Too many requests are in progress. Nothing was done; try again"
+    retry_after = 2
 
 
 class MediaFull(MarketplaceError):
     """Recorded as the reason why an NFT lacks its image: no request is answered with it."""
 
-    def __init__(self) -> None:
-        super().__init__("there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES")
+    sentence = "there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES"
 
 
 class MediaUnreachable(Unavailable):
-    def __init__(self) -> None:
-        super().__init__("The store of images did not answer; try again", 5)
+    sentence = "The store of images did not answer; try again"
 
 
 class DatabaseBusy(Unavailable):
-    def __init__(self) -> None:
-        super().__init__(
-            "The database stayed locked by another writer, or took too long. Nothing was changed; try again",
-            1,
-        )
+    sentence = (
+        "The database stayed locked by another writer, or took too long. Nothing was changed; try"
+        " again"
+    )
+    retry_after = 1
 
 
 class DatabaseUnusable(Unavailable):
-    def __init__(self, reason: str) -> None:
-        super().__init__(
-            f"The database can not be used: {reason}. Nothing was changed; the operator must fix it",
-            60,
-        )
+    sentence = "The database can not be used: {}. Nothing was changed; the operator must fix it"
+    retry_after = 60
 
 
 class DatabaseUnreachable(Unavailable):
     """Its reason names servers and users."""
 
-    def __init__(self, reason: str) -> None:
-        message = "The database can not be reached just now. Try again: nothing is done twice"
-        super().__init__(message, 2, reason)
+    sentence = "The database can not be reached just now. Try again: nothing is done twice"
+    log_sentence = "{}"
+    retry_after = 2
 
     def __str__(self) -> str:
         return f"The database can not be reached: {self.reason}"
@@ -483,5 +443,5 @@ class DatabaseUnreachable(Unavailable):
 class NotReady(Unavailable):
     """For load balancers that ask for /status?ready: the service itself goes on."""
 
-    def __init__(self, reason: str) -> None:
-        super().__init__(f"Not ready: {reason}", 30)
+    sentence = "Not ready: {}"
+    retry_after = 30

@@ -15,6 +15,7 @@ from flask import current_app
 
 from marketplace import times
 from marketplace.errors import BudgetTooSmall, FeesSpent, TooManyPurchases
+from marketplace.hbar import to_hbar
 from marketplace.market.prepare import Caller
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
@@ -29,7 +30,7 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
     """
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
     if fee > budget:
-        raise BudgetTooSmall(fee, budget)
+        raise BudgetTooSmall(to_hbar(fee), to_hbar(budget))
     found = prepared_transactions.get_held(db, since, caller.token, caller.end_user)
     free = min(budget - int(found["total"]), balance - int(found["reserved"]))
     if fee > free:

@@ -22,7 +22,7 @@ from marketplace.errors import (
     PriceChanged,
     shown,
 )
-from marketplace.hbar import find_credit
+from marketplace.hbar import find_credit, to_hbar
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
@@ -148,7 +148,7 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
     custom_fees.require_payable(sale, token)
     if balance < fee:
         purchase_fees.note_balance(balance)
-        raise BalanceTooLow(balance)
+        raise BalanceTooLow(to_hbar(balance))
     return fee, balance
 
 

@@ -36,7 +36,7 @@ class WSGIAdapter(HTTPAdapter):
         )
         if answer.status_code == HTTPStatus.SERVICE_UNAVAILABLE and b"not be used" in answer.data:
             message = f"In the sandbox: {json.loads(answer.data)['message']}"
-            raise SandboxUnusable(message, int(answer.headers["Retry-After"]))
+            raise SandboxUnusable(message, retry_after=int(answer.headers["Retry-After"]))
         content, headers = io.BytesIO(answer.data), dict(answer.headers)
         raw = HTTPResponse(content, headers, answer.status_code, preload_content=False)
         return self.build_response(request, raw)
