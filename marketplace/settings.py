@@ -12,10 +12,11 @@ from urllib.parse import urlsplit
 from marketplace import hbar
 from marketplace.errors import StartRefused
 from marketplace.ids import is_entity_id
-from marketplace.private_keys import describe_key
 
 PREFIX = "MARKETPLACE_"
 NETWORKS = ("sandbox", "mainnet", "testnet", "previewnet")
+LONGEST_SHOWN = 40  # characters: a private key has more, in every form
+KEY_ADVICE = "If it is the key itself, write that to a file, and give the account a new key"
 
 
 class SettingError(StartRefused):
@@ -109,12 +110,6 @@ def _database(value: str) -> str:
     return value.replace("postgres://", "postgresql://", 1)
 
 
-def _key_file(value: str) -> str | None:
-    if describe_key(value) or not value.isprintable():
-        raise ValueError("is not the path of a file")
-    return value.strip() or None
-
-
 # As a browser writes it: lower case, nothing after the port, and no port that is the scheme's own.
 _origin = _matching(
     r"(?!http://.*:80\Z|https://.*:443\Z)"
@@ -168,7 +163,7 @@ SETTINGS = {
     "EVENTS_DAYS": Setting(_integer(1, 36_500), "400"),
     "NODE_ACCOUNT_IDS": Setting(_list_of(_account_id, 0), "", "0.0.3"),
     "MAX_TRANSACTION_FEE": Setting(_fee, "5"),
-    "ACCOUNT_KEY_FILE": Setting(_key_file, ""),
+    "ACCOUNT_KEY_FILE": Setting(_valid(str.isprintable, f"the path of a file. {KEY_ADVICE}"), ""),
     "SALE_FEE_BASIS_POINTS": Setting(_integer(0, 5000), "0"),
     # In the sandbox a developer may buy all day, and nothing is worth money.
     "SALE_FEE_BUDGET": Setting(_hbar, "20", "2000"),
@@ -187,13 +182,19 @@ SETTINGS = {
 
 
 def written(name: str, value: Any) -> str:
-    """A parsed setting as an operator reads it, without the password of an address."""
-    if value is None:
-        return ""
+    """A parsed setting as an operator reads it, without what may be a secret."""
     if SETTINGS[name].parse in (_fee, _hbar):
         return hbar.written(value)
-    text = ",".join(value) if isinstance(value, tuple) else str(value)
-    return re.sub(r"(?<=://)[^/@]*@", "***@", text)
+    if name == "ACCOUNT_KEY_FILE" and os.path.isfile(value):
+        return str(value)
+    words = value if isinstance(value, tuple) else (str(value),)
+    return ",".join("(not shown)" if _may_be_secret(name, word) else word for word in words)
+
+
+def _may_be_secret(name: str, text: str) -> bool:
+    """Whether a value may be, or have in it, a password or a private key: no message repeats it."""
+    longest = 0 if name == "ACCOUNT_KEY_FILE" else LONGEST_SHOWN
+    return len(text) > longest or bool(re.search("@|pass|pwd", text, re.IGNORECASE))
 
 
 def load(overrides: Mapping[str, Any], environ: Mapping[str, str]) -> dict[str, Any]:
@@ -245,18 +246,9 @@ def _require_agreement(settings: dict[str, Any]) -> None:
 
 
 def _parse(name: str, setting: Setting, value: Any) -> Any:
-    if isinstance(value, bytes):
-        value = value.decode("latin-1")
     text = ",".join(value) if isinstance(value, list | tuple) else str(value)
     try:
         return setting.parse(text)
     except ValueError as error:
-        if form := describe_key(text):
-            raise SettingError(
-                f"{PREFIX}{name} looks like a private key ({form}), which is not shown here. Write a key to"
-                f" a file, and set {PREFIX}ACCOUNT_KEY_FILE to that file's path. And give the account a new"
-                " key: others may have seen this one in the environment or in a log"
-            ) from None
-        # It may hold a password, or be a key of another form.
-        is_secret = name == "ACCOUNT_KEY_FILE" or re.search("@|pass|pwd", text, re.IGNORECASE)
-        raise SettingError(f"{PREFIX}{name}{'' if is_secret else f'={text!r}'} {error}") from None
+        shown = "" if _may_be_secret(name, text) else f"={text!r}"
+        raise SettingError(f"{PREFIX}{name}{shown} {error}") from None

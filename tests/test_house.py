@@ -26,7 +26,6 @@ WORDS = {
     "file_lock",
     "counts",
     "settings",
-    "private_keys",
     "hbar",
     "services",
 }
@@ -39,8 +38,7 @@ ALLOWED = {
     "wsgi_environ": set(),
     "file_lock": set(),
     "counts": {"file_lock", "services"},
-    "private_keys": set(),
-    "settings": {"errors", "hbar", "ids", "private_keys"},
+    "settings": {"errors", "hbar", "ids"},
     "store": WORDS,
     "ledger": WORDS,
     "market": WORDS | {"ledger", "store"},

@@ -177,9 +177,17 @@ def test_a_refused_address_is_told_without_its_password(name, value):
     assert refused.value.__suppress_context__ or refused.value.__context__ is None
 
 
-def test_an_address_is_shown_without_its_password():
-    address = "postgresql://market:secret@host/market"
-    assert written("DATABASE_URL", address) == "postgresql://***@host/market"
+def test_what_may_be_a_secret_is_not_shown(tmp_path):
+    for secret in ("postgresql://market:secret@host/market", "a Password", "5" * 41):
+        assert written("NAME", secret) == "(not shown)"
+        assert written("WALLETS", ("a", secret)) == "a,(not shown)"
+    assert written("NAME", "5" * 40) == "5" * 40
+    path = tmp_path / "key"
+    assert written("ACCOUNT_KEY_FILE", "") == ""
+    assert written("ACCOUNT_KEY_FILE", "short") == "(not shown)"
+    assert written("ACCOUNT_KEY_FILE", str(path)) == "(not shown)"
+    path.touch()
+    assert written("ACCOUNT_KEY_FILE", str(path)) == str(path)
 
 
 def test_an_address_of_postgresql_may_be_written_shorter():

@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.serialization import (
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
 from marketplace.errors import StartRefused
+from marketplace.settings import KEY_ADVICE
 
 MAX_BYTES = 16 * 1024
 FORMS = "a private key of ED25519 or ECDSA secp256k1, not encrypted, as PEM or as DER (bytes or hexadecimal)"
@@ -56,7 +57,7 @@ def read_key(path: str) -> FileKey:
             return FileKey(_parse(file.read(MAX_BYTES)))
     except OSError as error:
         raise StartRefused(
-            f"MARKETPLACE_ACCOUNT_KEY_FILE names no file that can be read: {error.strerror}"
+            f"MARKETPLACE_ACCOUNT_KEY_FILE names no file that can be read: {error.strerror}. {KEY_ADVICE}"
         ) from None
     except Unusable as error:
         raise StartRefused(f"MARKETPLACE_ACCOUNT_KEY_FILE={path} {error}") from None
