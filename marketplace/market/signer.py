@@ -35,26 +35,22 @@ SIGNATURES_AT_ONCE = 8  # a call that never ends keeps one of these threads
 KEY_SECONDS = 3  # for the mirror node to show the account's key
 
 
-class KeyUnusable(Exception):
-    """The reason why one signature does not satisfy the account's key on the ledger."""
-
-
 def find_key(account_id: str) -> bytes | None:
     """Read the public key that must sign for an account; None where the sandbox has none for it yet.
 
-    Raises KeyUnusable, and the ledger's errors.
+    Raises SignerFailed where one signature can not satisfy the account's key, and the ledger's errors.
     """
     account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
     if account is None or account.is_deleted:
-        raise KeyUnusable(f"{account_id} is not an account on the ledger")
+        raise SignerFailed(f"{account_id} is not an account on the ledger")
     if account.key is None and current_app.config["NETWORK"] == "sandbox":
         return None
     if account.key is None:
-        raise KeyUnusable(
+        raise SignerFailed(
             f"{account_id} is hollow: it has no key before it has signed a transaction"
         )
     if account.key.type not in SINGLE_KEYS:
-        raise KeyUnusable(
+        raise SignerFailed(
             f"the key of {account_id} is a list of keys, or a contract ({account.key.type}): one signature"
             " is not enough for it. Use an account with a single key"
         )
@@ -107,7 +103,7 @@ class Signer:
         sign = self.load()
         try:
             expected = find_key(self._account_id)
-        except KeyUnusable as error:
+        except SignerFailed as error:
             raise StartRefused(f"Nobody could buy: {error}") from None
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             current_app.logger.warning(
@@ -149,10 +145,7 @@ class Signer:
         """Raise SignerFailed where a key is not the account's on the ledger."""
         if public_key == self._key:
             return
-        try:
-            expected = self._key = find_key(self._account_id)
-        except KeyUnusable as error:
-            raise SignerFailed(str(error)) from error
+        expected = self._key = find_key(self._account_id)
         if expected not in (None, public_key):
             raise SignerFailed(
                 f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
