@@ -6,6 +6,9 @@ from datetime import UTC, datetime
 from functools import lru_cache
 
 SECOND = 1_000_000_000
+MINUTE = 60 * SECOND
+HOUR = 60 * MINUTE
+DAY = 24 * HOUR
 
 
 def now() -> int:

@@ -42,6 +42,7 @@ from marketplace.ledger import mirror
 from marketplace.ledger.mirror_schemas import Token
 from marketplace.market import listings, nft_collections, reconciler
 from marketplace.market.memos import listing_memo
+from marketplace.market.prepare import Ask
 from marketplace.sandbox import wallet
 from marketplace.sandbox.application import create_sandbox
 from marketplace.sandbox.ledger import consensus, envelopes
@@ -617,9 +618,8 @@ class Story:
         with self.world.app.app_context():
             if nfts.get_nft(read(), *nft):
                 with suppress(MarketplaceError):
-                    listings.prepare_listing(
-                        self.lives[nft].owner, *nft, step.price, "extwallet", now=then
-                    )
+                    ask = Ask(self.lives[nft].owner, *nft, "extwallet")
+                    listings.prepare_listing(ask, step.price, then)
 
     def report(self, step: Step) -> None:
         nft, account_id = step.choose(NFTS), ACCOUNTS[step.number % 2]

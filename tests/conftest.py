@@ -27,6 +27,7 @@ from marketplace import create_app, times
 from marketplace.api.fields import reasons
 from marketplace.ledger import mirror as mirror_node
 from marketplace.market import add_nft, listings, reconciler
+from marketplace.market.prepare import Ask
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.services import services
@@ -240,9 +241,8 @@ def long_ago(app, ledger):
     ledger.mint((TOKEN, 7), ALICE, then - times.SECOND)
     with app.app_context():
         add_nft.add(ALICE, TOKEN, 7)
-        return listings.prepare_listing(
-            ALICE, TOKEN, 7, 250, "extwallet", now=then
-        ).transaction, then
+        ask = Ask(ALICE, TOKEN, 7, "extwallet")
+        return listings.prepare_listing(ask, 250, then).transaction, then
 
 
 @pytest.fixture

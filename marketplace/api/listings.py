@@ -39,7 +39,7 @@ blp = Blueprint("Listings", __name__, description="Listing, withdrawing and buyi
 @blp.response(200, PreparedTransactionSchema, description="The transaction to sign")
 @blp.refuses(NftNotStored("0.0.5001", 999))
 @blp.refuses(NotTheOwner("0.0.1001", "0.0.5001", 7, "0.0.1002"))
-def prepare_listing(**listing: Any) -> Answer:
+def prepare_listing(listing_price: int, **listing: Any) -> Answer:
     """Prepare a listing transaction
 
     An NFT allowance of exactly this serial from its owner to the marketplace's account, unsigned, paid by
@@ -47,7 +47,7 @@ def prepare_listing(**listing: Any) -> Answer:
     Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
     be asked for again at any time, for another price too.
     """
-    return listings.prepare_listing(**listing, caller=caller())._asdict()
+    return listings.prepare_listing(Ask(**listing, caller=caller()), listing_price)._asdict()
 
 
 @blp.post("/delist/<wallet>")
@@ -66,7 +66,7 @@ def prepare_withdrawal(**withdrawal: Any) -> Answer:
     last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
     same.
     """
-    return listings.prepare_withdrawal(**withdrawal, caller=caller())._asdict()
+    return listings.prepare_withdrawal(Ask(**withdrawal, caller=caller()))._asdict()
 
 
 @blp.post("/buy/<wallet>")

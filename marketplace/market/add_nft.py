@@ -1,13 +1,32 @@
-"""Adds an NFT, and finds a stored one for a request."""
+"""Adds an NFT, and finds the account and the stored NFT that a request names."""
 
 from typing import Any
 
-from marketplace.errors import NftGone, NftNotOnLedger, NftNotStored, NotTheOwner
+from marketplace.errors import (
+    AccountNotOnLedger,
+    NftGone,
+    NftNotOnLedger,
+    NftNotStored,
+    NotTheOwner,
+)
+from marketplace.ids import is_evm_address
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import reconciler
-from marketplace.market.accounts import find_account_id
 from marketplace.store import nfts
 from marketplace.store.database import read
+
+
+def find_account_id(named: str, deadline: Deadline) -> str:
+    """Return the account id. The ledger is asked each time what an EVM address stands for.
+
+    Raises AccountNotOnLedger, and the ledger's errors.
+    """
+    if not is_evm_address(named):
+        return named
+    found = mirror_node().find_account(named, deadline)
+    if found is None:
+        raise AccountNotOnLedger(named)
+    return found.id
 
 
 def require_nft(token: str, serial_no: int) -> Any:

@@ -16,11 +16,10 @@ from marketplace.errors import (
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline
 from marketplace.market import prepare, reconciler
-from marketplace.market.accounts import find_account_id
-from marketplace.market.add_nft import require_nft, require_owned, require_owner
+from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import OPERATOR, Ask, Caller, Kind, PreparedTransaction
+from marketplace.market.prepare import Ask, Kind, PreparedTransaction
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
@@ -30,15 +29,7 @@ KEPT_FOR_EACH_NFT = 5
 VALID_SECONDS = 180  # the ledger's most
 
 
-def prepare_listing(
-    account_id: str,
-    token: str,
-    serial_no: int,
-    listing_price: int,
-    wallet: str,
-    caller: Caller = OPERATOR,
-    now: int | None = None,
-) -> PreparedTransaction:
+def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> PreparedTransaction:
     """Build the transaction that lists an NFT for a price in HBAR, and remember it.
 
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors
@@ -47,20 +38,17 @@ def prepare_listing(
     from marketplace.market.transactions import build_listing
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
-    account_id = find_account_id(account_id, deadline)
-    require_owned(account_id, token, serial_no, deadline)
+    ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
+    require_owned(ask.account_id, ask.token, ask.serial_no, deadline)
     spender, name = current_app.config["ACCOUNT_ID"], current_app.config["NAME"]
-    if account_id == spender:
-        raise OwnerIsMarketplace(account_id)
-    ask = Ask(account_id, token, serial_no, wallet, caller)
-    memo = listing_memo(token, serial_no, listing_price, name)
+    if ask.account_id == spender:
+        raise OwnerIsMarketplace(ask.account_id)
+    memo = listing_memo(ask.token, ask.serial_no, listing_price, name)
     build = partial(build_listing, spender=spender)
     return _prepare(Kind.LISTING, ask, build, memo, listing_price, now)
 
 
-def prepare_withdrawal(
-    account_id: str, token: str, serial_no: int, wallet: str, caller: Caller
-) -> PreparedTransaction:
+def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
     """Build the transaction that takes a listing back, and remember it.
 
     The NFT is reconciled first. While the ledger does not answer, its stored owner gets the transaction all
@@ -71,17 +59,16 @@ def prepare_withdrawal(
     from marketplace.market.transactions import build_withdrawal
 
     deadline = Deadline(reconciler.LEDGER_SECONDS)
-    account_id = find_account_id(account_id, deadline)
-    nft = require_nft(token, serial_no)
+    ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
+    nft = require_nft(ask.token, ask.serial_no)
     try:
-        line = reconciler.refresh(token, serial_no, deadline)
+        line = reconciler.refresh(ask.token, ask.serial_no, deadline)
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        if nft["owner"] != account_id:
+        if nft["owner"] != ask.account_id:
             raise
     else:
-        _require_listed(account_id, line)
-    ask = Ask(account_id, token, serial_no, wallet, caller)
-    memo = withdrawal_memo(token, serial_no, current_app.config["NAME"])
+        _require_listed(ask.account_id, line)
+    memo = withdrawal_memo(ask.token, ask.serial_no, current_app.config["NAME"])
     return _prepare(Kind.WITHDRAWAL, ask, build_withdrawal, memo)
 
 

@@ -40,7 +40,7 @@ class Ask(NamedTuple):
     token: str
     serial_no: int
     wallet: str
-    caller: Caller
+    caller: Caller = OPERATOR
     expected_price: int | None = None  # of a purchase
 
     def columns(self) -> dict[str, Any]:

@@ -26,8 +26,7 @@ from marketplace.hbar import find_credit, to_hbar
 from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_fees, reconciler
-from marketplace.market.accounts import find_account_id
-from marketplace.market.add_nft import require_nft
+from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import START_BEFORE_NOW, Ask, Kind, PreparedTransaction, insert

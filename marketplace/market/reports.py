@@ -13,8 +13,7 @@ from marketplace.ids import TransactionId
 from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
-from marketplace.market.accounts import find_account_id
-from marketplace.market.add_nft import require_nft
+from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
 from marketplace.market.report_kinds import (
     ListingReport,

@@ -13,6 +13,7 @@ from marketplace import times
 from marketplace.cli.command import Group, echo, echo_log
 from marketplace.ids import is_entity_id
 from marketplace.market import add_nft, listings, reports
+from marketplace.market.prepare import Ask
 from marketplace.sandbox import access, catalogue, wallet
 from marketplace.sandbox.hapi.address import HOST, find_port, find_url
 from marketplace.sandbox.ledger import consensus
@@ -25,7 +26,6 @@ NFTS_PER_COLLECTION = 30
 LISTED_EVERY = 3
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTING_DAYS = 30
-DAY = 86_400 * times.SECOND
 
 cli = Group("sandbox", help="Fill the sandbox, and see how to try it.")
 
@@ -167,8 +167,8 @@ def _list_some(unlisted: list[tuple[str, int]]) -> None:
         owner = _owner(token, serial_no)
         price = random.Random(f"price of {token}/{serial_no}").choice(PRICES)
         days_ago = LISTING_DAYS * (len(unlisted) - position) / len(unlisted)
-        then = times.now() - int(days_ago * DAY)
-        prepared = listings.prepare_listing(owner, token, serial_no, price, "extwallet", now=then)
+        then = times.now() - int(days_ago * times.DAY)
+        prepared = listings.prepare_listing(Ask(owner, token, serial_no, "extwallet"), price, then)
         signed = wallet.sign(owner, prepared.transaction)
         with _sandbox().app_context():
             receipt = consensus.submit(signed, then)

@@ -7,6 +7,7 @@ from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
+from marketplace.market.prepare import Ask
 from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
@@ -62,7 +63,7 @@ def test_what_was_never_signed_goes_after_hours(app, client, nft, sync):
     with app.app_context():
         for hours, price in ((1, 10), (4, 40)):
             then = times.now() - hours * 3600 * times.SECOND
-            listings.prepare_listing(ALICE, *nft, price, "extwallet", now=then)
+            listings.prepare_listing(Ask(ALICE, *nft, "extwallet"), price, then)
     sync()
     assert prepared(app) == [10]
 
