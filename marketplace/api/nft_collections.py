@@ -13,8 +13,6 @@ from marketplace.errors import CollectionNotStored
 from marketplace.store import events, nft_collections
 from marketplace.store.rows import CollectionOnSaleRow
 
-DAY = 24 * 3600 * times.SECOND
-
 blp = Blueprint("Collections", __name__, description="Collections of which an NFT is stored")
 
 
@@ -35,9 +33,9 @@ def get_collection(token: str) -> dict[str, Any]:
     if collection is None:
         raise CollectionNotStored(token)
     now = times.now()
-    sold = cached_query(events.get_sales_since, token, times.to_iso(now - DAY))
+    sold = cached_query(events.get_sales_since, token, times.to_iso(now - times.DAY))
     if sold["first_at"]:  # it is no longer of the last 24 hours then
-        request_cache().until = times.to_nanoseconds(sold["first_at"]) + DAY
+        request_cache().until = times.to_nanoseconds(sold["first_at"]) + times.DAY
     return _unfold(collection) | dict(sold)
 
 

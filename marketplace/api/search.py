@@ -19,7 +19,6 @@ from marketplace.store.database import read
 from marketplace.store.rows import FoundCollectionRow, NftRow
 
 AT_MOST = 10  # of each
-DAY = 24 * 3600 * times.SECOND
 NUMBERED = re.compile(r"(.*?)[\s#:/]+([0-9]{1,19})\s*")  # what is asked for, and a serial number
 
 blp = Blueprint("Search", __name__, description="What people look for")
@@ -68,12 +67,12 @@ def search_marketplace(q: str) -> dict[str, Any]:
 def _find_collections(
     words: Words, limit: int, sort: str, after: tuple[int | str, str] | None = None
 ) -> list[FoundCollectionRow]:
-    since = times.to_iso(times.now() - DAY)
+    since = times.to_iso(times.now() - times.DAY)
     rows = collection_search.list_found_collections(read(), sort, words, since, after, limit)
     if sort == BY_SALES or any(row["volume_24h"] for row in rows):
         first = collection_search.get_first_sale_since(read(), since)
         if first:  # it is no longer of the last 24 hours then
-            request_cache().until = times.to_nanoseconds(first) + DAY
+            request_cache().until = times.to_nanoseconds(first) + times.DAY
     return rows
 
 

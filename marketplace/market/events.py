@@ -17,7 +17,7 @@ from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
 
-LAG = 60 * times.SECOND  # within which a history may be older than the NFT's own row
+LAG = times.MINUTE  # within which a history may be older than the NFT's own row
 MAX_SALES = 5  # looked up at once, to see what was paid
 BURNS = ("TOKENBURN", "TOKENWIPE")
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")

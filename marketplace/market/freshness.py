@@ -5,7 +5,7 @@ from marketplace.store import following, properties
 from marketplace.store.database import read
 
 # A watcher writes its heartbeat every ten seconds.
-SILENT = 60 * times.SECOND
+SILENT = times.MINUTE
 
 
 def find_last_sync() -> str | None:

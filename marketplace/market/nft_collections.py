@@ -1,7 +1,7 @@
 """Stored collections: read from the ledger with their first NFT, and refreshed now and then."""
 
 import json
-from typing import Any, NamedTuple
+from typing import Any
 
 from flask import current_app
 
@@ -16,18 +16,7 @@ from marketplace.store import nft_collections as kept
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
-MINUTE = 60 * times.SECOND
-HOUR = 60 * MINUTE
-DAY = 24 * HOUR
-
 Columns = dict[str, Any]
-
-
-class Found(NamedTuple):
-    """The collection of an NFT that is to be stored."""
-
-    name: str | None
-    news: Columns | None  # the columns to store with the NFT, if any
 
 
 def describe(token: str, found: Token, read_at: int) -> Columns:
@@ -44,7 +33,7 @@ def describe(token: str, found: Token, read_at: int) -> Columns:
         "fixed_fees": _write_fees(found.fixed_fees),
         "read_at": times.to_iso(read_at),
         "attempts": 0,
-        "retry_at": times.to_iso(read_at + HOUR),
+        "retry_at": times.to_iso(read_at + times.HOUR),
     }
 
 
@@ -62,20 +51,22 @@ def _describe(fee: Any) -> Columns:
     }
 
 
-def look_up(token: str, deadline: Deadline) -> Found:
-    """Find the collection of an NFT that is to be stored. The ledger is asked about one that is not read yet.
+def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]:
+    """Find the name of an NFT's collection, and the columns to store with the NFT, if any.
+
+    The ledger is asked about a collection that is not read yet.
 
     If the ledger does not answer in time, the collection is read later.
     """
     stored = kept.get_collection(read(), token)
     if stored and stored["read_at"]:
-        return Found(stored["name"], None)
+        return stored["name"], None
     try:
         news = _read(token, deadline)
-        return Found(news["name"], news)
+        return news["name"], news
     except (LedgerUnreachable, LedgerAnswerInvalid):
         # The NFT is stored all the same: the ledger answered about it.
-        return Found(None, None if stored else _describe_nothing(token))
+        return None, None if stored else _describe_nothing(token)
 
 
 def _read(token: str, deadline: Deadline) -> Columns:
@@ -99,7 +90,7 @@ def store(db: Connection, token: str, news: Columns | None) -> None:
     A known collection is read again soon: it has one more NFT here, and maybe on the ledger.
     """
     if news is None:
-        soon = times.to_iso(times.now() + MINUTE)
+        soon = times.to_iso(times.now() + times.MINUTE)
         kept.mark_collection_due(db, token, soon, beyond=soon)
     elif kept.mark_collection_read(db, news):
         _index(db, news)
@@ -120,7 +111,7 @@ def note_listed(db: Connection, token: str, change: int) -> None:
     if change < 0:
         return
     now = times.now()
-    soon, beyond = times.to_iso(now + MINUTE), times.to_iso(now + HOUR)
+    soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
     kept.mark_collection_due(db, token, soon, beyond)
 
 
@@ -132,7 +123,7 @@ def refresh(token: str) -> bool:
     """
     stored = kept.get_collection(read(), token)
     attempts = stored["attempts"] + 1 if stored else 1
-    until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * MINUTE, DAY))
+    until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * times.MINUTE, times.DAY))
     with write() as db:
         kept.mark_collection_asked(db, token, until)
     try:
@@ -144,7 +135,7 @@ def refresh(token: str) -> bool:
         return False
     with write() as db:
         stored = kept.get_collection(db, token)
-        pause = HOUR if stored and stored["listed"] else DAY
+        pause = times.HOUR if stored and stored["listed"] else times.DAY
         retry_at = times.to_iso(times.now() + pause)
         if kept.mark_collection_read(db, news | {"retry_at": retry_at}, until):
             _index(db, news)

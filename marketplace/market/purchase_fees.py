@@ -19,7 +19,7 @@ from marketplace.store.prepared_transactions import UNSETTLED
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind stops one that is further ahead.
 CLOCKS = 15 * times.SECOND
-HOUR = 3600 * times.SECOND + CLOCKS
+HOUR = times.HOUR + CLOCKS
 
 
 def find_most(deadline: Deadline) -> int:

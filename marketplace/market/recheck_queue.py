@@ -8,7 +8,7 @@ from marketplace.store.rows import Connection
 
 # The longer pause of a token that is queued already: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
-LIST_WAIT = 60 * times.SECOND  # until every replica of the mirror node lists a change
+LIST_WAIT = times.MINUTE  # until every replica of the mirror node lists a change
 
 
 class Recheck(NamedTuple):

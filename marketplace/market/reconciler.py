@@ -24,7 +24,7 @@ from marketplace.store.rows import Connection, NftRow
 
 TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
-AGAIN_AFTER = 60 * times.SECOND  # for an NFT that is stored for the first time
+AGAIN_AFTER = times.MINUTE  # for an NFT that is stored for the first time
 LEDGER_SECONDS = 4  # for all questions of a request to the mirror node
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept

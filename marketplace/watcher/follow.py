@@ -25,17 +25,17 @@ from marketplace.store.rows import Connection, FollowRow
 APPROVALS = ("CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE")
 OF_TOKENS = ("TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENUPDATE", "TOKENUPDATENFTS")
 # A transaction may not have touched what it is said to have touched: then its date never comes to be shown.
-NAMED_NFT_WAIT = 3600 * times.SECOND
+NAMED_NFT_WAIT = times.HOUR
 PRESENT_SECONDS = 10  # between two questions how far the mirror node has come
 # Between two writes of how far was read, where that is all there is to write: each empties the kept answers.
 WRITING_SECONDS = 10
 # On an empty list the cursor stays so far behind: a replica that lags may still show rows.
-LAG = 3600 * times.SECOND
-HOPELESS = 24 * 3600 * times.SECOND  # a watcher so far behind sweeps, and follows from now on
+LAG = times.HOUR
+HOPELESS = times.DAY  # a watcher so far behind sweeps, and follows from now on
 # So far back a list of the mirror node reaches that ends now: maxTransactionsTimestampRange.
-MAX_PAST = 60 * 24 * 3600 * times.SECOND
+MAX_PAST = 60 * times.DAY
 BACKFILL_SECONDS = 2  # between two looks whether past approvals are to be read
-AHEAD = 3600 * times.SECOND  # no row is so far in the future
+AHEAD = times.HOUR  # no row is so far in the future
 
 
 class Follower:

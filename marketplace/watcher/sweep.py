@@ -15,8 +15,7 @@ from marketplace.watcher.chores import forget_prepared, refresh_collections
 from marketplace.watcher.rechecker import drain_queue
 from marketplace.watcher.work import Done
 
-DAY = 24 * 3600 * times.SECOND
-SLOWLY = 20 * 3600 * times.SECOND  # a daily sweep takes so long
+SLOWLY = 20 * times.HOUR  # a daily sweep takes so long
 PAUSE_SECONDS = 2
 QUEUED_AT_ONCE = 1000  # in one write
 
@@ -36,7 +35,7 @@ def sweep_step() -> float:
     state, last_sweep = following.get_follow(read()), freshness.find_last_sweep()
     if state and state["sweep_began_at"]:
         end_sweep(state["sweep_began_at"])
-    elif state and last_sweep < times.to_iso(times.now() - DAY):
+    elif state and last_sweep < times.to_iso(times.now() - times.DAY):
         begin_sweep(SLOWLY if last_sweep else 0)
     return PAUSE_SECONDS
 

@@ -17,7 +17,6 @@ from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
 
 BLOCK = 2 * times.SECOND  # how long one lasts
-DAY = 86_400 * times.SECOND
 # The network writes its rate as so many HBAR for so many cents.
 HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * hbar.TINYBARS
@@ -118,7 +117,8 @@ def list_nodes() -> Document:
     """List the one node, without an endpoint while its process does not run."""
     port = find_port(current_app)
     endpoint = {"domain_name": "", "ip_address_v4": HOST, "port": port}
-    day = times.now() // DAY * DAY
+    day = times.now() // times.DAY * times.DAY
+    end = times.to_consensus(day + times.DAY)
     node = {
         "admin_key": None,
         "associated_registered_nodes": [],
@@ -138,7 +138,7 @@ def list_nodes() -> Document:
         "stake": 0,
         "stake_not_rewarded": 0,
         "stake_rewarded": 0,
-        "staking_period": {"from": times.to_consensus(day), "to": times.to_consensus(day + DAY)},
+        "staking_period": {"from": times.to_consensus(day), "to": end},
         "timestamp": {"from": times.to_consensus(catalogue.GENESIS), "to": None},
     }
     return parameters.page("nodes", [node], dict, {"node.id": "node_id"}, "asc", ("file.id",))

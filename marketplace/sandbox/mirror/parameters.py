@@ -20,7 +20,7 @@ Row = Mapping[Any, Any]
 
 NONE: Mapping[str, str] = MappingProxyType({})
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
-MAX_RANGE = 60 * 24 * 3600 * times.SECOND
+MAX_RANGE = 60 * times.DAY
 
 
 class Invalid(BadRequest):

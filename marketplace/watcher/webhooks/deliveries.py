@@ -28,8 +28,8 @@ EVENTS_AT_ONCE = 100
 NOTED_AFTER = 1000  # events of other kinds
 AT_ONCE = 32  # webhooks
 FIRST_PAUSE = 5 * times.SECOND  # after a failure
-LONGEST_PAUSE = 6 * 3600 * times.SECOND
-GIVEN_UP_AFTER = 3 * 86_400 * times.SECOND
+LONGEST_PAUSE = 6 * times.HOUR
+GIVEN_UP_AFTER = 3 * times.DAY
 
 
 class Deliveries:
