@@ -1,18 +1,12 @@
 """Notifies systemd, where it started this process: ready, status, alive."""
 
 import logging
-import threading
-import time
 
 from gunicorn.systemd import sd_notify
 
 from marketplace.errors import printable
 
-SECONDS = 1  # between two signs of life, however quick the work is
-
 _logger = logging.getLogger(__name__)
-_lock = threading.Lock()
-_last_sign = 0.0
 
 
 def notify(*states: str) -> None:
@@ -26,10 +20,4 @@ def notify_alive() -> None:
 
     systemd restarts a service that gives none for WatchdogSec=.
     """
-    global _last_sign
-    with _lock:
-        now = time.monotonic()
-        if now - _last_sign < SECONDS:
-            return
-        _last_sign = now
     notify("WATCHDOG=1")
