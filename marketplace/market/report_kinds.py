@@ -71,11 +71,6 @@ class Report:
         """Whether the NFT is for sale, by the account that reports."""
         return bool(self.nft["is_for_sale"]) and self.is_theirs
 
-    @property
-    def is_open(self) -> bool:
-        """Whether the prepared transaction may still be submitted, or be shown by the mirror node."""
-        return bool(self.row["expires_at"] > times.to_iso(self.overdue))
-
     def is_frozen_anew(self) -> bool:
         """Tell whether a wallet may have given a prepared transaction this id of its own, just now."""
         transaction_id = TransactionId.require(self.transaction_id or "")

@@ -26,8 +26,8 @@ from marketplace.store.database import read
 
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
 Keys = tuple[str, int, str]  # token, serial number, account
-# The kind of a transaction that was not prepared here, by its name on the ledger.
-KINDS = {report.name: report.kind for report in REPORTS.values()}
+# Of a transaction that was not prepared here, by its name on the ledger.
+REPORTS_BY_NAME = {report.name: report for report in REPORTS.values()}
 
 
 def answer(
@@ -100,7 +100,7 @@ def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
     """Answer about an id that a wallet made, of a transaction that was prepared under another id."""
     signed = _find_signed(report.transaction_id or "", deadline)
     if signed:
-        make = REPORTS[KINDS.get(signed.name, Kind.LISTING)]
+        make = REPORTS_BY_NAME.get(signed.name, ListingReport)
         return make(**vars(report)).judge(signed)
     if not report.is_frozen_anew() or not prepared_transactions.get_newest_prepared(read(), *keys):
         raise report.not_prepared()
@@ -117,8 +117,8 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
     if signed:
         return report.judge(signed)
     report.require_possible()
-    if report.is_open:
-        return False
+    if report.row["expires_at"] > times.to_iso(report.overdue):
+        return False  # it may still be submitted, or be shown by the mirror node
     raise report.refused("TRANSACTION_EXPIRED")
 
 
