@@ -6,7 +6,6 @@ import time
 from pathlib import Path
 
 import click
-from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import reason
@@ -20,7 +19,6 @@ FILE = click.Path(path_type=Path, dir_okay=False)
 @click.command("backup", cls=Command)
 @click.argument("file", type=FILE)
 @click.option("--force", is_flag=True, help="Replace FILE where it exists.")
-@with_appcontext
 def backup_command(file: Path, force: bool) -> None:
     """Copy the database to FILE, while the service goes on.
 
@@ -66,7 +64,6 @@ def _keep_names(folder: Path) -> None:
 
 @click.command("restore", cls=Command)
 @click.argument("file", type=click.Path(path_type=Path, dir_okay=False, exists=True))
-@with_appcontext
 def restore_command(file: Path) -> None:
     """Go back to the backup FILE. Stop the service first.
 

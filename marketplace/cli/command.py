@@ -1,17 +1,21 @@
 """The base of all commands: they end with one sentence, and print no control characters of strangers."""
 
+from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
 import click
-from flask.cli import AppGroup
+from flask.cli import AppGroup, with_appcontext
 
 from marketplace.errors import MarketplaceError, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
 
 
 class Command(click.Command):
-    """A command that ends with one sentence if the disk, the database or the ledger fails."""
+    """A command with the application at hand. It ends with one sentence if disk, database or ledger fails."""
+
+    def __init__(self, *, callback: Callable[..., Any], **options: Any) -> None:
+        super().__init__(callback=with_appcontext(callback), **options)
 
     def invoke(self, context: click.Context) -> Any:
         try:
@@ -32,7 +36,7 @@ class Command(click.Command):
 
 
 class Group(AppGroup):
-    """A group of such commands, which run with the application at hand."""
+    """A group of such commands."""
 
     def command(self, *arguments: Any, **options: Any) -> Any:
         return super().command(*arguments, **{"cls": Command} | options)

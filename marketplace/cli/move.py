@@ -4,7 +4,6 @@ import time
 from typing import TYPE_CHECKING, cast
 
 import click
-from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import DatabaseUnreachable
@@ -22,7 +21,6 @@ AGAIN = (
 @click.command("move", cls=Command)
 # As many as there are, or click would repeat one too many, with its password.
 @click.argument("addresses", metavar="postgresql://USER@HOST/DATABASE", nargs=-1)
-@with_appcontext
 def move_command(addresses: tuple[str, ...]) -> None:
     """Copy the SQLite database to an empty PostgreSQL database. Stop the service first.
 

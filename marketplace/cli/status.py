@@ -4,7 +4,6 @@ from collections.abc import Iterator
 
 import click
 from flask import current_app
-from flask.cli import with_appcontext
 
 from marketplace import __version__
 from marketplace.cli.command import Command, echo
@@ -19,7 +18,6 @@ from marketplace.times import to_iso, to_second
 
 
 @click.command("status", cls=Command)
-@with_appcontext
 def status_command() -> None:
     """Show version, database, account, mirror node, and the settings in force, without secrets."""
     config, database = current_app.config, services().database

@@ -3,7 +3,6 @@
 import time
 
 import click
-from flask.cli import with_appcontext
 
 from marketplace.cli.command import Command, echo
 from marketplace.errors import StartRefused
@@ -13,7 +12,6 @@ from marketplace.store.engine import Engine
 
 
 @click.command("upgrade", cls=Command)
-@with_appcontext
 def upgrade_command() -> None:
     """Upgrade the database of an earlier version. Stop the service first.
 
