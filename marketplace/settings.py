@@ -182,13 +182,13 @@ SETTINGS = {
 
 
 def written(name: str, value: Any) -> str:
-    """A parsed setting as an operator reads it, without what may be a secret."""
+    """A parsed setting as an operator reads it, without the password of an address, or what may be a key."""
     if SETTINGS[name].parse in (_fee, _hbar):
         return hbar.written(value)
-    if name == "ACCOUNT_KEY_FILE" and os.path.isfile(value):
-        return str(value)
-    words = value if isinstance(value, tuple) else (str(value),)
-    return ",".join("(not shown)" if _may_be_secret(name, word) else word for word in words)
+    if name == "ACCOUNT_KEY_FILE" and value and not os.path.isfile(value):
+        return "(not shown: it names no file)"
+    text = ",".join(value) if isinstance(value, tuple) else str(value)
+    return re.sub(r"(?<=://)[^/@]*@", "***@", text)
 
 
 def _may_be_secret(name: str, text: str) -> bool:
