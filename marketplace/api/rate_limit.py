@@ -10,14 +10,14 @@ import time
 from functools import lru_cache
 from ipaddress import ip_address, ip_network
 from math import ceil
-from pathlib import Path
 
 from flask import Config, Response, after_this_request, current_app, request
 from limits import RateLimitItem, parse
 
 from marketplace.counts import count
 from marketplace.errors import LimitExceeded
-from marketplace.store.rate_limit_store import RateLimitFile
+from marketplace.machine_file import ERRORS, MachineFile
+from marketplace.store.rate_limit_store import count_in_window
 from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 FAILED_LIMIT = "30/m"
@@ -40,9 +40,9 @@ class RateLimits:
         """Raises StartRefused for a file that can not be used."""
         self._write = config["WRITE_LIMIT"]
         self._failed = "off" if self._write == "off" else FAILED_LIMIT
-        self._storage = RateLimitFile(Path(config["DATA_DIR"], "rate-limits.db"))
+        self._file = MachineFile(config["DATA_DIR"], "no limit of requests holds")
+        self._file.check()
         self._paused_until = 0.0
-        self._is_broken = False
 
     def count_write(self) -> None:
         """Count an authenticated request that writes. Raises LimitExceeded.
@@ -70,15 +70,13 @@ class RateLimits:
             return
         key = item.key_for(what, who)
         try:
-            counted = self._storage.incr(key, item.get_expiry())
-            ends_at = self._storage.get_expiry(key)
-        except self._storage.base_exceptions as error:
-            self._pause(error)
+            counted, ends_at = count_in_window(self._file, key, item.get_expiry())
+        except ERRORS:  # the log says which
+            self._paused_until = time.monotonic() + PAUSE_SECONDS
             return
         seconds = max(1, ceil(ends_at - time.time()))
         _tell(f"{what} by {by}", item, max(0, item.amount - counted), seconds)
         if counted <= item.amount:
-            self._note_recovery()
             return
         limit = f"{who} may {what} {_describe(item)}"
         if counted == item.amount + 1:
@@ -87,17 +85,6 @@ class RateLimits:
             )
         count("requests_limited", by=by)
         raise LimitExceeded(limit, seconds)
-
-    def _note_recovery(self) -> None:
-        if self._is_broken:
-            self._is_broken = False
-            current_app.logger.warning("Requests are counted again, and limits hold")
-
-    def _pause(self, error: Exception) -> None:
-        self._paused_until = time.monotonic() + PAUSE_SECONDS
-        if not self._is_broken:
-            self._is_broken = True
-            current_app.logger.error("Requests can not be counted, and no limit holds: %s", error)
 
 
 @lru_cache

@@ -11,10 +11,10 @@ import requests
 from sqlite_utils.utils import sqlite3
 from werkzeug.exceptions import Unauthorized
 
-from marketplace import create_app
+from marketplace import create_app, machine_file
 from marketplace.api import rate_limit
 from marketplace.errors import StartRefused
-from marketplace.store import access_tokens, rate_limit_store
+from marketplace.store import access_tokens
 from tests.conftest import assert_error, settings
 from tests.network import PATIENCE_SECONDS
 from tests.serving import serve
@@ -202,39 +202,39 @@ def test_what_was_counted_outlives_a_start(make_app):
 
 def test_a_store_that_stays_locked_lets_everybody_through(make_app, tmp_path, monkeypatch, caplog):
     monkeypatch.setattr("marketplace.api.rate_limit.PAUSE_SECONDS", 0)
-    monkeypatch.setattr(rate_limit_store, "TIMEOUT_SECONDS", 0.01)
+    monkeypatch.setattr(machine_file, "TIMEOUT_SECONDS", 0.01)
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
     assert write(app, token).status_code == 422
-    with closing(sqlite3.connect(tmp_path / "rate-limits.db")) as other:
+    with closing(sqlite3.connect(tmp_path / "machine.db")) as other:
         other.execute("BEGIN EXCLUSIVE")
         assert {write(app, token).status_code for _ in range(3)} == {422}
     assert write(app, token).status_code == 429
     messages = [record.getMessage() for record in caplog.records]
-    assert len([message for message in messages if "can not be counted" in message]) == 1
+    assert len([message for message in messages if "no limit of requests holds" in message]) == 1
 
 
 def test_a_store_that_is_gone_is_asked_again_after_a_rest(make_app, tmp_path, caplog):
     app = make_app(WRITE_LIMIT="1/h")
     token = make_token(app, "shop")
-    (tmp_path / "rate-limits.db").unlink()
-    (tmp_path / "rate-limits.db").mkdir()
+    (tmp_path / "machine.db").unlink()
+    (tmp_path / "machine.db").mkdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
-    (tmp_path / "rate-limits.db").rmdir()
+    (tmp_path / "machine.db").rmdir()
     assert {write(app, token).status_code for _ in range(3)} == {422}
     [record] = caplog.records
     assert record.levelname == "ERROR"
 
 
 def test_a_file_that_is_another_is_refused(make_app, tmp_path):
-    path = tmp_path / "rate-limits.db"
+    path = tmp_path / "machine.db"
     path.write_text("Dear Bob")
-    with pytest.raises(StartRefused, match=r"rate-limits\.db is a file of something else"):
+    with pytest.raises(StartRefused, match=r"machine\.db is a file of something else"):
         make_app()
     assert path.read_text() == "Dear Bob"
     path.unlink()
     path.mkdir()
-    with pytest.raises(StartRefused, match=r"rate-limits\.db can not be written"):
+    with pytest.raises(StartRefused, match=r"machine\.db can not be written"):
         make_app()
 
 

@@ -1,0 +1,115 @@
+"""machine.db in DATA_DIR: what the processes of a machine count together, in one SQLite file.
+
+No write waits for the disk, so that a crash may damage the file. It is made again then.
+"""
+
+import logging
+import os
+from functools import lru_cache
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from sqlite_utils.utils import sqlite3
+
+from marketplace.errors import StartRefused
+
+# Of a file that can not be used, or stays locked.
+ERRORS = (OSError, sqlite3.Error)
+
+# Of twenty clients that wrote at once to a busy machine, some waited more than 0.3 s.
+TIMEOUT_SECONDS = 1
+
+# ends_at and next_at are in Unix time. A metric of some length has so many numbers, each in its place.
+_OPEN = """
+    PRAGMA journal_mode = MEMORY;
+    PRAGMA synchronous = OFF;
+    BEGIN IMMEDIATE;
+    CREATE TABLE IF NOT EXISTS rate_limit (key TEXT PRIMARY KEY, ends_at REAL, count INTEGER);
+    CREATE INDEX IF NOT EXISTS rate_limit_by_end ON rate_limit (ends_at);
+    CREATE TABLE IF NOT EXISTS mirror_turn (id INTEGER PRIMARY KEY, next_at REAL);
+    CREATE TABLE IF NOT EXISTS metric (
+        key TEXT, length INTEGER, place INTEGER, number REAL, PRIMARY KEY (key, length, place)
+    );
+    COMMIT;
+"""
+
+_lock = Lock()  # held while a thread of this process uses its connection
+
+
+class MachineFile:
+    """The file, as one part of the service uses it. It is made again where it was removed."""
+
+    def __init__(self, folder: str, failing: str) -> None:
+        """``failing`` tells the log what holds while the file can not be used."""
+        self._path = Path(folder, "machine.db")
+        self._failing = failing
+        self._has_failed = False
+
+    def check(self) -> None:
+        """Raises StartRefused for a file that can not be written, or is another one."""
+        try:
+            self._path.parent.mkdir(parents=True, exist_ok=True)
+            self._run("SELECT 1", {})
+        except (OSError, sqlite3.OperationalError) as error:
+            raise StartRefused(f"{self._path} can not be written: {error}") from error
+        except sqlite3.DatabaseError as error:
+            raise StartRefused(f"{self._path} is a file of something else: remove it") from error
+
+    def execute(self, sql: str, **parameters: object) -> list[Any]:
+        """Run a statement in a transaction of its own, and return its rows.
+
+        Raises one of ERRORS where the file can not be used. The log says so once.
+        """
+        log = logging.getLogger("marketplace")
+        try:
+            rows = self._run_or_make_again(sql, parameters)
+        except ERRORS as error:
+            if not self._has_failed:
+                self._has_failed = True
+                log.error("%s can not be used (%s): %s", self._path, error, self._failing)
+            raise
+        if self._has_failed:
+            self._has_failed = False
+            log.warning("%s can be used again", self._path)
+        return rows
+
+    def _run_or_make_again(self, sql: str, parameters: dict[str, object]) -> list[Any]:
+        try:
+            return self._run(sql, parameters)
+        except sqlite3.OperationalError:
+            raise
+        except sqlite3.DatabaseError:  # it is damaged
+            self._path.unlink(missing_ok=True)
+            return self._run(sql, parameters)
+
+    def _run(self, sql: str, parameters: dict[str, object]) -> list[Any]:
+        if not _lock.acquire(timeout=TIMEOUT_SECONDS):
+            raise TimeoutError("another thread holds it")
+        try:
+            self._path.touch(mode=0o600)
+            connection = _open(self._path, self._path.stat().st_ino)
+            return connection.execute(sql, parameters).fetchall()
+        finally:
+            _lock.release()
+
+
+@lru_cache
+def _open(path: Path, inode: int) -> sqlite3.Connection:
+    """The connection of this process to the file that is there now."""
+    connection = sqlite3.connect(
+        path, TIMEOUT_SECONDS, isolation_level=None, check_same_thread=False
+    )
+    connection.executescript(_OPEN)
+    return connection
+
+
+def _before_fork() -> None:
+    """Close all connections: a child would believe that it holds their locks."""
+    _lock.acquire()
+    _open.cache_clear()
+
+
+os.register_at_fork(
+    before=_before_fork, after_in_parent=_lock.release, after_in_child=_lock.release
+)
