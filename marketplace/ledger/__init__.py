@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 from requests.adapters import BaseAdapter
@@ -22,7 +21,7 @@ NAME_SERVERS = "timeout:2 attempts:1"
 def from_config(config: Mapping[str, Any], adapters: Mapping[str, BaseAdapter]) -> MirrorNode:
     """Adapters carry the requests to some address prefixes; the network carries all others."""
     os.environ.setdefault("RES_OPTIONS", NAME_SERVERS)
-    pace = MirrorRateLimit(Path(config["DATA_DIR"]), config["MIRROR_NODE_RATE"])
+    pace = MirrorRateLimit(config["DATA_DIR"], config["MIRROR_NODE_RATE"])
     return MirrorNode(adapters, pace, config["MIRROR_NODE_URL"])
 
 

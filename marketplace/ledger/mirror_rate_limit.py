@@ -1,55 +1,39 @@
 """Limits the requests a second to the mirror node, over all processes of this machine."""
 
-import os
-import struct
 import time
-from pathlib import Path
 
 from marketplace.counts import count
-from marketplace.errors import StartRefused
-from marketplace.file_lock import lock
 from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.machine_file import ERRORS, MachineFile
 
-NEXT_AT = struct.Struct("d")  # the moment, in Unix time, from which the next request may go
+# next_at: the moment from which the next request may go. One far ahead is not a queue but a clock that was
+# set back. A turn that would come too late is not taken: then there is no row.
+_TAKE_TURN = """
+    INSERT INTO mirror_turn (id, next_at) VALUES (1, unixepoch('subsec') + :gap)
+    ON CONFLICT (id) DO UPDATE SET next_at = :gap + CASE
+        WHEN next_at BETWEEN unixepoch('subsec') AND unixepoch('subsec') + 60 THEN next_at
+        ELSE unixepoch('subsec')
+    END
+    WHERE next_at NOT BETWEEN unixepoch('subsec') + :timeout AND unixepoch('subsec') + 60
+    RETURNING max(0, next_at - :gap - unixepoch('subsec'))
+"""
 
 
 class MirrorRateLimit:
-    """Gives each request a moment to go, evenly spaced. All processes share its file."""
+    """Gives each request a moment to go, evenly spaced. All processes share it."""
 
-    def __init__(self, folder: Path, per_second: int) -> None:
-        """Raises StartRefused for a folder that can not be written."""
-        path = folder / "mirror-rate-limit"
-        try:
-            folder.mkdir(parents=True, exist_ok=True)
-            path.touch()
-        except OSError as error:
-            raise StartRefused(
-                f"MARKETPLACE_DATA_DIR={folder} can not be written: {error}"
-            ) from error
-        self._path = path
+    def __init__(self, folder: str, per_second: int) -> None:
+        self._file = MachineFile(folder, "the mirror node is not asked")
         self._gap = 1 / per_second
 
     def acquire(self, deadline: Deadline) -> None:
         """Wait for a turn. Raises TimeIsUp if it would come too late: then it is not taken."""
-        pause = max(self._take_turn(deadline.remaining()), 0)
+        try:
+            turns = self._file.execute(_TAKE_TURN, gap=self._gap, timeout=deadline.remaining())
+        except ERRORS:  # the log says which
+            raise TimeIsUp from None
+        if not turns:
+            raise TimeIsUp
+        [(pause,)] = turns
         count("mirror_node_wait_seconds", pause)
         time.sleep(pause)
-
-    def _take_turn(self, patience: float) -> float:
-        """Take the next turn, and return in how many seconds it is."""
-        file = os.open(self._path, os.O_RDWR | os.O_CREAT, 0o644)
-        try:
-            lock(file, patience)
-            stored = os.pread(file, NEXT_AT.size, 0)
-            now = time.time()
-            turn = max(now, NEXT_AT.unpack(stored)[0]) if len(stored) == NEXT_AT.size else now
-            # A moment far ahead is not a queue but a clock that was set back.
-            turn = turn if turn < now + 60 else now
-            if turn - now > patience:
-                raise TimeIsUp
-            os.pwrite(file, NEXT_AT.pack(turn + self._gap), 0)
-            return turn - now
-        except BlockingIOError:
-            raise TimeIsUp from None
-        finally:
-            os.close(file)

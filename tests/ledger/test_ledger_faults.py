@@ -5,11 +5,12 @@ Over real sockets, with the code that talks to the real network.
 
 import base64
 import contextlib
-import fcntl
 import json
 import time
+from contextlib import closing
 
 import pytest
+from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app
 from marketplace.ledger.deadline import Deadline, TimeIsUp
@@ -195,7 +196,7 @@ def test_an_id_that_no_network_can_have_is_not_there(connect, message):
 
 
 def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
-    pace = MirrorRateLimit(tmp_path / "pace", 40)
+    pace = MirrorRateLimit(tmp_path, 40)
     granted = 0
     for _ in range(400):
         with contextlib.suppress(TimeIsUp):
@@ -205,13 +206,33 @@ def test_refused_callers_do_not_lengthen_the_queue(tmp_path):
     pace.acquire(Deadline(5))  # all 400 together would take ten seconds
 
 
-def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_past_a_deadline(tmp_path):
+def test_whoever_was_stopped_with_the_pace_keeps_nobody_waiting_for_long(tmp_path):
     pace = MirrorRateLimit(tmp_path, 40)
-    with open(tmp_path / "mirror-rate-limit") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)
+    pace.acquire(Deadline(5))
+    with closing(sqlite3.connect(tmp_path / "machine.db")) as other:
+        other.execute("BEGIN EXCLUSIVE")
         with pytest.raises(TimeIsUp):
             pace.acquire(Deadline(0.05))
     pace.acquire(Deadline(5))
+
+
+def test_a_clock_that_was_set_back_delays_no_request(tmp_path):
+    pace = MirrorRateLimit(tmp_path, 40)
+    pace.acquire(Deadline(5))
+    with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
+        other.execute("UPDATE mirror_turn SET next_at = next_at + 61")
+    started = time.monotonic()
+    pace.acquire(Deadline(5))
+    pace.acquire(Deadline(5))
+    assert 0.02 < time.monotonic() - started < 1
+
+
+def test_a_file_that_can_not_be_used_is_a_503(connect, tmp_path):
+    with serve_raw(answering(NOT_FOUND, "404 Not Found")) as url:
+        client = connect(url)
+        (tmp_path / "machine.db").unlink()
+        (tmp_path / "machine.db").mkdir()
+        assert_error(add(client), 503, "it took too long")
 
 
 def test_an_unanswered_question_about_the_owner_changes_nothing(connect, tmp_path):
