@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 from flask import Flask, Request
@@ -91,7 +90,7 @@ def create_app(
         rate_limits=RateLimits(config),
         writes=ConcurrencyLimit(writes_at_once, refused="writes_refused"),
         image_reads=ConcurrencyLimit(concurrency_limit.IMAGES_AT_ONCE),
-        counts=counts.Counts(Path(config["DATA_DIR"], "metrics")),
+        counts=counts.Counts(config["DATA_DIR"]),
         token_usage=TokenUsage(database),
         sandbox=own,
     )

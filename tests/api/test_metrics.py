@@ -1,13 +1,16 @@
 """What Prometheus reads: counts of all processes, for who may see them, whatever has become of the rest."""
 
+import json
 import os
 import re
 import signal
 import time
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
 
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
+from sqlite_utils.utils import sqlite3
 
 from marketplace import counts, create_app
 from marketplace.api import metrics
@@ -176,19 +179,20 @@ def test_what_another_process_counts_is_seen(app, scraper):
 
 @pytest.mark.once("its disk")
 def test_what_can_not_be_written_is_counted_and_written_later(tmp_path, caplog):
-    folder = tmp_path / "metrics"
-    folder.write_text("")
     app = create_app(**settings(tmp_path))
+    file = tmp_path / "machine.db"
+    file.unlink()
+    file.mkdir()
     scraper = authorized_client(app, "metrics")
     for _ in range(2):
         app.test_client().get("/reference")
         assert SEEN in scrape(scraper)
     assert scrape(scraper)[SEEN] == 2
-    [record] = [record for record in caplog.records if "/metrics" in record.getMessage()]
-    assert "can not be written" in record.getMessage()
-    folder.unlink()
+    [record] = [record for record in caplog.records if "machine.db" in record.getMessage()]
+    assert "each process counts for itself" in record.getMessage()
+    file.rmdir()
     assert scrape(scraper)[SEEN] == 2
-    assert sum(Counts(folder).read()[COUNTED][:-1]) == 2
+    assert sum(Counts(tmp_path).read()[COUNTED][:-1]) == 2
 
 
 @pytest.mark.once("its disk")
@@ -205,15 +209,33 @@ def test_processes_add_up_what_they_count(tmp_path):
 
 
 @pytest.mark.once("its disk")
-@pytest.mark.parametrize(
-    "content",
-    [b"", b"\xff", b"5", b"{}", b"[[5, 5]]", b'[[["unknown"], [1]], [["writes_refused"], [1, 2]]]'],
-)
-def test_a_damaged_file_harms_nobody(client, scraper, tmp_path, content):
-    (tmp_path / "metrics").mkdir()
-    (tmp_path / "metrics/counts.json").write_bytes(content)
+def test_a_damaged_file_harms_nobody(client, scraper, tmp_path):
+    (tmp_path / "machine.db").write_bytes(os.urandom(1000))
     client.get("/reference")
     assert scrape(scraper)[SEEN] == 1
+
+
+@pytest.mark.once("its disk")
+@pytest.mark.parametrize(
+    ("key", "length"),
+    [
+        (["unknown"], 1),
+        (["writes_refused", "label"], 1),
+        (["images"], 1),
+        (["writes_refused"], 2),
+        ([*COUNTED], 14),
+    ],
+)
+def test_what_another_version_counted_is_left_out(tmp_path, key, length):
+    table = Counts(tmp_path)
+    table.observe(COUNTED, 0.5)
+    table.add(("writes_refused",), 3)
+    before = table.read()
+    with closing(sqlite3.connect(tmp_path / "machine.db", isolation_level=None)) as other:
+        other.execute("INSERT INTO metric VALUES (?, ?, 0, 1)", (json.dumps(key), length))
+    assert table.read() == before
+    table.add(("writes_refused",))
+    assert table.read()["writes_refused",] == [4]
 
 
 @pytest.mark.once("the counts are no database's")
