@@ -44,7 +44,7 @@ class MachineFile:
         """``failing`` tells the log what holds while the file can not be used."""
         self._path = Path(folder, "machine.db")
         self._failing = failing
-        self._has_failed = False
+        self._failed: str | None = None  # the statement: on a full disk others may work
 
     def check(self) -> None:
         """Raises StartRefused for a file that can not be written, or is another one."""
@@ -65,12 +65,12 @@ class MachineFile:
         try:
             rows = self._run_or_make_again(sql, parameters)
         except ERRORS as error:
-            if not self._has_failed:
-                self._has_failed = True
+            if not self._failed:
+                self._failed = sql
                 log.error("%s can not be used (%s): %s", self._path, error, self._failing)
             raise
-        if self._has_failed:
-            self._has_failed = False
+        if self._failed == sql:
+            self._failed = None
             log.warning("%s can be used again", self._path)
         return rows
 

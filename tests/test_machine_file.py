@@ -69,6 +69,15 @@ def test_a_file_that_stays_locked_is_an_error_that_is_logged_once(file, path, ca
     ]
 
 
+def test_a_statement_that_fails_while_others_work_is_logged_once(file, caplog):
+    for _ in range(3):
+        with pytest.raises(ERRORS):
+            file.execute("SELECT nothing")
+        assert file.execute("SELECT 1") == [(1,)]
+    [record] = caplog.records
+    assert "nothing is counted" in record.getMessage()
+
+
 def test_many_threads_take_few_descriptors(file):
     count(file)
     before = len(os.listdir("/proc/self/fd"))
