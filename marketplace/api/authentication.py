@@ -24,7 +24,7 @@ from marketplace.wsgi_environ import END_USER, TOKEN_NAME
 
 # The end user that a trusted caller asks for; as SWORD 2.0 names the header of mediated deposits.
 ON_BEHALF_OF = "On-Behalf-Of"
-# What any read may be answered with.
+# Further answers of any read.
 CACHEABLE = {304: "NotModified", 503: "Unavailable"}
 _match_end_user = re.compile(r"[!-~]{1,64}").fullmatch
 

@@ -82,8 +82,8 @@ def prepare_purchase(**purchase: Any) -> Answer:
 
     One atomic transfer: the NFT from its owner to the buyer, and its price from the buyer to the owner, less
     the marketplace's part. The marketplace has signed it, and pays for it; the buyer's wallet adds its
-    signature (it must not freeze it anew) and submits it within a minute. What would fail is looked up
-    before: the price (send expectedPrice, the one that was shown), the buyer's balance and association.
+    signature (it must not freeze it anew) and submits it within a minute. The price (send expectedPrice, the
+    one that was shown), the buyer's balance and association are checked before.
     The same request again is answered with the same transaction, until its last 15 seconds. Each caller
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """

@@ -263,7 +263,7 @@ class NftTraitsSchema(CamelCaseSchema):
 
 
 class EventSchema(CamelCaseSchema):
-    """What happened to an NFT. What does not apply is null."""
+    """An event of an NFT. A field that does not apply is null."""
 
     cursor = text("Its cursor: after=<id> goes on from here", "3f2a9c1e-42", key="id")
     kind = text(

@@ -24,7 +24,7 @@ SNIPPETS = (
     ("sdk.mjs", "JavaScript SDK"),
     ("sdk.py", "Python SDK"),
 )
-# Who a visitor is at first; and whom else the masthead offers to be: the sample's owners.
+# The account of a visitor at first, and the others that the masthead offers: the sample's owners.
 YOU = "0.0.2007"
 ACCOUNTS = (YOU, *(f"0.0.{number}" for number in range(1001, 1007)))
 # The listing form suggests an NFT that the sample does not use.

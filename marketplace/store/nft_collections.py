@@ -10,7 +10,7 @@ def get_collection(db: Connection, token: str) -> CollectionRow | None:
 
 
 def get_collection_on_sale(db: Connection, token: str) -> CollectionOnSaleRow | None:
-    # Of which an NFT is stored, with what is listed of it. What is not known is null.
+    # A collection of which an NFT is stored, with what is listed of it. Unknown columns are null.
     sql = """
         SELECT
             asked.token, name, symbol, total_supply, treasury, royalties, fixed_fees,

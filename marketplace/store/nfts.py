@@ -28,7 +28,7 @@ def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
 def list_nfts_of_owner(
     db: Connection, owner: str, token: str, serial_no: int, limit: int
 ) -> list[NftRow]:
-    # After a token and serial number. What was burned has the year 9999, and no owner on the ledger.
+    # After a token and serial number. A burned NFT has the year 9999, and no owner on the ledger.
     sql = """
         SELECT * FROM nft
         WHERE owner = :owner AND ledger_at < '9999' AND (token, serial_no) > (:token, :serial_no)

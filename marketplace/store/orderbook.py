@@ -54,7 +54,7 @@ _HAS_TRAIT = {
 
 
 class Selection(NamedTuple):
-    """What of all that is for sale is asked for, and in which order."""
+    """The part of the order book that is asked for, and its order."""
 
     sort: str = NEWEST
     token: str | None = None  # of a collection

@@ -16,7 +16,7 @@ PAUSE_SECONDS = 60  # from a use until it is written
 
 
 class TokenUsage:
-    """The tokens used in this hour. What a kill loses, the next use in another process writes again."""
+    """The tokens used in this hour. A use that a kill loses is written at the next one, by any process."""
 
     def __init__(self, database: Engine) -> None:
         self._database = database

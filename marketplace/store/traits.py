@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from marketplace.store.rows import Connection, NftRow, TraitRow, TraitValueRow, count
 
-# What more there is of stranger's metadata is shown, but not filtered by, counted or ranked.
+# Metadata is a stranger's. Traits beyond these bounds are shown, but not filtered by, counted or ranked.
 MAX_TRAITS = 30  # of an NFT
 MAX_TYPE, MAX_VALUE = 100, 200  # characters
 MAX_VALUES = 1000  # of a collection, in a list

@@ -34,7 +34,7 @@ class AssessedFee(NamedTuple):
 
 
 class NftTransfer(NamedTuple):
-    """An NFT that changed, and perhaps hands. What was minted has no sender, what was approved neither."""
+    """An NFT that changed. A minted one has no sender; one that was only approved has no party at all."""
 
     token: str
     serial_no: int
@@ -56,7 +56,7 @@ class Effects:
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
     total_supply: int | None = None
     created: str | None = None  # the id of what the transaction created
-    # What it has executed by itself: what was scheduled, and creations of accounts for aliases.
+    # Transactions that it has executed by itself: a scheduled one, and creations of accounts for aliases.
     children: "list[Execution]" = field(default_factory=list)
 
 

@@ -237,7 +237,7 @@ def page(
 
     ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
     anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7. ``filters`` has
-    those of the parameters that choose among the rows. What rows there are may depend on ``others`` and
+    those of the parameters that choose among the rows. The rows may depend on ``others`` and
     ``words``. All are checked before an iterator of rows begins.
     """
     require_known("limit", "order", *columns, *filters, *others, **words)

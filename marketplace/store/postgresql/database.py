@@ -329,7 +329,7 @@ def _find_home(session: Session) -> bytes:
 
 
 def _wait_for_ever(session: Session) -> None:
-    """Whatever patience an operator has given the role, or the database."""
+    """Set no timeout, whatever an operator has set for the role or the database."""
     session.patience = None
     for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
         session.execute(f"SET {name} = 0")

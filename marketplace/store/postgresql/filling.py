@@ -60,7 +60,7 @@ def _copy(session: Session, table: str, source: Contents) -> None:
 
 
 def _without_nuls(row: Row) -> Row:
-    """A row as PostgreSQL can hold it. What is added today has no NULs: earlier versions let them in."""
+    """A row as PostgreSQL can hold it. Earlier versions stored NULs; this one does not."""
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 

@@ -29,7 +29,7 @@ SESSION = {
     "lock_timeout": f"{LOCK_SECONDS}s",
     "statement_timeout": f"{STATEMENT_SECONDS}s",
     "idle_in_transaction_session_timeout": "10s",
-    # Whose machine is lost without a word keeps its locks for half a minute, not for hours.
+    # A client whose machine is lost without a word keeps its locks for half a minute, not for hours.
     "tcp_keepalives_idle": 15,
     "tcp_keepalives_interval": 5,
     "tcp_keepalives_count": 3,
