@@ -20,6 +20,17 @@ def reserved_port():
         yield keeper.getsockname()[1]
 
 
+def is_free(port):
+    """Whether nobody listens on a port of this machine."""
+    with socket.socket() as probe:
+        return probe.connect_ex(("127.0.0.1", port)) != 0
+
+
+def read_all(connection):
+    """All that comes until the other side ends the connection."""
+    return b"".join(iter(lambda: connection.recv(65536), b""))
+
+
 @contextlib.contextmanager
 def serve(application, port=0) -> Iterator[str]:
     """Serve a WSGI application on a port of this machine, or on a free one; yields its address."""
@@ -37,11 +48,11 @@ def serve(application, port=0) -> Iterator[str]:
 
 @contextlib.contextmanager
 def serve_raw(
-    answer: Callable[..., None], host="127.0.0.1", port=0, by_path=False
+    answer: Callable[..., None], host="127.0.0.1", port=0, by_head=False
 ) -> Iterator[str]:
     """Serve bare sockets: each request is read to its blank line, then the function answers.
 
-    ``by_path``: it is given the request's path, too.
+    ``by_head``: it is given what was read, too.
     """
     listener = socket.create_server((host, port))
     listener.settimeout(0.1)
@@ -55,7 +66,7 @@ def serve_raw(
                 received += connection.recv(65536)
                 if not received:
                     return
-            answer(connection, *([received.split()[1].decode()] if by_path else []))
+            answer(connection, *([received] if by_head else []))
 
     def accept():
         while not stop.is_set():

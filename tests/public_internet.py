@@ -1,11 +1,9 @@
 """Run by test_fetch_guard.py in a network namespace whose loopback has the public address PUBLIC."""
 
-import contextlib
 import json
 import os
 import resource
 import socket
-import threading
 import time
 import zlib
 
@@ -41,10 +39,6 @@ def redirect(location):
     return answering(b"", "302 Found", Location=location)
 
 
-def compressed(content, encoding):
-    return answering(content, Content_Encoding=encoding)
-
-
 def gzip_bomb():
     """200 MB of nothing, made without ever holding them."""
     compressor, megabyte = zlib.compressobj(1, wbits=31), bytes(1_000_000)
@@ -62,8 +56,8 @@ PATHS = {
     "/to-port": redirect("http://public.example:8080/"),
     "/to-file": redirect("file:///etc/passwd"),
     "/loop": redirect("/loop"),
-    "/gzip": compressed(BOMB, "gzip"),
-    "/brotli": compressed(brotli.compress(bytes(200_000_000), quality=1), "br"),
+    "/gzip": answering(BOMB, Content_Encoding="gzip"),
+    "/brotli": answering(brotli.compress(bytes(200_000_000), quality=1), Content_Encoding="br"),
     "/redirect-bomb": answering(BOMB, "302 Found", Content_Encoding="gzip", Location="/"),
     "/drip": network.drip_body,
     "/silence": network.silence,
@@ -84,10 +78,7 @@ STEPS = {
     "a brotli bomb": "http://public.example/brotli",
     "a redirect with a bomb": "http://public.example/redirect-bomb",
 }
-ENDLESS_STEPS = {
-    "a body that drips": "http://public.example/drip",
-}
-SILENCE = "http://public.example/silence"
+
 REASONS = (
     "InvalidIPAddress",
     "port 80 or 443",
@@ -99,30 +90,10 @@ REASONS = (
 received: list[bytes] = []
 
 
-@contextlib.contextmanager
-def serve_paths():
-    """The public web server, on port 80."""
-    listener = socket.create_server((PUBLIC, 80))
-
-    def handle(connection):
-        with contextlib.suppress(OSError), connection:
-            request = b""
-            while b"\r\n\r\n" not in request:
-                more = connection.recv(65536)
-                if not more:
-                    return  # or it would go on for ever, and leave little to all others
-                request += more
-            received.append(request)
-            PATHS[request.split()[1].decode()](connection)
-
-    def accept():
-        with contextlib.suppress(OSError):
-            while True:
-                threading.Thread(target=handle, args=(listener.accept()[0],), daemon=True).start()
-
-    threading.Thread(target=accept, daemon=True).start()
-    yield
-    listener.close()
+def answer(connection, request):
+    """As the public web server does."""
+    received.append(request)
+    PATHS[request.split()[1].decode()](connection)
 
 
 def outcome(fetcher, url, seconds=10):
@@ -146,12 +117,15 @@ def main():
     fetcher = Fetcher({})
     os.environ["http_proxy"] = f"http://{PRIVATE}:80"  # not for a stranger's address
     peak_before = peak_megabytes()
-    with serve_paths(), serve_raw(private_hits.append, PRIVATE, 80):
+    with (
+        serve_raw(answer, PUBLIC, 80, by_head=True),
+        serve_raw(private_hits.append, PRIVATE, 80),
+    ):
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
-        outcomes |= {step: outcome(fetcher, url, 1.5) for step, url in ENDLESS_STEPS.items()}
+        outcomes["a body that drips"] = outcome(fetcher, "http://public.example/drip", 1.5)
         # Long before the deadline: at the same moment, either of the two would end it.
         http_client.SILENCE_SECONDS = 0.5
-        outcomes["silence"] = outcome(fetcher, SILENCE)
+        outcomes["silence"] = outcome(fetcher, "http://public.example/silence")
         http_client.SILENCE_SECONDS = 5.0
         outcome(fetcher, "http://public.example/cookie")
         outcome(fetcher, "http://public.example/")

@@ -7,7 +7,7 @@ import subprocess
 import sys
 import tempfile
 import urllib.request
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from urllib.error import HTTPError
 
@@ -47,6 +47,13 @@ def run_flask(folder, *arguments, **settings):
     return ended
 
 
+def run_program(*command, check=False, **options):
+    """A program, to its end, with its output as text. Where ``check`` is set, it must succeed."""
+    ended = subprocess.run(command, **{"capture_output": True, "text": True} | options)
+    assert ended.returncode == 0 or not check, f"{ended.stdout}{ended.stderr}"
+    return ended
+
+
 def begin_flask(own, *arguments, variables=None, **options):
     """A command in a process of its own, with these settings; its output is in pipes."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
@@ -54,6 +61,21 @@ def begin_flask(own, *arguments, variables=None, **options):
     return subprocess.Popen(
         command, cwd=ROOT, env=environment(**own) | (variables or {}), **pipes | options
     )
+
+
+def children(pid):
+    """The ids of the processes that a process has begun."""
+    with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
+        lists = Path(f"/proc/{pid}/task").glob("*/children")
+        return [int(child) for each in lists for child in each.read_text().split()]
+    return []
+
+
+def descendants(pid):
+    """The ids of its children, of theirs, and so on."""
+    for child in children(pid):
+        yield child
+        yield from descendants(child)
 
 
 class Service:
@@ -68,11 +90,7 @@ class Service:
 
     def run(self, *command, check=True):
         """An operator's command, beside the service."""
-        process = subprocess.run(
-            command, cwd=self.folder, env=self.environ, capture_output=True, text=True
-        )
-        assert process.returncode == 0 or not check, process.stdout + process.stderr
-        return process
+        return run_program(*command, check=check, cwd=self.folder, env=self.environ)
 
     def flask(self, *arguments, check=True):
         return self.run("flask", "--app", "wsgi", *arguments, check=check)
@@ -104,10 +122,7 @@ class Service:
 
     def workers(self):
         """The ids of gunicorn's workers."""
-        pid = self.process.pid
-        return [
-            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        ]
+        return children(self.process.pid)
 
     def wait_for_other_workers(self, before):
         """Wait until none of these workers is left, and there are others."""

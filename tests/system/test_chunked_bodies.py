@@ -6,7 +6,8 @@ import socket
 
 import pytest
 
-from tests.serving import PATIENCE_SECONDS, serve
+from tests.network import PATIENCE_SECONDS, read_all
+from tests.serving import serve
 
 pytestmark = pytest.mark.once("refused before any statement")
 
@@ -39,12 +40,10 @@ def call(service, request, body):
     """All that comes back on a connection whose client sends this and no more."""
     head = [f"{request} HTTP/1.1", "Host: x", f"Authorization: Bearer {service.token}"]
     head += ["Content-Type: application/json", "Transfer-Encoding: chunked", "", ""]
-    received = b""
     with socket.create_connection(("127.0.0.1", service.port), timeout=PATIENCE_SECONDS) as client:
         client.sendall("\r\n".join(head).encode() + body)
         client.shutdown(socket.SHUT_WR)
-        while read := client.recv(65536):
-            received += read
+        received = read_all(client)
     status, *others = map(int, re.findall(rb"HTTP/1.1 ([0-9]+)", received))
     # Past a body that was not read, the server may find no next request, and say so.
     assert others in ([], [400])

@@ -1,59 +1,30 @@
 """The processes that meet strangers, as the watcher has them."""
 
-import json
-import os
-import signal
-import subprocess
-import sys
 from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
-from tests.conftest import settings
+from tests.conftest import KEYS, TOKEN, settings
 from tests.postgresql import until
-from tests.serving import ROOT
+from tests.serving import begin_flask, descendants
 
 pytestmark = pytest.mark.once("no statement is asked")
 
 SECRETS = {"AWS_SECRET_ACCESS_KEY": "secret", "PGPASSWORD": "secret"}
-PROGRAM = """
-import json, sys
-from marketplace import create_app
-from marketplace.market.add_nft import add
-from marketplace.store import nfts
-from marketplace.store.database import read
-from marketplace.watcher.enrichment import make_enricher
-if __name__ == "__main__":
-    import time
-    app = create_app(**json.loads(sys.argv[1]))
-    enricher = make_enricher(app)
-    with app.app_context():
-        add("0.0.1001", "0.0.7001", 7)
-        enricher.drain(60)
-        print(nfts.get_nft(read(), "0.0.7001", 7)["missing"], flush=True)
-        time.sleep(120)
-"""
-
-
-def children(pid):
-    found = []
-    for task in Path(f"/proc/{pid}/task").glob("*/children"):
-        for child in task.read_text().split():
-            found += [int(child), *children(child)]
-    return found
 
 
 @pytest.fixture
-def watcher(tmp_path):
-    """A process that has completed an NFT of the sandbox's; its process, and those that it began."""
-    program = tmp_path / "program.py"
-    program.write_text(PROGRAM)
-    command = [sys.executable, str(program), json.dumps(settings(tmp_path))]
-    environ = os.environ | SECRETS | {"PYTHONPATH": str(ROOT)}
-    with subprocess.Popen(command, env=environ, stdout=subprocess.PIPE, text=True) as process:
-        assert process.stdout.readline() == "None\n"
-        yield process, children(process.pid)
+def watcher(client, tmp_path):
+    """A watcher that has completed an NFT; its process, and those that it began."""
+    assert client.post("/v1/add", json=KEYS).status_code == 200
+
+    def is_complete():
+        return "placeholder" not in client.get(f"/v1/nft/{TOKEN}/7").json["imageUrl"]
+
+    with begin_flask(settings(tmp_path), "watch", variables=SECRETS) as process:
+        until(is_complete, "it is not completed")
+        yield process, [*descendants(process.pid)]
         process.kill()
 
 
@@ -71,6 +42,6 @@ def test_they_have_nothing_of_our_environment(watcher):
 
 def test_none_outlives_a_watcher_that_is_killed(watcher):
     process, pids = watcher
-    process.send_signal(signal.SIGKILL)
+    process.kill()
     process.wait()
     until(lambda: not any(Path(f"/proc/{pid}").exists() for pid in pids), "one is left")

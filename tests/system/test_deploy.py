@@ -13,7 +13,7 @@ import time
 import urllib.request
 import warnings
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing, contextmanager
+from contextlib import ExitStack, closing, contextmanager
 from urllib.error import HTTPError
 
 import pytest
@@ -21,8 +21,9 @@ import yaml
 from werkzeug.http import HTTP_STATUS_CODES
 
 from marketplace import settings as config
+from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.postgresql import until
-from tests.serving import PATIENCE_SECONDS, ROOT, reserved_port, serve
+from tests.serving import ROOT, run_program, serve
 
 pytestmark = pytest.mark.once("nginx and systemd see no engine")
 
@@ -55,13 +56,11 @@ class Site:
         command = re.search(r"^openssl req.*?[^\\]$", README, re.MULTILINE | re.DOTALL)[0]
         command = command.replace("/etc/nginx/nft-marketplace", str(folder))
         command = command.replace("YOUR.NAME", "localhost")
-        subprocess.run(["sh", "-c", command], check=True, capture_output=True)
+        run_program("sh", "-c", command, check=True)
         self.trust = ssl.create_default_context(cafile=folder / "fullchain.pem")
         user = "user root;" if os.getuid() == 0 else ""
-        temporary = "".join(
-            f"{kind}_temp_path {folder}/{kind};"
-            for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
-        )
+        kinds = ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
+        temporary = "".join(f"{kind}_temp_path {folder}/{kind};" for kind in kinds)
         (folder / "main.conf").write_text(
             f"{user} pid {folder}/pid; error_log stderr; events {{}} http {{"
             f" include /etc/nginx/mime.types; access_log off; {temporary}\n{site}\n}}"
@@ -71,8 +70,7 @@ class Site:
     def __enter__(self):
         command = [NGINX, "-p", self.folder, "-c", self.folder / "main.conf", "-g", "daemon off;"]
         self.process = subprocess.Popen(command, stderr=subprocess.DEVNULL)
-        with socket.socket() as probe:
-            until(lambda: probe.connect_ex(("127.0.0.1", self.port)) == 0, "nginx did not start")
+        until(lambda: not is_free(self.port), "nginx did not start")
         return self
 
     def __exit__(self, *_):
@@ -226,17 +224,14 @@ def test_a_long_list_is_compressed_once(site):
 
 
 def test_silent_clients_take_no_thread(site):
-    clients = []
-    for _ in range(20):
-        client = site.connect()
-        client.sendall(b"POST /v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{")
-        clients.append(client)
-    started = time.monotonic()
-    site.call("/status").close()
-    # On the two threads they would take 50 seconds: each is dropped after five.
-    assert time.monotonic() - started < 20
-    for client in clients:
-        client.close()
+    half = b"POST /v1/add HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
+    with ExitStack() as stack:
+        for _ in range(20):
+            stack.enter_context(site.connect()).sendall(half)
+        started = time.monotonic()
+        site.call("/status").close()
+        # On the two threads they would take 50 seconds: each is dropped after five.
+        assert time.monotonic() - started < 20
 
 
 def test_who_asks_too_often_is_told_in_our_shape(site):
@@ -248,17 +243,15 @@ def test_who_asks_too_often_is_told_in_our_shape(site):
             with error:
                 return error.status, error.headers["Retry-After"], json.load(error)
 
-    refused = {
-        "code": 429,
-        "status": "Too Many Requests",
-        "message": "This address asks too often: try again in 1 s",
-    }
+    sentence = "This address asks too often: try again in 1 s"
+    body = {"code": 429, "status": "Too Many Requests", "message": sentence}
+    let_in, refused = (200, None, None), (429, "1", body)
     with ThreadPoolExecutor(8) as threads:
         for _ in range(20):  # until they came quickly enough
             answers = [*threads.map(ask, range(600))]
-            assert (200, None, None) in answers
-            assert all(answer in ((200, None, None), (429, "1", refused)) for answer in answers)
-            if (429, "1", refused) in answers:
+            assert let_in in answers
+            assert all(answer in (let_in, refused) for answer in answers)
+            if refused in answers:
                 break
         else:
             pytest.skip("this machine is too busy to ask a hundred times a second")
@@ -283,29 +276,24 @@ def test_an_ipv6_network_is_one_client():
 
 
 def test_what_is_no_request_is_told_in_our_shape(site):
+    head = b" HTTP/1.1\r\nHost: localhost\r\n"
+    last_head = head + b"Connection: close\r\n"
     for sent, code in (
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nContent-Length: x\r\n\r\n", 400),
-        (b"G\0T / HTTP/1.1\r\n\r\n", 400),
-        (b"GET / HTTP/1.1\r\nHost: localhost\r\nX: " + 9000 * b"x" + b"\r\n\r\n", 431),
-        (b"GET /" + 9000 * b"x" + b" HTTP/1.1\r\nHost: localhost\r\n\r\n", 414),
-        (
-            b"GET /" + 2000 * b"x" + b" HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n",
-            414,
-        ),
-        (
-            b"POST /v1/add HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n"
-            b"Content-Length: 70000\r\n\r\n",
-            413,
-        ),
-        (b"TRACE / HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n", 405),
+        (b"GET /" + head + b"Content-Length: x\r\n", 400),
+        (b"G\0T / HTTP/1.1\r\n", 400),
+        (b"GET /" + head + b"X: " + 9000 * b"x" + b"\r\n", 431),
+        (b"GET /" + 9000 * b"x" + head, 414),
+        (b"GET /" + 2000 * b"x" + last_head, 414),
+        (b"POST /v1/add" + last_head + b"Content-Length: 70000\r\n", 413),
+        (b"TRACE /" + last_head, 405),
     ):
         with site.connect() as client:
-            client.sendall(sent)
-            head, _, body = b"".join(iter(lambda: client.recv(65536), b"")).partition(b"\r\n\r\n")
+            client.sendall(sent + b"\r\n")
+            received, _, body = read_all(client).partition(b"\r\n\r\n")
         answer = json.loads(body)
-        assert head.startswith(b"HTTP/1.1 %d " % code), head
-        assert b"Content-Type: application/json" in head
-        assert b"Access-Control-Allow-Origin: *" in head
+        assert received.startswith(b"HTTP/1.1 %d " % code), received
+        assert b"Content-Type: application/json" in received
+        assert b"Access-Control-Allow-Origin: *" in received
         assert (answer["code"], answer["status"]) == (code, HTTP_STATUS_CODES[code])
 
 
@@ -326,9 +314,7 @@ def test_it_may_be_below_a_path(tmp_path):
     """The change that the page describes."""
     site = (DEPLOY / "nginx.conf").read_text()
     [below] = re.findall(r"^  ```nginx\n(.*?)^  ```$", README, re.MULTILINE | re.DOTALL)
-    site, replaced = re.subn(
-        r"    location / {\n        if.*?\n    }\n", below, site, flags=re.DOTALL
-    )
+    site, replaced = re.subn(r"(?s)    location / {\n        if.*?\n    }\n", below, site)
     site = site.replace('X-Forwarded-Prefix "";', "X-Forwarded-Prefix /market;")
     assert (replaced, site.count("/market")) == (1, 2)
     public_url = "https://shop.example/market"
@@ -352,10 +338,8 @@ def test_systemd_understands_it(unit, tmp_path):
         text = (DEPLOY / name).read_text()
         # Installed here is not there: any program will do.
         (tmp_path / name).write_text(re.sub(r"/opt/nft-marketplace/\S+", "/bin/true", text))
-    process = subprocess.run(
-        ["systemd-analyze", "verify", "--man=no", tmp_path / unit], capture_output=True, text=True
-    )
-    assert (process.returncode, process.stderr) == (0, "")
+    ended = run_program("systemd-analyze", "verify", "--man=no", tmp_path / unit)
+    assert (ended.returncode, ended.stderr) == (0, "")
 
 
 def test_the_units_start_what_there_is():

@@ -4,7 +4,7 @@ import re
 import signal
 import socket
 import time
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import grpc
@@ -12,7 +12,7 @@ import pytest
 
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
 from tests import serving
-from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.sandbox import hapi
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST
 from tests.serving import run_flask
@@ -40,11 +40,6 @@ def refusal(channel, path, content, **options):
     with pytest.raises(grpc.RpcError) as refused:
         call(channel, path, content, **options)
     return refused.value.code()
-
-
-def is_free(port):
-    with socket.socket() as probe:
-        return probe.connect_ex(("127.0.0.1", port)) != 0
 
 
 def memory(pid):
@@ -92,11 +87,8 @@ def test_who_speaks_something_else_is_dropped(node):
     for said in (b"GET / HTTP/1.1\r\n\r\n", b"\xff" * 1000, b"\x16\x03\x01\x02\x00\x01" * 50):
         with socket.create_connection(("127.0.0.1", node.port), timeout=PATIENCE_SECONDS) as client:
             client.sendall(said)
-            try:
-                while client.recv(65536):
-                    pass
-            except ConnectionResetError:
-                pass
+            with suppress(ConnectionResetError):
+                read_all(client)
     ping(node.port)
 
 
@@ -109,8 +101,7 @@ def test_silent_clients_are_dropped_and_keep_nobody_waiting(node):
         ping(node.port)
         for client in clients:
             client.settimeout(PATIENCE_SECONDS)
-            while client.recv(65536):  # its settings, and then the end
-                pass
+            read_all(client)  # its settings, and then the end
 
 
 def test_a_request_that_never_comes_is_given_up(node):
@@ -174,33 +165,28 @@ def test_a_port_that_is_taken_is_replaced_and_that_is_said(tmp_path):
         with serving.node(tmp_path, port=wanted) as node:
             assert node.port != wanted
             ping(node.port)
-    assert (
-        f'Client.forNetwork({{"127.0.0.1:{node.port}": "0.0.3"}}), as {wanted} is taken'
-        in node.output
-    )
+    said = f'Client.forNetwork({{"127.0.0.1:{node.port}": "0.0.3"}}), as {wanted} is taken'
+    assert said in node.output
     assert "Address already in use" not in node.output
 
 
 def test_further_ports_are_served_where_they_are_free(tmp_path):
-    with (
-        socket.create_server(("127.0.0.1", 0)) as other,
-        reserved_port() as own,
-        reserved_port() as free,
-    ):
+    with socket.create_server(("127.0.0.1", 0)) as other, reserved_port() as own:
         taken = other.getsockname()[1]
-        with serving.node(tmp_path, port=own, also=(own, taken, free)) as node:
+        with (
+            reserved_port() as free,
+            serving.node(tmp_path, port=own, also=(own, taken, free)) as node,
+        ):
             ping(node.port)
             ping(free)
-            addresses = (tmp_path / "instance/sandbox.env").read_text().split()
+            addresses = (tmp_path / "instance/sandbox.env").read_text()
     market = "http://127.0.0.1:8000"
-    exported, token = addresses[1::2], (tmp_path / "instance/sandbox-token").read_text()
-    assert set(addresses[::2]) == {"export"}
-    assert exported == [
-        f"MARKET={market}",
-        f"MIRROR={market}/sandbox/api/v1",
-        f"MIRROR_GRPC=127.0.0.1:{free}",
-        f"NODE=127.0.0.1:{node.port}",
-        f"TOKEN={token}",
+    assert addresses.splitlines() == [
+        f"export MARKET={market}",
+        f"export MIRROR={market}/sandbox/api/v1",
+        f"export MIRROR_GRPC=127.0.0.1:{free}",
+        f"export NODE=127.0.0.1:{node.port}",
+        f"export TOKEN={(tmp_path / 'instance/sandbox-token').read_text()}",
     ]
     said = f"forLocalNode() gRPC on 127.0.0.1, ports {free}; others listen on {taken}\n"
     assert said in node.output
@@ -208,12 +194,7 @@ def test_further_ports_are_served_where_they_are_free(tmp_path):
 
 
 def test_only_this_machine_reaches_it(node):
-    listening = [
-        bytes.fromhex(address.partition(":")[0])
-        for name in ("tcp", "tcp6")
-        for address, state in re.findall(
-            r"\d+: (\S+) \S+ (\S+)", Path(f"/proc/net/{name}").read_text()
-        )
-        if state == "0A" and int(address.partition(":")[2], 16) == node.port
-    ]
-    assert [address[-4:][::-1] for address in listening] == [bytes((127, 0, 0, 1))]
+    sockets = "".join(Path(f"/proc/net/{name}").read_text() for name in ("tcp", "tcp6"))
+    # State 0A listens; an address is written from its last byte to its first.
+    listening = re.findall(rf"\d+: (\w+):{node.port:04X} \S+ 0A", sockets)
+    assert [address[-8:] for address in listening] == ["0100007F"]

@@ -17,7 +17,6 @@ from contextlib import closing
 from typing import NamedTuple
 
 import pytest
-import requests
 from hiero_sdk_python import (
     AccountCreateTransaction,
     AccountId,
@@ -46,7 +45,6 @@ from hiero_sdk_python import (
     TransferTransaction,
 )
 
-from tests.network import PATIENCE_SECONDS
 from tests.postgresql import until
 from tests.serving import sandbox_market
 
@@ -89,15 +87,8 @@ class Program:
         creation.set_initial_balance(Hbar(hbar)).set_max_automatic_token_associations(associations)
         return Account(self.execute(creation).account_id, key)
 
-    def call(self, path, body=None):
-        options = {"headers": {"Authorization": f"Bearer {self.service.token}"}, "json": body}
-        ask = requests.post if body else requests.get
-        response = ask(f"{self.service.url}{path}", timeout=PATIENCE_SECONDS, **options)
-        assert response.ok, response.text
-        return response.json()
-
     def mirror(self, path):
-        return self.call(f"/sandbox/api/v1{path}")
+        return self.service.call(f"/sandbox/api/v1{path}")
 
     def hbar(self, account):
         return self.mirror(f"/balances?account.id={account.id}")["balances"][0]["balance"] / 10**8
@@ -110,26 +101,27 @@ class Program:
     def sell_here(self, token, serial_no, seller, buyer, price):
         """List an NFT on the marketplace, buy it, and return its history's types, oldest first."""
         nft = {"tokenId": str(token), "serialNo": serial_no}
-        self.call("/v1/add", {"accountId": str(seller.id), **nft})
-        listing = {"accountId": str(seller.id), "listingPrice": price, **nft}
-        self._execute_prepared("/v1/list/extwallet", listing, seller)
-        self._wait_for(token, serial_no, seller, is_for_sale=True)
-        self._execute_prepared("/v1/buy/extwallet", {"accountId": str(buyer.id), **nft}, buyer)
-        self._wait_for(token, serial_no, buyer, is_for_sale=False)
+        self.service.call("/v1/add", {"accountId": str(seller.id), **nft})
+        self._trade("list", seller, is_for_sale=True, listingPrice=price, **nft)
+        self._trade("buy", buyer, is_for_sale=False, **nft)
         history = self.mirror(f"/tokens/{token}/nfts/{serial_no}/transactions?order=asc")
         return [event["type"] for event in history["transactions"]]
 
-    def _execute_prepared(self, path, body, account):
-        content = base64.b64decode(self.call(path, body)["byteArray"])
+    def _trade(self, kind, account, is_for_sale, **body):
+        """Sign and submit what the marketplace prepares for an account, until the order book shows it."""
+        body["accountId"] = str(account.id)
+        prepared = self.service.call(f"/v1/{kind}/extwallet", body)
+        transaction = Transaction.from_bytes(base64.b64decode(prepared["byteArray"]))
         with closing(self.client_of(account)) as client:
-            receipt = Transaction.from_bytes(content).sign(account.key).execute(client)
+            receipt = transaction.sign(account.key).execute(client)
         assert ResponseCode(receipt.status).name == "SUCCESS"
 
-    def _wait_for(self, token, serial_no, owner, is_for_sale):
         def has_followed():
-            stored = self.call(f"/v1/nft/{token}/{serial_no}")
-            found = stored["owner"]["accountId"], stored["isForSale"]
-            return found == (str(owner.id), is_for_sale)
+            stored = self.service.call(f"/v1/nft/{body['tokenId']}/{body['serialNo']}")
+            return (stored["owner"]["accountId"], stored["isForSale"]) == (
+                str(account.id),
+                is_for_sale,
+            )
 
         until(has_followed, "the order book does not follow")
 
@@ -163,11 +155,13 @@ def royalty_of_a_tenth(collector):
     )
 
 
+def gift(token, serial_no, giver, receiver):
+    return TransferTransaction().add_nft_transfer(NftId(token, serial_no), giver.id, receiver.id)
+
+
 def sale(token, serial_no, seller, buyer, hbar):
-    transfer = TransferTransaction().add_nft_transfer(NftId(token, serial_no), seller.id, buyer.id)
-    return transfer.add_hbar_transfer(seller.id, Hbar(hbar)).add_hbar_transfer(
-        buyer.id, Hbar(-hbar)
-    )
+    transfer = gift(token, serial_no, seller, buyer).add_hbar_transfer(seller.id, Hbar(hbar))
+    return transfer.add_hbar_transfer(buyer.id, Hbar(-hbar))
 
 
 def test_hederas_own_tutorial(program):
@@ -192,8 +186,7 @@ def test_hederas_own_tutorial(program):
     update = AccountUpdateTransaction().set_account_id(alice.id)
     execute(update.set_max_automatic_token_associations(10), alice.key)
     execute(TokenAssociateTransaction(bob.id, [token]), bob.key)
-    gift = TransferTransaction().add_nft_transfer(NftId(token, 2), treasury.id, alice.id)
-    execute(gift, treasury.key)
+    execute(gift(token, 2, treasury, alice), treasury.key)
     assert [program.nfts(account, token) for account in (treasury, alice, bob)] == [3, 1, 0]
     execute(sale(token, 2, alice, bob, 100), alice.key, bob.key)
     assert [program.nfts(account, token) for account in (treasury, alice, bob)] == [3, 0, 1]
@@ -201,19 +194,14 @@ def test_hederas_own_tutorial(program):
 
     # The marketplace, beyond the tutorial.
     history = program.sell_here(token, 2, bob, alice, 150)
-    assert history == [
-        "TOKENMINT",
-        *["CRYPTOTRANSFER"] * 2,
-        "CRYPTOAPPROVEALLOWANCE",
-        "CRYPTOTRANSFER",
-    ]
+    moved, approved = "CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE"
+    assert history == ["TOKENMINT", moved, moved, approved, moved]
     # Bob has paid 0.5 for his listing.
     assert [program.hbar(account) for account in (treasury, alice, bob)] == [225, 140, 234.5]
 
     # Part 3
     execute(TokenPauseTransaction().set_token_id(token), pause)
-    third = TransferTransaction().add_nft_transfer(NftId(token, 3), treasury.id, alice.id)
-    execute(third, treasury.key, expected="TOKEN_IS_PAUSED")
+    execute(gift(token, 3, treasury, alice), treasury.key, expected="TOKEN_IS_PAUSED")
     assert TokenInfoQuery(token).execute(program.client).pause_status.name == "PAUSED"
     execute(TokenUnpauseTransaction().set_token_id(token), pause)
     execute(TokenFreezeTransaction().set_token_id(token).set_account_id(alice.id), freeze)
@@ -245,7 +233,7 @@ def test_a_collection_whose_collector_mints(program):
     late = TokenMintTransaction(token, metadata=[b"NFT 5"])
     execute(late, second.key, expected="TOKEN_MAX_SUPPLY_REACHED")
     # The operator is the treasury: nobody else signs.
-    execute(TransferTransaction().add_nft_transfer(NftId(token, 2), first.id, third.id))
+    execute(gift(token, 2, first, third))
 
     execute(TokenAssociateTransaction(fourth.id, [token]), fourth.key)
     execute(sale(token, 2, third, fourth, 100), third.key, fourth.key)
@@ -260,14 +248,8 @@ def test_a_collection_whose_collector_mints(program):
 
 def test_a_first_nft_without_royalties(program):
     execute = program.execute
-    treasury, alice, bob = (
-        program.create_account(100, key)
-        for key in (
-            PrivateKey.generate_ed25519(),
-            PrivateKey.generate_ecdsa(),
-            PrivateKey.generate_ecdsa(),
-        )
-    )
+    treasury = program.create_account(100, PrivateKey.generate_ed25519())
+    alice, bob = (program.create_account(100, PrivateKey.generate_ecdsa()) for _ in range(2))
     supply = PrivateKey.generate_ed25519()
     creation = collection("diploma", "GRAD", treasury, 250).set_supply_key(supply)
     token = execute(creation, treasury.key).token_id
@@ -275,12 +257,11 @@ def test_a_first_nft_without_royalties(program):
     assert minted.serial_numbers == [1, 2, 3, 4, 5]
 
     # Alice's account takes what it is associated with, and nothing else.
-    gift = TransferTransaction().add_nft_transfer(NftId(token, 1), treasury.id, alice.id)
-    execute(gift, treasury.key, expected="TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
+    refused = gift(token, 1, treasury, alice)
+    execute(refused, treasury.key, expected="TOKEN_NOT_ASSOCIATED_TO_ACCOUNT")
     execute(TokenAssociateTransaction(alice.id, [token]), alice.key)
     assert [program.nfts(account, token) for account in (treasury, alice)] == [5, 0]
-    gift = TransferTransaction().add_nft_transfer(NftId(token, 1), treasury.id, alice.id)
-    execute(gift, treasury.key)
+    execute(gift(token, 1, treasury, alice), treasury.key)
     assert [program.nfts(account, token) for account in (treasury, alice)] == [4, 1]
 
     execute(TokenAssociateTransaction(bob.id, [token]), bob.key)

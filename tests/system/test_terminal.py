@@ -5,7 +5,6 @@ import json
 import logging
 import os
 import pty
-import subprocess
 from contextlib import suppress
 
 import pytest
@@ -13,7 +12,7 @@ import pytest
 from marketplace.services import services
 from tests.conftest import TOKEN, settings
 from tests.network import serve
-from tests.serving import BIN, CONFIGURATION, begin_flask, environment
+from tests.serving import BIN, CONFIGURATION, begin_flask, environment, run_program
 
 pytestmark = pytest.mark.once("a terminal sees no engine")
 
@@ -102,7 +101,7 @@ def test_a_refused_command(app, arguments):
 def test_a_setting_that_stops_the_start(tmp_path):
     environ = environment() | {f"MARKETPLACE_{EVIL}": "x"}
     command = [f"{BIN}/gunicorn", "-c", CONFIGURATION, "--bind", "127.0.0.1:0"]
-    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    ended = run_program(*command, cwd=tmp_path, env=environ)
     assert ended.returncode != 0
     assert ESCAPED in ended.stderr
     assert_plain(ended.stderr)

@@ -6,7 +6,6 @@ Needs node, and the packages of tests/system/wallets: make wallets installs them
 import base64
 import json
 import shutil
-import subprocess
 from itertools import product
 from pathlib import Path
 
@@ -20,16 +19,15 @@ from marketplace.market.transactions import (
     build_withdrawal,
     write_signed,
 )
+from tests.serving import run_program
 
 FOLDER = Path(__file__).parent
 
-pytestmark = [
-    pytest.mark.once("a wallet sees no engine"),
-    pytest.mark.skipif(
-        not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-        reason="needs the wallets' libraries (make wallets, with npm)",
-    ),
-]
+needs_wallets = pytest.mark.skipif(
+    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
+    reason="needs the wallets' libraries (make wallets, with npm)",
+)
+pytestmark = [pytest.mark.once("a wallet sees no engine"), needs_wallets]
 
 LARGEST = 2**63 - 1
 STARTS = (TransactionId("0.0.9001", 1_790_000_000, 0), TransactionId("0.0.9001", 1, 999_999_999))
@@ -44,21 +42,14 @@ SALES = (  # price in HBAR, the marketplace's part, seller, buyer
 def encode_anew(contents):
     """What the SDK makes of each."""
     given = "\n".join(base64.b64encode(content).decode() for content in contents)
-    ended = subprocess.run(
-        ["node", "encode.mjs"], cwd=FOLDER, input=given, capture_output=True, text=True, check=True
-    )
+    ended = run_program("node", "encode.mjs", cwd=FOLDER, input=given, check=True)
     return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
 def envelope(start, serial_no):
-    return {
-        "transaction_id": start,
-        "token": "0.0.5005",
-        "serial_no": serial_no,
-        "memo": "für 5",
-        "max_fee_tinybars": 50_000_000,
-        "valid_seconds": 60,
-    }
+    nft = {"token": "0.0.5005", "serial_no": serial_no}
+    limits = {"max_fee_tinybars": 50_000_000, "valid_seconds": 60}
+    return {"transaction_id": start, "memo": "für 5"} | nft | limits
 
 
 def test_what_an_owner_signs():
@@ -75,14 +66,9 @@ def test_what_a_buyer_signs(key_type):
     key = PrivateKey.generate(key_type)
     cases, contents = [*product(STARTS, (1, LARGEST), SALES)], []
     for start, serial_no, (price, part, seller, buyer) in cases:
-        body = build_purchase(
-            seller=seller,
-            buyer=buyer,
-            price=price,
-            fee_basis_points=part,
-            node_account_id="0.0.3",
-            **envelope(start, serial_no),
-        )
+        said = envelope(start, serial_no) | {"node_account_id": "0.0.3"}
+        sale = {"seller": seller, "buyer": buyer, "price": price, "fee_basis_points": part}
+        body = build_purchase(**sale, **said)
         contents.append(write_signed(body, key.public_key().to_bytes_raw(), key.sign(body)))
     for (_, _, (price, _, _, buyer)), encoded in zip(cases, encode_anew(contents), strict=True):
         assert (encoded["isSameList"], encoded["isSameBody"]) == (True, True)
