@@ -67,12 +67,6 @@ class Mirror:
 
         self._alterations = [*self._alterations, (path, acting)]
 
-    def fail_at(self, number):
-        """Fail one request, so many from now on, and all that follow."""
-        left = iter(range(number))
-        alter = lambda answer: answer if next(left, None) is not None else DEAD  # noqa: E731
-        self._alterations = [*self._alterations, ("/", alter)]
-
     def alter(self, path, change, status=None):
         """Change the JSON of an answer, and its status."""
 

@@ -21,6 +21,7 @@ import threading
 import time
 import uuid
 from pathlib import Path
+from urllib.parse import urlsplit
 
 import psycopg
 
@@ -141,6 +142,15 @@ class Server:
 
     def url(self, database):
         return f"postgresql://market:{self.password}@127.0.0.1:{self.port}/{database}"
+
+    @contextlib.contextmanager
+    def new_database(self):
+        """A new database of the role market: its address."""
+        name = f"test_{uuid.uuid4().hex}"
+        self.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
+        yield self.url(name)
+        if self.is_running:
+            self.execute(f"DROP DATABASE {name} WITH (FORCE)")
 
     def stop(self):
         """Shut it down as an operator does: its sessions end, and its standbys have all that was written."""
@@ -275,6 +285,14 @@ def new_server(**settings):
 def end(users, watcher):
     users.close()
     watcher.wait(PATIENCE_SECONDS)
+
+
+@contextlib.contextmanager
+def standing_before(url, proxy, *arguments):
+    """A proxy of a class before a database's server; yields it, and the address that leads through it."""
+    target = urlsplit(url).port
+    with reserved_port() as port, proxy(port, target, *arguments) as standing:
+        yield standing, url.replace(f":{target}/", f":{port}/")
 
 
 class Proxy:

@@ -1,4 +1,7 @@
-"""The service as it is served: gunicorn with our configuration, in a folder and on a port of its own."""
+"""The service as it is served: gunicorn with our configuration, in a folder and on a port of its own.
+
+Other programs, too, which run beside it or to their end.
+"""
 
 import json
 import os

@@ -1,8 +1,6 @@
 """A PostgreSQL that can not be used stops the start with one sentence, in which there is no password."""
 
 import re
-import secrets
-import subprocess
 import sys
 import traceback
 from contextlib import suppress
@@ -20,9 +18,9 @@ from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
 from tests.conftest import authorized_client, settings
 from tests.mirror import Mirror
-from tests.network import serve_raw
-from tests.postgresql import DATABASE, Proxy, new_server
-from tests.serving import BIN, CONFIGURATION, ROOT, environment, reserved_port, run_flask
+from tests.network import answering, serve_raw
+from tests.postgresql import DATABASE, Proxy, new_server, standing_before
+from tests.serving import BIN, CONFIGURATION, ROOT, environment, run_flask, run_program
 
 pytestmark = pytest.mark.once("has servers of its own")
 
@@ -49,10 +47,8 @@ def server():
 @pytest.fixture
 def database(server):
     """A database of this server for one test: its address."""
-    name = f"test_{secrets.token_hex(8)}"
-    server.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
-    yield server.url(name)
-    server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with server.new_database() as url:
+        yield url
 
 
 def refuse(tmp_path, url, *secrets, **more):
@@ -104,9 +100,7 @@ def test_an_address_of_nobody(tmp_path, address, words):
 
 
 def test_what_answers_is_no_postgresql(tmp_path, server):
-    with serve_raw(
-        lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")
-    ) as url:
+    with serve_raw(answering(b"", "400 Bad Request")) as url:
         address = f"postgresql://market:s3cret@{url.removeprefix('http://')}/market"
         assert "can't be used" in refuse(tmp_path, address + "?connect_timeout=2", "s3cret")
 
@@ -121,10 +115,10 @@ def test_a_wrong_password(tmp_path, server):
         sentence = refuse(tmp_path, url, "s3cret", "%733cret", server.password)
         assert sentence == (
             f"MARKETPLACE_DATABASE_URL: postgresql://127.0.0.1:{server.port}/market can't be used:"
-            f' connection failed: connection to server at "127.0.0.1", port {server.port} failed: FATAL: '
+            f' connection failed: connection to server at "127.0.0.1", port {server.port} failed: FATAL:'
             ' password authentication failed for user "market". See to the user and the password in the'
             " address, or in ~/.pgpass"
-        ).replace("  ", " ")
+        )
 
 
 def test_a_password_of_the_environment(tmp_path, server, database, monkeypatch):
@@ -179,8 +173,7 @@ POOLER = "a pooler (such as pgbouncer) stands before it: connect to PostgreSQL i
     ids=["too old", "a pooler that answers", "a pooler that refuses"],
 )
 def test_a_server_that_does_not_fit(tmp_path, server, pattern, replacement, words):
-    with reserved_port() as port, Rewriting(port, server.port, pattern, replacement):
-        url = server.url("market").replace(f":{server.port}/", f":{port}/")
+    with standing_before(server.url("market"), Rewriting, pattern, replacement) as (_, url):
         assert refuse(tmp_path, url, server.password).endswith(words)
 
 
@@ -204,17 +197,17 @@ def test_another_collation_or_encoding(tmp_path, server, kind, words):
     assert "where C and UTF8 are needed: CREATE DATABASE ... TEMPLATE template0" in sentence
 
 
+def as_odd(server, url):
+    return url.replace(f"market:{server.password}", f"odd:{quote(ODD, safe='')}")
+
+
 def test_a_user_that_may_not_create_tables(tmp_path, server, database):
-    name = database.rpartition("/")[2]
-    url = database.replace("market:", f"odd:{quote(ODD, safe='')}:", 1).replace(
-        f":{server.password}", ""
-    )
+    url = as_odd(server, database)
     assert "permission denied for schema public. Make this user" in refuse(tmp_path, url, "s3cret")
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO odd")
         create_app(**settings(tmp_path) | {"DATABASE_URL": url})
         assert "permission denied for table" in refuse(tmp_path, database)
-    assert name in url
 
 
 def test_a_user_that_may_only_read(tmp_path, server, database):
@@ -222,7 +215,7 @@ def test_a_user_that_may_only_read(tmp_path, server, database):
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     with psycopg.connect(database, autocommit=True) as connection:
         connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO odd")
-    url = database.replace(f"market:{server.password}", f"odd:{quote(ODD, safe='')}")
+    url = as_odd(server, database)
     ended = run_flask(tmp_path, "token", "create", "x", DATABASE_URL=url)
     assert ended.exit_code == 1
     assert ended.stderr == (
@@ -303,7 +296,7 @@ def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):
         [f"{BIN}/gunicorn", "-c", str(CONFIGURATION), "--bind", "127.0.0.1:0"],
         [sys.executable, "-c", "import wsgi"],
     ):
-        ended = subprocess.run(command, cwd=ROOT, env=environ, capture_output=True, text=True)
+        ended = run_program(*command, cwd=ROOT, env=environ)
         assert ended.returncode != 0
         *before, last = ended.stderr.splitlines()
         assert last.startswith("Error: MARKETPLACE_DATABASE_URL: postgresql://127.0.0.1")
@@ -314,8 +307,7 @@ def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):
 
 
 def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database, caplog):
-    with reserved_port() as port, Proxy(port, server.port) as proxy:
-        url = database.replace(f":{server.port}/", f":{port}/")
+    with standing_before(database, Proxy) as (proxy, url):
         app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
         with psycopg.connect(database, autocommit=True) as connection:
             connection.execute(
@@ -356,9 +348,8 @@ def test_psycopg_is_missing(monkeypatch):
     for name in [name for name in sys.modules if name.startswith("marketplace.store.postgresql")]:
         monkeypatch.delitem(sys.modules, name)
     monkeypatch.delattr(marketplace.store, "postgresql", raising=False)
-    with pytest.raises(
-        StartRefused, match=r"psycopg is not installed .*\[postgresql\].*in a clone"
-    ):
+    said = r"psycopg is not installed .*\[postgresql\].*in a clone"
+    with pytest.raises(StartRefused, match=said):
         open_database("postgresql://market:s3cret@127.0.0.1/market")
 
 

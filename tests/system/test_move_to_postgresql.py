@@ -2,7 +2,6 @@
 
 import signal
 from contextlib import closing
-from urllib.parse import urlsplit
 
 import psycopg
 import pytest
@@ -13,8 +12,7 @@ from marketplace.store.database import SCHEMA
 from marketplace.store.postgresql import filling
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
 from tests.engines import connect
-from tests.network import reserved_port
-from tests.postgresql import Proxy
+from tests.postgresql import Proxy, standing_before, until
 from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
@@ -27,6 +25,13 @@ LARGE = 30_000
 def move(folder, *arguments, **settings):
     """What the command ends with, in this process."""
     return run_flask(folder, "move", *arguments, **settings)
+
+
+def moved_all(folder, url):
+    """What the command says where it succeeds."""
+    told = move(folder, url)
+    assert told.exit_code == 0, told.output
+    return told.output
 
 
 def assert_refused(ended, *words):
@@ -85,28 +90,19 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
     keys = {"accountId": ALICE, "tokenId": "0.0.7002", "serialNo": 1}
     assert client.post("/v1/add", json=keys).json == {"result": "OK"}
     prepared = client.post("/v1/list/extwallet", json=keys | {"listingPrice": 77}).json
-    paths = [
-        "/v1/orderbook",
-        client.get("/v1/orderbook").headers["Link"].split(">")[0][1:],
-        f"/v1/user/{ALICE}/listed",
-        client.get(f"/v1/user/{ALICE}/listed").headers["Link"].split(">")[0][1:],
-        f"/v1/nftslisted/{TOKEN}",
-        f"/v1/nft/{TOKEN}/7",
-        "/v1/nft/0.0.7002/1",
-        "/v1/nft/0.0.7002/2",
-        f"/v1/collection/{TOKEN}",
-        "/v1/collection/0.0.7002",
-        "/v1/orderbook?sort=price",
-        client.get("/v1/orderbook?sort=-price").headers["Link"].split(">")[0][1:],
-    ]
+    listed, owned = "/v1/orderbook", f"/v1/user/{ALICE}/listed"
+    paths = [listed, owned, f"{listed}?sort=price", f"/v1/nftslisted/{TOKEN}"]
+    paths += [f"/v1/nft/{nft}" for nft in (f"{TOKEN}/7", "0.0.7002/1", "0.0.7002/2")]
+    paths += [f"/v1/collection/{token}" for token in (TOKEN, "0.0.7002")]
+    for path in (listed, owned, f"{listed}?sort=-price"):
+        paths.append(client.get(path).headers["Link"].split(">")[0][1:])
     before = [client.get(path) for path in paths]
     services(app).database.close()
-    told = move(tmp_path, postgresql_url)
-    assert told.exit_code == 0, told.output
-    assert "Copy nft: 31\n" in told.output
-    assert "Copy prepared_transaction: 31\n" in told.output
-    assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told.output
-    assert "never start the service on " in told.output
+    told = moved_all(tmp_path, postgresql_url)
+    assert "Copy nft: 31\n" in told
+    assert "Copy prepared_transaction: 31\n" in told
+    assert f"Moved {tmp_path}/marketplace.db to postgresql://127.0.0.1:" in told
+    assert "never start the service on " in told
 
     moved = start(postgresql_url, tmp_path).test_client()
     moved.environ_base["HTTP_AUTHORIZATION"] = client.environ_base["HTTP_AUTHORIZATION"]
@@ -122,7 +118,7 @@ def test_nobody_sees_a_difference(app, client, ledger, lister, tmp_path, postgre
 
 def test_pages_are_read_in_the_index_alone_from_the_start(source, tmp_path, postgresql_url):
     insert(source, count=1000)
-    assert move(tmp_path, postgresql_url).exit_code == 0
+    moved_all(tmp_path, postgresql_url)
     sql = "SELECT reltuples, relpages - relallvisible FROM pg_class WHERE oid = 'nft'::regclass"
     [(rows, others)] = ask(postgresql_url, sql)
     assert rows == 1000
@@ -131,7 +127,7 @@ def test_pages_are_read_in_the_index_alone_from_the_start(source, tmp_path, post
 
 def test_what_it_was_moved_from_stays_as_it_is(source, tmp_path, postgresql_url):
     insert(source)
-    assert move(tmp_path, postgresql_url).exit_code == 0
+    moved_all(tmp_path, postgresql_url)
     assert "kept" in run_flask(tmp_path, "token", "list").output
     # A second time it would take away what was written since.
     app = start(postgresql_url, tmp_path)
@@ -147,8 +143,7 @@ def test_what_it_was_moved_from_stays_as_it_is(source, tmp_path, postgresql_url)
 
 def test_nul_characters_are_left_out(source, tmp_path, postgresql_url):
     insert(source, name="\0N\0UL", count=2)
-    told = move(tmp_path, postgresql_url)
-    assert told.exit_code == 0, told.output
+    moved_all(tmp_path, postgresql_url)
     assert set(ask(postgresql_url, "SELECT name FROM nft")) == {("NUL",)}
 
 
@@ -285,8 +280,7 @@ def test_nothing_is_left_of_what_was_interrupted(large, tmp_path, postgresql_url
     assert error.startswith(words)
     assert "Traceback" not in error
     assert held(postgresql_url) == NOTHING
-    told = move(tmp_path, postgresql_url)
-    assert told.exit_code == 0, told.output
+    moved_all(tmp_path, postgresql_url)
     assert held(postgresql_url) == NOTHING | {"nft": LARGE, "access_token": 1}
 
 
@@ -294,20 +288,17 @@ def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
     source, tmp_path, postgresql_url, monkeypatch
 ):
     insert(source)
-    port = urlsplit(postgresql_url).port
-    with reserved_port() as through, Proxy(through, port) as proxy:
+    with standing_before(postgresql_url, Proxy) as (proxy, address):
 
         def interrupt(session, *_):
             session.pgconn.send_query(b"SELECT pg_sleep(60)")
-            while not ask(
-                postgresql_url, "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-            ):
-                pass
+            sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
+            until(lambda: ask(postgresql_url, sleeping), "it does not sleep")
             proxy.cut()
             raise KeyboardInterrupt
 
         monkeypatch.setattr(filling, "_require_all", interrupt)
-        ended = move(tmp_path, postgresql_url.replace(f":{port}/", f":{through}/"))
+        ended = move(tmp_path, address)
         proxy.mend()
     assert_refused(ended, "Error: Interrupted. Nothing was moved, unless it was being committed")
     with closing(psycopg.connect(postgresql_url, options="-c lock_timeout=60s")) as connection:
