@@ -2,7 +2,6 @@
 
 import multiprocessing
 import os
-import secrets
 import shutil
 import signal
 import socket
@@ -19,24 +18,14 @@ from marketplace.errors import DatabaseBusy, DatabaseUnreachable
 from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.postgresql import Database
-from marketplace.store.postgresql.servers import (
-    AGAIN_SECONDS,
-    ANSWER_SECONDS,
-    CONNECT_SECONDS,
-    Servers,
-)
+from marketplace.store.postgresql import Database, servers
+from marketplace.store.postgresql.servers import AGAIN_SECONDS, Servers
 from marketplace.store.schema import Schema
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
 from tests.forks import fork, join
-from tests.postgresql import DATABASE, Proxy, new_server, until
-from tests.serving import (
-    PATIENCE_SECONDS,
-    ROOT,
-    begin_flask,
-    reserved_port,
-    serve,
-)
+from tests.network import PATIENCE_SECONDS
+from tests.postgresql import Proxy, new_server, standing_before, until
+from tests.serving import ROOT, begin_flask, serve
 from tests.store.tokens import insert_token, names
 
 pytestmark = pytest.mark.once("has servers of its own")
@@ -62,11 +51,8 @@ def server(own_server):
 
 @pytest.fixture
 def url(server):
-    name = f"test_{secrets.token_hex(8)}"
-    server.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
-    yield server.url(name)
-    if server.is_running:
-        server.execute(f"DROP DATABASE {name} WITH (FORCE)")
+    with server.new_database() as url:
+        yield url
 
 
 @pytest.fixture
@@ -76,8 +62,7 @@ def database(url):
 
 @pytest.fixture
 def app(tmp_path, url):
-    app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
-    return app
+    return create_app(**settings(tmp_path) | {"DATABASE_URL": url})
 
 
 @pytest.fixture
@@ -152,7 +137,7 @@ def test_a_server_that_is_restarted_between_two_requests(server, threads, reques
 def test_a_server_that_says_nothing(server, threads, caplog):
     """Each answer is there within the time that is promised, whatever a request asks of the database."""
     server.freeze()
-    promised = ANSWER_SECONDS + CONNECT_SECONDS + BUSY_SECONDS
+    promised = servers.ANSWER_SECONDS + servers.CONNECT_SECONDS + BUSY_SECONDS
     try:
         for request in REQUESTS:
             require_unreachable(server, threads(*request), seconds=promised)
@@ -217,11 +202,8 @@ class Deaf(Proxy):
         return received
 
 
-def test_a_commit_whose_answer_is_lost(server, url, tmp_path):
-    with reserved_port() as port, Deaf(port, server.port) as proxy:
-        direct = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
-        client = authorized_client(direct, "read", "write")
-        address = url.replace(f":{server.port}/", f":{port}/")
+def test_a_commit_whose_answer_is_lost(server, url, client, tmp_path):
+    with standing_before(url, Deaf) as (proxy, address):
         app = create_app(**settings(tmp_path) | {"DATABASE_URL": address})
         through = app.test_client()
         through.environ_base = client.environ_base
@@ -264,9 +246,8 @@ def test_the_stamp_is_another_one_after_each_commit_and_each_start(server, url, 
 def test_the_stamp_is_another_one_after_a_process_of_the_server_was_killed(server, database):
     """It begins to count its transactions anew."""
     before = database.data_version()
-    [[victim]] = server.execute(
-        "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
-    )
+    sql = "SELECT pid FROM pg_stat_activity WHERE backend_type = 'checkpointer'"
+    [[victim]] = server.execute(sql)
     os.kill(victim, signal.SIGKILL)
 
     def goes_on():
@@ -308,11 +289,8 @@ def test_a_row_that_another_one_locks(app, client, url):
     with psycopg.connect(url) as other:
         other.execute("LOCK TABLE nft IN EXCLUSIVE MODE")
         r = client.post("/v1/add", json=KEYS)
-        assert_error(
-            r,
-            503,
-            "stayed locked by another writer, or took too long. Nothing was changed; try again",
-        )
+        said = "stayed locked by another writer, or took too long. Nothing was changed; try again"
+        assert_error(r, 503, said)
         assert r.headers["Retry-After"] == "1"
         assert client.get("/v1/orderbook").status_code == 200
     assert client.post("/v1/add", json=KEYS).status_code == 200
@@ -366,10 +344,8 @@ def newer(tmp_path):
     def make(*steps):
         folder = tmp_path / "newer"
         shutil.rmtree(folder, ignore_errors=True)
-        (folder / "upgrades").mkdir(parents=True)
-        for path in SCHEMA_FOLDER.glob("upgrades/*.sql"):
-            (folder / "upgrades" / path.name).write_text(path.read_text())
-        (folder / "schema.sql").write_text(SCHEMA.sql)
+        shutil.copytree(SCHEMA_FOLDER / "upgrades", folder / "upgrades")
+        shutil.copy(SCHEMA_FOLDER / "schema.sql", folder)
         for number, step in enumerate(steps, SCHEMA.version + 1):
             (folder / f"upgrades/{number}.sql").write_text(step)
         return Schema(folder, tables=SCHEMA.tables, unnumbered=b"3")
@@ -392,10 +368,8 @@ UPDATE access_token SET name = name || ' of before; and ''so on''';
 
 
 def columns(url, table):
+    sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s"
     with psycopg.connect(url) as connection:
-        sql = """
-            SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s
-        """
         return dict(connection.execute(sql, (table,)).fetchall())
 
 
@@ -494,6 +468,10 @@ def test_a_leader_that_falls_silent(url, database):
 
 
 def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
+    def leads():
+        held = "SELECT count(*) FROM pg_locks WHERE classid = %s AND granted"
+        return server.execute(held, (0x6E66746E,)) == [(1,)]
+
     with begin_flask(settings(tmp_path) | {"DATABASE_URL": url}, "watch") as watcher:
         try:
             assert watcher.stdout.readline() == "Following sandbox\n"
@@ -501,11 +479,6 @@ def test_a_watcher_goes_on_after_its_server_was_away(server, url, tmp_path):
             said = "The ledger was not followed: The database can not be reached: "
             assert any(line.startswith(said) for line in iter(watcher.stderr.readline, ""))
             server.start()
-
-            def leads():
-                held = "SELECT count(*) FROM pg_locks WHERE classid = %s AND granted"
-                return server.execute(held, (0x6E66746E,)) == [(1,)]
-
             until(leads, "nobody leads")
         finally:
             watcher.send_signal(signal.SIGTERM)
