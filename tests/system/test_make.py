@@ -8,20 +8,18 @@ import shlex
 import shutil
 import signal
 import socket
-import subprocess
 import sys
 import time
 import urllib.request
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
 from http.client import HTTPException
-from pathlib import Path
 
 import pytest
 
-from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.network import PATIENCE_SECONDS, is_free, reserved_port
 from tests.postgresql import until
-from tests.serving import BIN, ROOT, environment
+from tests.serving import BIN, ROOT, descendants, environment, run_program
 
 pytestmark = [
     pytest.mark.once("the newcomer's first commands"),
@@ -53,20 +51,20 @@ class Terminal:
             with suppress(OSError):  # what a terminal says at its end
                 self.shown += os.read(self.ours, 65536)
 
-    def wait_for(self, *words):
+    def read_until(self, condition):
         started = time.monotonic()
-        while not all(word in self.shown for word in words):
-            self.read(0.1)
+        while not condition():
+            self.read(0.01)
             assert time.monotonic() - started < PATIENCE_SECONDS, self.shown.decode()
+        return time.monotonic() - started
+
+    def wait_for(self, *words):
+        self.read_until(lambda: all(word in self.shown for word in words))
 
     def press(self, key):
         """Press a key; returns the seconds until all has ended."""
         os.write(self.ours, key)
-        started = time.monotonic()
-        while not self.has_ended():
-            self.read(0.01)
-            assert time.monotonic() - started < PATIENCE_SECONDS, self.shown.decode()
-        return time.monotonic() - started
+        return self.read_until(self.has_ended)
 
     def has_ended(self):
         if self.status is None:
@@ -115,11 +113,7 @@ def ask(port, times):
 
 
 def are_free(ports):
-    for port in ports:
-        with socket.socket() as probe:
-            if probe.connect_ex(("127.0.0.1", port)) == 0:
-                return False
-    return True
+    return all(map(is_free, ports))
 
 
 def test_ctrl_c_ends_all_of_it_at_once(folder):
@@ -156,12 +150,6 @@ def test_a_terminal_that_is_closed_leaves_nothing_behind(folder):
         until(lambda: are_free(terminal.ports), "somebody still listens")
 
 
-def descendants(pid):
-    for child in map(int, Path(f"/proc/{pid}/task/{pid}/children").read_text().split()):
-        yield child
-        yield from descendants(child)
-
-
 def test_what_the_start_says(folder):
     with make_run(folder) as terminal:
         terminal.wait_for(*STARTED)
@@ -174,8 +162,7 @@ def test_what_the_start_says(folder):
         assert (folder / "instance/sandbox-node").read_text() == f"127.0.0.1:{node_port}"
         shown = terminal.shown.decode()
         [curl] = re.findall(r"^ *(curl .*)\r$", shown, re.MULTILINE)
-        answer = subprocess.run(["bash", "-c", curl], capture_output=True, text=True)
-        assert answer.stdout.strip() == "[]"
+        assert run_program("bash", "-c", curl).stdout.strip() == "[]"
         [further] = re.findall(r"^  forLocalNode\(\) REST on 127.0.0.1, ports (.*)\r$", shown, re.M)
         served_ports = further.partition(";")[0]
         assert sorted(map(int, re.findall("[0-9]+", further))) == [5551, 8084, 38081]
@@ -191,14 +178,8 @@ def test_what_the_start_says(folder):
 
 def refuse(folder, *settings):
     """What make run says, where it does not begin."""
-    ended = subprocess.run(
-        [*MAKE, "-f", ROOT / "Makefile", *settings],
-        cwd=folder,
-        env=environment(),
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
+    options = {"cwd": folder, "env": environment(), "timeout": PATIENCE_SECONDS}
+    ended = run_program(*MAKE, "-f", ROOT / "Makefile", *settings, **options)
     assert ended.returncode != 0
     return ended.stderr
 
@@ -226,24 +207,19 @@ def test_a_second_one_leaves_the_first_alone(folder):
         assert (folder / "instance/sandbox.env").read_text() == before
 
 
-def make(folder, *settings, target="run", **environ):
-    """make in a folder that has nothing but the Makefile and what it installs; without uv."""
+def fail_to_install(folder, *settings, **environ):
+    """What make run says in a folder that has nothing but the Makefile and what it installs; without uv."""
     for name in ("Makefile", "requirements.txt", "constraints.txt"):
         (folder / name).symlink_to(ROOT / name)
-    return subprocess.run(
-        ["make", "-s", target, *settings],
-        cwd=folder,
-        env=environment() | {"PATH": "/usr/bin:/bin"} | environ,
-        capture_output=True,
-        text=True,
-        timeout=PATIENCE_SECONDS,
-    )
+    environ = environment() | {"PATH": "/usr/bin:/bin"} | environ
+    options = {"cwd": folder, "env": environ, "timeout": PATIENCE_SECONDS}
+    ended = run_program("make", "-s", "run", *settings, **options)
+    assert ended.returncode != 0
+    return ended.stdout
 
 
 def test_no_python(tmp_path):
-    ended = make(tmp_path, "PYTHON=python3.99")
-    assert ended.returncode != 0
-    assert ended.stdout == (
+    assert fail_to_install(tmp_path, "PYTHON=python3.99") == (
         "Python 3.11 or newer is needed, and there is no python3.99. Try: make PYTHON=python3.12\n"
     )
 
@@ -256,27 +232,17 @@ def test_a_virtual_environment_that_could_not_be_made_is_not_kept(tmp_path):
         "mkdir -p .venv/bin; touch .venv/bin/python; echo no ensurepip; exit 1\n"
     )
     python.chmod(0o755)
-    ended = make(tmp_path, f"PYTHON={python}")
-    assert ended.returncode != 0
+    *_, last = fail_to_install(tmp_path, f"PYTHON={python}").splitlines()
     assert not (tmp_path / ".venv").exists()
-    *_, last = ended.stdout.splitlines()
     assert last == ".venv could not be made. On Debian, as root: apt-get install python3-venv"
 
 
 @pytest.mark.parametrize("uv", ["", BIN / "uv"])
 def test_without_a_network(tmp_path, uv):
     nowhere = "http://127.0.0.1:9/simple"
-    ended = make(
-        tmp_path,
-        f"PYTHON={sys.executable}",
-        f"UV={uv}",
-        PIP_INDEX_URL=nowhere,
-        PIP_CONFIG_FILE="/dev/null",
-        PIP_FIND_LINKS="",
-        UV_DEFAULT_INDEX=nowhere,
-        UV_NO_CACHE="1",
-    )
-    assert ended.returncode != 0
-    *_, last = ended.stdout.splitlines()
+    environ = {"PIP_INDEX_URL": nowhere, "PIP_CONFIG_FILE": "/dev/null", "PIP_FIND_LINKS": ""}
+    environ |= {"UV_DEFAULT_INDEX": nowhere, "UV_NO_CACHE": "1"}
+    said = fail_to_install(tmp_path, f"PYTHON={sys.executable}", f"UV={uv}", **environ)
+    *_, last = said.splitlines()
     assert "Can the package index be reached from here" in last
     assert not (tmp_path / ".venv/installed").exists()
