@@ -136,14 +136,8 @@ class Service:
         """Run a server in the folder, and stop it at the end. It prints to a file, or to ``output``."""
         # Not a pipe: one that nobody empties stops who writes much into it.
         with tempfile.TemporaryFile("w+") as self.log:
-            self.process = subprocess.Popen(
-                command,
-                cwd=self.folder,
-                env=self.environ,
-                stdout=output or self.log,
-                stderr=subprocess.STDOUT,
-                **options,
-            )
+            options |= {"stdout": output or self.log, "stderr": subprocess.STDOUT}
+            self.process = subprocess.Popen(command, cwd=self.folder, env=self.environ, **options)
             try:
                 until(self._has_started, "the service did not start")
                 yield self
@@ -194,14 +188,10 @@ def watcher(folder, **settings):
 def _beside(folder, *command, **settings):
     """A command of ours that runs until it is told to end; its process has its output then."""
     environ = environment(**database_settings(folder) | settings)
+    command = ["flask", "--app", "wsgi", *command]
     with tempfile.TemporaryFile("w+") as log:
-        process = subprocess.Popen(
-            ["flask", "--app", "wsgi", *command],
-            cwd=folder,
-            env=environ,
-            stdout=log,
-            stderr=subprocess.STDOUT,
-        )
+        pipes = {"stdout": log, "stderr": subprocess.STDOUT}
+        process = subprocess.Popen(command, cwd=folder, env=environ, **pipes)
         try:
             yield process
         finally:
@@ -232,10 +222,10 @@ def serve(folder, *arguments, configuration=CONFIGURATION, output=None, **settin
 
 
 @contextmanager
-def sandbox_market(folder):
+def sandbox_market(folder, *arguments, **settings):
     """All that make run begins: the service with its access token, the node and the watcher."""
     with (
-        serve(folder) as service,
+        serve(folder, *arguments, **settings) as service,
         node(folder) as service.node,
         watcher(folder, PUBLIC_URL=service.url) as service.watcher,
     ):

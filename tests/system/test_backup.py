@@ -2,12 +2,14 @@
 
 import os
 import re
+from contextlib import closing
 
 import pytest
 from sqlite_utils.utils import sqlite3
 
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
+from tests.engines import connect
 from tests.serving import Service, environment
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
@@ -31,13 +33,10 @@ def add(operator, name):
 
 
 def held(path):
-    connection = sqlite3.connect(f"file:{path}?mode=ro", uri=True)
-    connection.row_factory = sqlite3.Row
-    try:
+    with closing(sqlite3.connect(f"file:{path}?mode=ro", uri=True)) as connection:
+        connection.row_factory = sqlite3.Row
         assert connection.execute("PRAGMA integrity_check").fetchone()[0] == "ok"
         return names(connection)
-    finally:
-        connection.close()
 
 
 def files(folder):
@@ -120,9 +119,8 @@ def make_damaged(path):
 
 def make_another(path):
     path.unlink()
-    connection = sqlite3.connect(path)
-    connection.execute("CREATE TABLE t (x)")
-    connection.close()
+    with connect(path) as connection:
+        connection.execute("CREATE TABLE t (x)")
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ import pytest
 
 from marketplace import create_app
 from tests.conftest import settings
-from tests.serving import BIN, ROOT, serve
+from tests.serving import BIN, ROOT, run_program, serve
 
 pytestmark = pytest.mark.once("a client sees no engine")
 
@@ -48,17 +48,14 @@ def documents(tmp_path_factory):
 def run(*command, cwd):
     # The generator of Python clients has its work formatted by ruff.
     environ = os.environ | {"PATH": f"{BIN}:{os.environ['PATH']}"}
-    process = subprocess.run(command, cwd=cwd, env=environ, capture_output=True, text=True)
-    assert process.returncode == 0, process.stdout + process.stderr
-    return process.stdout
+    return run_program(*command, cwd=cwd, env=environ, check=True).stdout
 
 
 def listed_by(folder, *command):
     """What a client prints, that is run beside a sandbox of its own: the NFT it listed."""
     (folder / "service").mkdir()
     with serve(folder / "service", "--workers", "1") as service:
-        token = service.flask("token", "create", "x", "--scope", "read", "--scope", "write").stdout
-        return json.loads(run(*command, service.url, token.strip(), cwd=folder))
+        return json.loads(run(*command, service.url, service.token, cwd=folder))
 
 
 @pytest.mark.parametrize(
@@ -78,10 +75,8 @@ def test_the_documented_client_lists_an_nft_and_follows(tmp_path, language):
         run(f"{TOOLS}/tsc", cwd=tmp_path)
         command = ["node", "client.js"]
     with serve(tmp_path, "--workers", "1") as service:
-        token = service.flask("token", "create", "x", "--scope", "read", "--scope", "write").stdout
-        client = subprocess.Popen(
-            [*command, service.url, token.strip()], cwd=tmp_path, stdout=subprocess.PIPE, text=True
-        )
+        command += [service.url, service.token]
+        client = subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True)
         with client:
             printed = [client.stdout.readline() for _ in range(2)]
             client.kill()

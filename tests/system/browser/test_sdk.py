@@ -1,15 +1,14 @@
 """The Hedera SDK's web build, as it is, in a page of another origin: gRPC-web to the service's own port."""
 
 import shutil
-import subprocess
 
 import pytest
 from playwright.sync_api import expect
 from werkzeug.middleware.shared_data import SharedDataMiddleware
 from werkzeug.wrappers import Response
 
-from tests.network import serve as serve_files
-from tests.serving import serve, watcher
+from tests.network import serve
+from tests.serving import run_program, sandbox_market
 from tests.system.browser.conftest import PATIENCE_MS, in_both
 from tests.system.test_sdks import JAVASCRIPT, SECONDS, assert_sold, needs_javascript
 
@@ -19,12 +18,8 @@ pytestmark = needs_javascript
 @pytest.fixture(scope="module")
 def service(tmp_path_factory):
     """The service, which any page may call; beside its watcher, for the order book to follow the ledger."""
-    with (
-        serve(tmp_path_factory.mktemp("sdk"), CORS_ORIGINS="*") as service,
-        watcher(service.folder, PUBLIC_URL=service.url),
-    ):
+    with sandbox_market(tmp_path_factory.mktemp("sdk"), CORS_ORIGINS="*") as service:
         yield service
-    assert "Traceback" not in service.output
 
 
 @pytest.fixture(scope="module")
@@ -32,9 +27,9 @@ def page(tmp_path_factory):
     """The address of the page, bundled and served by somebody else."""
     folder = tmp_path_factory.mktemp("page")
     command = ["npm", "run", "--silent", "browser", "--", f"--outdir={folder}/bundled"]
-    subprocess.run(command, cwd=JAVASCRIPT, capture_output=True, check=True, timeout=SECONDS)
+    run_program(*command, cwd=JAVASCRIPT, check=True, timeout=SECONDS)
     shutil.copy(JAVASCRIPT / "browser.html", folder)
-    with serve_files(SharedDataMiddleware(Response(status=404), {"/": str(folder)})) as url:
+    with serve(SharedDataMiddleware(Response(status=404), {"/": str(folder)})) as url:
         yield f"{url}/browser.html"
 
 
