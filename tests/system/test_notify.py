@@ -60,9 +60,8 @@ def test_one_that_waits_for_its_turn_is_ready_and_alive(app, systemd, tmp_path):
             assert told_at_last(systemd, "READY=1") == waiting
             assert told_at_last(systemd, "WATCHDOG=1")
             second.terminate()
-            told_at_last(
-                systemd, "STOPPING=1"
-            )  # what nobody reads fills the socket, and stops who tells
+            # What nobody reads fills the socket, and stops who tells.
+            told_at_last(systemd, "STOPPING=1")
             assert second.wait(PATIENCE_SECONDS) == 0
 
 
