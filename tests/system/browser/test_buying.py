@@ -8,6 +8,7 @@ from playwright.sync_api import expect
 
 from tests.system.browser.conftest import PHONE, everywhere, in_both
 from tests.system.browser.steps import EVERY_STEP, expect_done, press, shown, step
+from tests.system.browser.test_gallery import hbar
 
 SERIALS = count(1000)
 SELLER, BUYER, MARKET, ROYALTIES = "0.0.1001", "0.0.2007", "0.0.9001", "0.0.2001"
@@ -139,10 +140,7 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
     expect(deal.get_by_role("img", name="Artwork of Tides")).to_be_visible()
     assert parts(deal.locator("table")) == [[f"Buyer {BUYER}", "pays 200 HBAR"], *others]
     expect(deal.locator("dt")).to_have_text(["You have", "Afterwards"])
-    have, afterwards = (
-        float(said.removesuffix(" HBAR").replace(",", ""))
-        for said in deal.locator("dd").all_inner_texts()
-    )
+    have, afterwards = map(hbar, deal.locator("dd").all_inner_texts())
     assert have - afterwards == pytest.approx(200)
     expect(page.locator("#cost")).to_contain_text("about 0.5 HBAR each")
 
@@ -151,9 +149,8 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
 def test_who_has_too_little_is_told_before(offer):
     visitor = offer(price=20_000)
     deal = steps(visitor.page).locator("[data-trade]")
-    expect(deal.locator(".notice")).to_have_text(
-        "You have too little to buy it: it costs 20,000 HBAR."
-    )
+    words = "You have too little to buy it: it costs 20,000 HBAR."
+    expect(deal.locator(".notice")).to_have_text(words)
     expect(deal.get_by_role("button", name="Buy for 20,000 HBAR")).to_be_disabled()
     visitor.look("buying-too-little")
 
@@ -164,17 +161,15 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
     page = visitor.page
     trader.list(visitor.nft, SELLER, 250)
     press(steps(page), "Buy for 200 HBAR")
-    expect(step(steps(page), "prepare").locator(".notice")).to_have_text(
-        "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
-    )
+    words = "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
+    expect(step(steps(page), "prepare").locator(".notice")).to_have_text(words)
     expect(page.locator("#state .price")).to_contain_text("250 HBAR")
     expect(steps(page).locator("[data-deal]")).to_contain_text("250 HBAR")
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
     visitor.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")
-    expect(step(steps(page), "look").locator(".ticket")).to_contain_text(
-        f"{BUYER}, the buyer: 250 HBAR"
-    )
+    ticket = step(steps(page), "look").locator(".ticket")
+    expect(ticket).to_contain_text(f"{BUYER}, the buyer: 250 HBAR")
     expect(steps(page).locator("[data-trade]")).to_contain_text("You paid 250 HBAR")
 
 
@@ -202,24 +197,20 @@ def test_what_somebody_else_has_ended_is_said(offer, trader, end, words):
     end(trader, visitor.nft)
     press(steps(page), "Buy for 200 HBAR")
     page.unroute("**/v1/nft/*/*/events?*")
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_have_text(
-        f"It is not for sale any more: {words}"
-    )
+    said = step(steps(page), "prepare").locator(".notice.bad")
+    expect(said).to_have_text(f"It is not for sale any more: {words}")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_have_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
     visitor.look("buying-too-late")
 
 
-@pytest.mark.parametrize(
-    "button", ["Buy for 200 HBAR", "Prepare the transaction"], ids=["click", "step"]
-)
+@pytest.mark.parametrize("button", ["Buy for 200 HBAR", "Prepare the transaction"])
 def test_a_refusal_is_the_sentence_of_the_api(offer, button):
     page = offer(you=MARKET, refusals=[409]).page
     press(steps(page), button)
-    expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text(
-        "sells and does not buy"
-    )
+    said = step(steps(page), "prepare").locator(".notice.bad")
+    expect(said).to_contain_text("sells and does not buy")
     expect(step(steps(page), "sign")).to_have_class(re.compile("locked"))
 
 

@@ -20,9 +20,12 @@ def cards(page):
     return page.locator("#gallery > li:not(.skeleton)")
 
 
+def hbar(words):
+    return float(words.removesuffix(" HBAR").replace(",", ""))
+
+
 def prices(page):
-    shown = cards(page).locator(".price").all_inner_texts()
-    return [int(text.removesuffix(" HBAR").replace(",", "")) for text in shown]
+    return [int(hbar(words)) for words in cards(page).locator(".price").all_inner_texts()]
 
 
 @everywhere
@@ -35,9 +38,8 @@ def test_it_works(visit):
     expect(first.locator(".by a")).to_have_text(re.compile(r"^0\.0\.\d+$"))
     expect(first.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
     expect(first.get_by_role("img")).to_have_attribute("alt", re.compile(r"^Artwork of .+ #\d+"))
-    assert first.get_by_role("img").evaluate(
-        "image => image.decode().then(() => image.naturalWidth)"
-    )
+    decoded = "image => image.decode().then(() => image.naturalWidth)"
+    assert first.get_by_role("img").evaluate(decoded)
     expect(visitor.page.locator("#count")).to_have_text("The first 20 for sale; more follow")
     visitor.look("gallery", full=False)
 
@@ -98,14 +100,9 @@ def test_order_and_prices_are_in_the_address(visit):
 def test_the_chips_are_the_collections_that_are_listed_by_name(visit, trader):
     listed = [one for one in trader.call("/v1/collections?limit=8") if one["listed"]]
     page = visit("/").page
+    named = sorted(f"{collection['name']}{collection['listed']}" for collection in listed)
     chips = page.locator("#collections .chip")
-    expect(chips).to_have_text(
-        [
-            "Everything",
-            *sorted(f"{collection['name']}{collection['listed']}" for collection in listed),
-            "All collections",
-        ]
-    )
+    expect(chips).to_have_text(["Everything", *named, "All collections"])
     page.locator(".chip", has_text="Orbits").click()
     page.wait_for_url("**/?collection=0.0.5002")
     expect(cards(page)).to_have_count(10)

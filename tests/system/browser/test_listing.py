@@ -111,24 +111,23 @@ def test_ones_own_wallet_signs(start):
     page = visitor.page
     prepare(page)
     page.get_by_text("With my own wallet").click()
-    page.get_by_label("Signed bytes, base64").fill("nonsense")
-    press(page, "Use these bytes")
-    expect(step(page, "sign")).to_contain_text(
-        "transaction must be base64 of a transaction's bytes"
-    )
+    use_bytes(page, "nonsense")
+    refused = "transaction must be base64 of a transaction's bytes"
+    expect(step(page, "sign")).to_contain_text(refused)
     visitor.look("listing-paste-refused")
 
     unsigned = page.locator("[data-transaction] code").inner_text()
-    page.get_by_label("Signed bytes, base64").fill(unsigned)
-    press(page, "Use these bytes")
+    use_bytes(page, unsigned)
     expect(step(page, "sign")).to_contain_text("These bytes carry no signature")
 
-    page.get_by_label("Signed bytes, base64").fill(
-        signed(page, unsigned, PrivateKey.generate_ecdsa())
-    )
-    press(page, "Use these bytes")
+    use_bytes(page, signed(page, unsigned, PrivateKey.generate_ecdsa()))
     expect_done(page, "sign", "These bytes carry one signature.")
     finish(page)
+
+
+def use_bytes(page, content):
+    page.get_by_label("Signed bytes, base64").fill(content)
+    press(page, "Use these bytes")
 
 
 def signed(page, unsigned, key):
@@ -149,9 +148,7 @@ def test_the_ledgers_refusal_is_shown(start):
     page = visitor.page
     prepare(page)
     unsigned = page.locator("[data-transaction] code").inner_text()
-    forged = signed(page, unsigned, PrivateKey.generate_ed25519())
-    page.get_by_label("Signed bytes, base64").fill(forged)
-    press(page, "Use these bytes")
+    use_bytes(page, signed(page, unsigned, PrivateKey.generate_ed25519()))
     press(page, "Submit to the ledger")
     expect(step(page, "submit").locator(".notice.bad")).to_contain_text("INVALID_SIGNATURE")
     press(page, "Report that it was signed")
@@ -174,18 +171,16 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start):
     page = visitor.page
     page.get_by_label("Account", exact=True).fill("me")
     press(page, "Add")
-    expect(step(page, "add").locator(".notice.bad")).to_contain_text(
-        'The account must be three integers joined by dots, such as 0.0.1234, or an EVM address, not "me"'
-    )
+    said = 'The account must be three integers joined by dots, such as 0.0.1234, or an EVM address, not "me"'
+    expect(step(page, "add").locator(".notice.bad")).to_contain_text(said)
     expect(step(page, "prepare")).to_have_class(re.compile("locked"))
     page.get_by_label("Account", exact=True).fill("0.0.2002")
     press(page, "Add")
     expect_done(page, "add", "It is stored")
     page.get_by_label("Price in HBAR").fill("1.5")
     press(page, "Prepare the transaction")
-    expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(
-        'The price must be a whole number from 1 to 50000000000, not "1.5"'
-    )
+    said = 'The price must be a whole number from 1 to 50000000000, not "1.5"'
+    expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(said)
     visitor.look("listing-refused-price")
 
 

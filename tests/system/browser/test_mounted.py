@@ -1,34 +1,22 @@
 """The demo inside a larger WSGI stack: under a prefix, with the host's own users."""
 
 import re
-from threading import Thread
 
 import pytest
 from playwright.sync_api import expect
 from werkzeug.middleware.dispatcher import DispatcherMiddleware
-from werkzeug.serving import make_server
 
 from marketplace import create_app
 from marketplace.errors import NotAuthenticated
 from tests.conftest import settings
+from tests.network import serve
+from tests.system.browser.test_reference import sample, try_it
 
 
 class Host:
     """A shop that decides who may call the market beside it."""
 
-    def __init__(self):
-        self.is_open = True
-        self.server = make_server("127.0.0.1", 0, self, threaded=True)
-        self.url = f"http://127.0.0.1:{self.server.port}"
-
-    def mount(self, folder):
-        market = create_app(
-            authenticate=self.authenticate,
-            API_PREFIX="/api",
-            PUBLIC_URL=f"{self.url}/market",
-            **settings(folder),
-        )
-        self.application = DispatcherMiddleware(market.wsgi_app, {"/market": market})
+    is_open = True
 
     def __call__(self, environ, start_response):
         return self.application(environ, start_response)
@@ -43,13 +31,11 @@ class Host:
 def host(browsers, tmp_path):
     """A test names it before visit: pages are closed first, and what they still load is not cut off."""
     host = Host()
-    host.mount(tmp_path)
-    thread = Thread(target=host.server.serve_forever)
-    thread.start()
-    yield host
-    host.server.shutdown()
-    thread.join()
-    host.server.server_close()
+    with serve(host) as host.url:
+        own = settings(tmp_path) | {"API_PREFIX": "/api", "PUBLIC_URL": f"{host.url}/market"}
+        market = create_app(authenticate=host.authenticate, **own)
+        host.application = DispatcherMiddleware(market.wsgi_app, {"/market": market})
+        yield host
 
 
 def test_it_works_under_a_prefix(host, visit):
@@ -68,19 +54,11 @@ def test_it_works_under_a_prefix(host, visit):
 
 def test_a_call_is_tried_under_a_prefix(host, visit):
     page = visit("/market/api/reference#sandbox/tag/sandbox/POST/decode", at=host.url).page
-    call = "post/decode"
-    sample = page.get_by_role("group", name=f"Request Example for {call}", exact=True)
-    expect(sample).to_contain_text(f"{host.url}/market/sandbox/decode")
-    sample.get_by_role("button", name="Test Request").click()
-    form = page.get_by_role("dialog")
-    form.get_by_role("button", name="Send").first.click()
-    expect(form.get_by_text("200 OK")).to_be_visible()
+    expect(sample(page, "post/decode")).to_contain_text(f"{host.url}/market/sandbox/decode")
+    expect(try_it(page, "post/decode").get_by_text("200 OK")).to_be_visible()
     page.goto(f"{host.url}/market/api/reference#marketplace/tag/order-book/GET/api/v1/orderbook")
     page.reload()
-    sample = page.get_by_role("group", name="Request Example for get/api/v1/orderbook", exact=True)
-    sample.get_by_role("button", name="Test Request").click()
-    page.get_by_role("dialog").get_by_role("button", name="Send").first.click()
-    expect(page.get_by_role("dialog").get_by_text("200 OK")).to_be_visible()
+    expect(try_it(page, "get/api/v1/orderbook").get_by_text("200 OK")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("link", name="List an NFT", exact=True).click()
     expect(page).to_have_url(f"{host.url}/market/demo/list")
