@@ -17,7 +17,7 @@ from marketplace import __version__
 from tests import serving
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import until
-from tests.serving import BIN, ROOT, Service, reserved_port
+from tests.serving import BIN, ROOT, Service, reserved_port, run_program
 from tests.system.test_documents import LOCAL
 from tests.system.test_node import ping
 
@@ -51,7 +51,7 @@ def built(tmp_path_factory):
     source = tmp_path_factory.mktemp("source") / "clone"
     shutil.copytree(ROOT, source, ignore=shutil.ignore_patterns(*LOCAL), symlinks=True)
     command = [sys.executable, "-m", "build", "--no-isolation", "--outdir", folder, source]
-    subprocess.run(command, check=True, capture_output=True)
+    run_program(*command, check=True)
     return folder
 
 
@@ -63,15 +63,10 @@ def wheel(built):
 
 def make_environment(folder, python, *requirements):
     """An environment that holds these and nothing else; returns its programs' folder."""
-    subprocess.run([python, "-m", "venv", "--without-pip", folder], check=True)
-    install(folder, *requirements).check_returncode()
-    return folder / "bin"
-
-
-def install(folder, *requirements):
+    run_program(python, "-m", "venv", "--without-pip", folder, check=True)
     options = ["--quiet", "--python", folder / "bin/python", "-c", ROOT / "constraints.txt"]
-    command = [BIN / "uv", "pip", "install", *options, *requirements]
-    return subprocess.run(command, capture_output=True, text=True)
+    run_program(BIN / "uv", "pip", "install", *options, *requirements, check=True)
+    return folder / "bin"
 
 
 def find_python(version):
@@ -79,7 +74,7 @@ def find_python(version):
     name = f"python{version}"
     kept = Path(os.environ.get("PYENV_ROOT", Path.home() / ".pyenv")).glob(f"versions/*/bin/{name}")
     for path in filter(None, [shutil.which(name), *kept]):
-        if subprocess.run([path, "--version"], capture_output=True).returncode == 0:
+        if run_program(path, "--version").returncode == 0:
             return path
     return None
 
@@ -156,9 +151,7 @@ market = marketplace.create_app(authenticate=lambda request, scope: True)
 print(app.__file__, config.DEBUG, market.test_client().get("/v1/orderbook").json)
 print("/site-packages/" in marketplace.__file__)
 """
-    command = [programs / "python", "-c", code]
-    run = {"cwd": host, "env": environment(programs), "capture_output": True, "text": True}
-    ended = subprocess.run(command, **run)
+    ended = run_program(programs / "python", "-c", code, cwd=host, env=environment(programs))
     assert ended.stdout == f"{host}/app.py True []\nTrue\n", ended.stderr
 
 
@@ -198,9 +191,7 @@ def examples(built, tmp_path_factory):
         ".venv/bin/pip install", f"{BIN}/uv pip install -p .venv/bin/python"
     )
     home = folder / "examples/django"
-    shell = ["bash", "-c", f"set -e; {make}; {install_all}"]
-    ended = subprocess.run(shell, cwd=home, capture_output=True)
-    assert ended.returncode == 0, ended.stderr.decode()
+    run_program("bash", "-c", f"set -e; {make}; {install_all}", cwd=home, check=True)
     (folder / "examples/flask/.venv").symlink_to(home / ".venv")
     return folder / "examples"
 
@@ -210,8 +201,7 @@ def example(examples, name):
     home = examples / name
     *lines, serve = block_of(name)[2:]
     for line in lines:
-        environ = environment(home / ".venv/bin")
-        subprocess.run(["bash", "-c", line], cwd=home, env=environ, check=True, capture_output=True)
+        run_program("bash", "-c", line, cwd=home, env=environment(home / ".venv/bin"), check=True)
     with served(home / ".venv/bin", home, *serve.split()[1:]) as service:
         yield service
 
@@ -263,10 +253,7 @@ def make_token(programs, folder, *scopes, **settings):
     command = ["flask", "--app", "marketplace", "token", "create", "writer", "--scope", "write"]
     command += [option for scope in scopes for option in ("--scope", scope)]
     environ = environment(programs, **settings)
-    ended = subprocess.run(
-        command, cwd=folder, env=environ, capture_output=True, text=True, check=True
-    )
-    return ended.stdout.strip()
+    return run_program(*command, cwd=folder, env=environ, check=True).stdout.strip()
 
 
 @pytest.mark.parametrize("version", NEWER)
@@ -275,16 +262,15 @@ def test_it_works_on_newer_pythons(wheel, tmp_path, version):
     if python is None:
         pytest.skip("needs a newer Python: those from 3.12 on are tried where they are found")
     programs = make_environment(tmp_path / "env", python, wheel)
-    environ = environment(programs)
     command = [programs / "python", "-W", "error", "-c", LIST_ONE]
-    ended = subprocess.run(command, cwd=tmp_path, env=environ, capture_output=True, text=True)
+    ended = run_program(*command, cwd=tmp_path, env=environment(programs))
     assert ended.stdout == "1 listed\n", ended.stderr
 
 
 def test_the_clones_own_files_are_the_packages_faces():
     assert Path(ROOT / "schema.sql").resolve() == ROOT / "marketplace/store/schema.sql"
     code = "import app, marketplace; assert app.create_app is marketplace.create_app"
-    subprocess.run([sys.executable, "-c", code], cwd=ROOT, check=True)
+    run_program(sys.executable, "-c", code, cwd=ROOT, check=True)
 
 
 def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
@@ -293,7 +279,5 @@ def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
     (tmp_path / "config.py").write_text('SETTINGS = {"NAME": "The shop"}\n')
     code = "import wsgi; print(wsgi.app.config['NAME'])"
     environ = os.environ | {"MARKETPLACE_NAME": "Another", "PYTHONPATH": str(ROOT)}
-    ended = subprocess.run(
-        [sys.executable, "-c", code], cwd=tmp_path, env=environ, capture_output=True, text=True
-    )
+    ended = run_program(sys.executable, "-c", code, cwd=tmp_path, env=environ)
     assert ended.stdout == "The shop\n", ended.stderr
