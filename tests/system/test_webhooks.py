@@ -1,9 +1,6 @@
 """A watcher delivers what happens, killed or not; the libraries of Standard Webhooks verify it."""
 
 import json
-import shutil
-import signal
-import subprocess
 import threading
 import time
 
@@ -16,11 +13,11 @@ from marketplace.store.database import write
 from marketplace.watcher.webhooks.deliveries import EVENTS_AT_ONCE
 from marketplace.watcher.webhooks.messages import SECONDS
 from tests.conftest import settings
-from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
+from tests.network import serve, serve_raw, silence
 from tests.postgresql import until
-from tests.serving import ROOT, begin_flask, run_flask
+from tests.serving import run_flask, run_program, watcher
+from tests.system.wallets.test_encoding import FOLDER, needs_wallets
 
-LIBRARY = ROOT / "tests/system/wallets"
 VERIFY = """
 import { Webhook } from "standardwebhooks";
 import { readFileSync } from "node:fs";
@@ -76,10 +73,6 @@ def happen(app, serial_no):
         insert(db, [EVENT | {"serial_no": serial_no, "seen_at": seen_at}])
 
 
-def watcher(folder):
-    return begin_flask(settings(folder), "watch", stdout=None, stderr=None)
-
-
 def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
     stop, happened = threading.Event(), []
 
@@ -93,16 +86,14 @@ def test_nothing_is_lost_where_the_watcher_is_killed(app, receiver, tmp_path):
     thread = threading.Thread(target=go_on)
     thread.start()
     for _ in range(KILLS):
-        process, before = watcher(tmp_path), len(receiver.taken)
-        until(lambda before=before: len(receiver.taken) > before + 10, "none arrives")
-        process.kill()
-        process.wait()
+        before = len(receiver.taken)
+        with watcher(tmp_path, **settings(tmp_path)) as process:
+            until(lambda before=before: len(receiver.taken) > before + 10, "none arrives")
+            process.kill()
     stop.set()
     thread.join()
-    process = watcher(tmp_path)
-    until(lambda: receiver.taken[-1] == happened[-1], "the last does not arrive")
-    process.send_signal(signal.SIGTERM)
-    process.wait()
+    with watcher(tmp_path, **settings(tmp_path)):
+        until(lambda: receiver.taken[-1] == happened[-1], "the last does not arrive")
     taken = receiver.taken
     assert sorted({*taken}) == happened
     assert [n for i, n in enumerate(taken) if n not in taken[:i]] == happened  # in order
@@ -114,30 +105,23 @@ def test_it_ends_at_once_while_a_webhook_is_silent(app, receiver, tmp_path):
     with serve_raw(silence) as url:
         add(tmp_path, url)
         happen(app, 1)
-        process = watcher(tmp_path)
-        until(lambda: receiver.taken, "none arrives")
-        started = time.monotonic()
-        process.send_signal(signal.SIGTERM)
-        process.wait(PATIENCE_SECONDS)
+        with watcher(tmp_path, **settings(tmp_path)) as process:
+            until(lambda: receiver.taken, "none arrives")
+            started = time.monotonic()
         assert process.returncode == 0
         assert time.monotonic() - started < SECONDS
 
 
 @pytest.mark.once("its signature")
-@pytest.mark.skipif(
-    not shutil.which("node") or not (LIBRARY / "node_modules/standardwebhooks").exists(),
-    reason="needs the wallets' libraries (make wallets, with npm)",
-)
+@needs_wallets
 def test_the_library_for_javascript_verifies_it(app, receiver, tmp_path):
     happen(app, 7)
-    process = watcher(tmp_path)
-    until(lambda: receiver.messages, "none arrives")
-    process.send_signal(signal.SIGTERM)
-    process.wait()
+    with watcher(tmp_path, **settings(tmp_path)):
+        until(lambda: receiver.messages, "none arrives")
     command = ["node", "--input-type=module", "-e", VERIFY]
     given = json.dumps(receiver.messages[0])
-    run = subprocess.run(
-        command, cwd=LIBRARY, input=given, capture_output=True, text=True, check=True
-    )
-    printed = json.loads(run.stdout)
-    assert printed == {"verified": json.loads(receiver.messages[0]["body"]), "isRefused": True}
+    verified = run_program(*command, cwd=FOLDER, input=given, check=True)
+    assert json.loads(verified.stdout) == {
+        "verified": json.loads(receiver.messages[0]["body"]),
+        "isRefused": True,
+    }

@@ -8,9 +8,6 @@ the call of each row. Needs node, and the packages of tests/system/wallets: make
 import base64
 import json
 import re
-import shutil
-import subprocess
-from pathlib import Path
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
@@ -22,9 +19,9 @@ from marketplace import times
 from marketplace.demo import SNIPPETS
 from marketplace.sandbox.ledger.envelopes import read_list
 from tests.conftest import ALICE, BOB, TOKEN
-from tests.serving import ROOT, node, run_flask, serve, watcher
+from tests.serving import ROOT, run_flask, run_program, sandbox_market
+from tests.system.wallets.test_encoding import FOLDER, needs_wallets
 
-FOLDER = Path(__file__).parent
 PAGE = (ROOT / "docs" / "wallets.md").read_text()
 KINDS = ("list", "withdraw", "buy")
 CODE = re.compile(r"[A-Z_]+")
@@ -38,11 +35,10 @@ def rows_of_the_page():
     found = {}
     for line in PAGE.splitlines():
         if match := re.match(r'\| <a id="([a-z0-9-]+)"></a>.*\|(.*)\|(.*)\|(.*)\|$', line):
-            cells = {
-                kind: cell.strip() for kind, cell in zip(KINDS, match.groups()[1:], strict=True)
-            }
-            assert match[1] not in found, match[1]
-            found[match[1]] = {kind: cell for kind, cell in cells.items() if cell != "-"}
+            row, *cells = map(str.strip, match.groups())
+            assert row not in found, row
+            said = dict(zip(KINDS, cells, strict=True))
+            found[row] = {kind: cell for kind, cell in said.items() if cell != "-"}
     return found
 
 
@@ -70,22 +66,15 @@ def is_true(cell, told):
 def told(tmp_path):
     """What the libraries did: a dict for each row and kind, and for each fact about the bytes."""
     bundle = tmp_path / "main.mjs"
-    subprocess.run(["node", "build.mjs", bundle], cwd=FOLDER, check=True, capture_output=True)
+    run_program("node", "build.mjs", bundle, cwd=FOLDER, check=True)
     settings = {"SALE_FEE_BUDGET": 10_000, "MIRROR_NODE_RATE": 10_000}
     folder = tmp_path / "one"
     folder.mkdir()
-    with (
-        serve(folder, "--workers", "1", **settings) as one,
-        node(folder) as ones_node,
-        watcher(folder, PUBLIC_URL=one.url),
-    ):
-        given = {**access(one), "node": f"127.0.0.1:{ones_node.port}"}
+    with sandbox_market(folder, "--workers", "1", **settings) as one:
+        given = {**access(one), "node": f"127.0.0.1:{one.node.port}"}
         (tmp_path / "node_modules").symlink_to(FOLDER / "node_modules")
-        process = subprocess.run(
-            ["node", bundle, json.dumps(given)], cwd=tmp_path, capture_output=True, text=True
-        )
-    assert process.returncode == 0, process.stderr[-2000:]
-    return [json.loads(line) for line in process.stdout.splitlines()]
+        ended = run_program("node", bundle, json.dumps(given), cwd=tmp_path, check=True)
+    return [json.loads(line) for line in ended.stdout.splitlines()]
 
 
 def access(service):
@@ -100,10 +89,7 @@ def access(service):
     return {"url": service.url, "tokens": tokens}
 
 
-@pytest.mark.skipif(
-    not shutil.which("node") or not (FOLDER / "node_modules").exists(),
-    reason="needs the wallets' libraries (make wallets, with npm)",
-)
+@needs_wallets
 def test_the_page_is_what_the_libraries_do(told):
     """One test, so that the libraries are run once, whatever shares tests out among processes."""
     outcomes = {(line["row"], line["kind"]): line for line in told if "row" in line}
