@@ -89,8 +89,11 @@ def test_many_threads_take_few_descriptors(file):
     assert count(file) == 102
 
 
-def test_processes_are_forked_while_threads_count(file):
+def test_processes_are_forked_while_threads_count(file, monkeypatch):
     """A child of which a connection is open believes that it holds the lock."""
+    monkeypatch.setattr(
+        machine_file, "TIMEOUT_SECONDS", 60
+    )  # on a busy machine a thread waits long
     has_ended = threading.Event()
 
     def keep_counting():
