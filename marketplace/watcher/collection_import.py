@@ -7,7 +7,6 @@ from typing import Any
 
 import click
 from flask import Flask, current_app
-from flask.cli import with_appcontext
 from sqlite_utils.utils import chunks
 
 from marketplace import times
@@ -77,7 +76,6 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
 
 @click.command("import", cls=Command)
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
-@with_appcontext
 def import_command(tokens: tuple[str, ...]) -> None:
     """Add whole collections with their listings, by token id; or restore them where the database was lost.
 

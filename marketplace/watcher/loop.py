@@ -9,7 +9,6 @@ from contextlib import closing, suppress
 
 import click
 from flask import Flask, current_app
-from flask.cli import with_appcontext
 
 from marketplace import times
 from marketplace.cli.command import Command, echo, echo_log
@@ -160,7 +159,6 @@ def _say_so(is_leading: bool) -> None:
 
 
 @click.command("sync", cls=Command)
-@with_appcontext
 def sync_command() -> None:
     """Reconcile everything with the ledger, once: for cron.
 
@@ -176,7 +174,6 @@ def sync_command() -> None:
 
 
 @click.command("watch", cls=Command)
-@with_appcontext
 def watch_command() -> None:
     """Follow the ledger, and complete, refresh and settle what is due, until SIGTERM.
 
