@@ -409,7 +409,7 @@ class TooBusy(Unavailable):
 class MediaFull(MarketplaceError):
     """Recorded as the reason why an NFT lacks its image: no request is answered with it."""
 
-    sentence = "there is no room for more images: MARKETPLACE_MEDIA_MAX_BYTES"
+    sentence = "the disk of MARKETPLACE_MEDIA_URL is nearly full"
 
 
 class MediaUnreachable(Unavailable):

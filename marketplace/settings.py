@@ -149,7 +149,6 @@ SETTINGS = {
         "file:{DATA_DIR}/media",
     ),
     "MEDIA_PUBLIC_URL": Setting(_url, "{PUBLIC_URL}/media"),
-    "MEDIA_MAX_BYTES": Setting(_integer(1_000_000, 10**15), "10000000000"),
     "ACCOUNT_ID": Setting(_account_id, None, "0.0.9001"),
     "NAME": Setting(_text, "NFT Marketplace"),
     "WALLETS": Setting(

@@ -134,7 +134,7 @@ def test_a_file_may_be_called_what_an_address_has():
         assert load({"DATABASE_URL": f"sqlite:///{path}"}, {})["DATABASE_URL"] == path
 
 
-GONE = ["REDIS_URL", "ACCESS_LOG", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
+GONE = ["REDIS_URL", "ACCESS_LOG", "MEDIA_MAX_BYTES", "READY_SYNC_SECONDS", "SANDBOX_DATABASE_URL"]
 GONE += ["TRANSACTION_VALID_SECONDS", "USER_LIMIT_MAX"]
 
 

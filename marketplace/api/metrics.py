@@ -22,7 +22,7 @@ from marketplace.counts.table import BUCKETS, METRICS
 from marketplace.market import freshness
 from marketplace.market.purchase_fees import find_fees, find_noted_balance
 from marketplace.services import services
-from marketplace.store import following, nfts, properties, webhooks
+from marketplace.store import following, nfts, webhooks
 from marketplace.store.database import read
 from marketplace.store.database_errors import explained
 from marketplace.store.prepared_transactions import PREPARATIONS, UNSETTLED, count_open
@@ -45,8 +45,6 @@ HELP = {
     "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
     "webhooks_given_up": "Webhooks that are given up: nothing is delivered to them",
     "webhook_delay_seconds": "Age of the oldest event that is to be delivered to another webhook",
-    "media_bytes": "What all optimised images take",
-    "media_max_bytes": "What all optimised images may take",
     "mirror_node_rate": "Requests a second that this machine may make to the mirror node",
 }
 
@@ -69,7 +67,6 @@ def _find_facts() -> dict[str, float]:
             "sale_fees_reserved_tinybars": reserved,
             "database_bytes": services().database.size(),
             "mirror_node_rate": config["MIRROR_NODE_RATE"],
-            "media_max_bytes": config["MEDIA_MAX_BYTES"],
             "sale_fee_budget_tinybars": config["SALE_FEE_BUDGET"],
         }
         if last_sync := freshness.find_last_sync():
@@ -77,8 +74,6 @@ def _find_facts() -> dict[str, float]:
             facts["last_sync_age_seconds"] = max(age, 0)
         if (balance := find_noted_balance()) is not None:
             facts["balance_tinybars"] = balance
-        if measured := properties.get_property(db, "media_bytes"):
-            facts["media_bytes"] = int(bytes(measured["value"]))
         return facts | _find_webhook_facts(db, now)
 
 

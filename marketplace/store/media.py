@@ -2,7 +2,7 @@
 
 import hashlib
 import os
-import threading
+import shutil
 from datetime import timedelta
 from pathlib import Path
 
@@ -17,6 +17,8 @@ from marketplace.settings import SettingError
 # GIF and PNG are of before 0.3.0.
 TYPES = {"webp": "image/webp", "gif": "image/gif", "png": "image/png"}
 MAX_AGE_SECONDS = 31_536_000
+# An image is stored while the disk of its folder has so much room: the database may be there, too.
+MIN_FREE_BYTES = 200_000_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
 PATIENCE = timedelta(seconds=10)
 CONNECT = timedelta(seconds=3)
@@ -25,13 +27,10 @@ CONNECT = timedelta(seconds=3)
 class MediaStore:
     """A folder, or a bucket, of images. An image never changes under its key."""
 
-    def __init__(self, url: str, public_url: str, max_bytes: int) -> None:
+    def __init__(self, url: str, public_url: str) -> None:
         self._public_url = public_url
-        self._max_bytes = max_bytes
         self._folder: Path | None = None
         self._store = self._open(url)
-        self._adding = threading.Lock()
-        self.bytes = 0  # of all images, as far as measured or added by this process
 
     def _open(self, url: str) -> LocalStore | S3Store:
         if url.startswith("s3://"):
@@ -55,36 +54,30 @@ class MediaStore:
         """Tell whether it is a bucket, which may not answer."""
         return self._folder is None
 
-    def measure(self) -> None:
-        """Add up what all images take. Raises MediaUnreachable."""
-        try:
-            listed = obstore.list(self._store)
-            measured = sum(item["size"] for items in listed for item in items)
-        except (OSError, GenericError) as error:
-            raise MediaUnreachable from error
-        with self._adding:
-            self.bytes = measured
-
     def put(self, content: bytes, extension: str) -> str:
         """Keep an image, whole or not at all, and return its key.
 
-        Raises MediaFull where all images together would take more than they may, and MediaUnreachable.
+        Raises MediaFull where the folder's disk is nearly full, and MediaUnreachable.
         """
         key = f"{hashlib.sha256(content).hexdigest()}.{extension}"
         if self._folder and (self._folder / key).exists():
             return key
-        if self.bytes + len(content) > self._max_bytes:
-            raise MediaFull
         try:
+            self._require_room()
             obstore.put(self._store, key, content, attributes=self._attributes(extension))
             if self._folder:
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
         except (OSError, GenericError) as error:
             current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error
-        with self._adding:
-            self.bytes += len(content)
         return key
+
+    def _require_room(self) -> None:
+        """Raises MediaFull. A folder that was removed is made again."""
+        if self._folder:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            if shutil.disk_usage(self._folder).free < MIN_FREE_BYTES:
+                raise MediaFull
 
     def _attributes(self, extension: str) -> dict[str, str] | None:
         """HTTP headers for an image in a bucket, as we serve it ourselves; a folder has none."""
@@ -109,4 +102,4 @@ class MediaStore:
 
 
 def from_config(config: Config) -> MediaStore:
-    return MediaStore(config["MEDIA_URL"], config["MEDIA_PUBLIC_URL"], config["MEDIA_MAX_BYTES"])
+    return MediaStore(config["MEDIA_URL"], config["MEDIA_PUBLIC_URL"])

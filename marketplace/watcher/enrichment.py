@@ -15,8 +15,9 @@ from marketplace.ids import EventKind
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import events
 from marketplace.market.events import Event
+from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
-from marketplace.store import nfts, properties, traits
+from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import NftRow
@@ -25,7 +26,6 @@ from marketplace.watcher.work import Done, Tasks
 if TYPE_CHECKING:
     from marketplace.watcher.strangers.found import Found
 
-MEDIA_BYTES = "media_bytes"  # the property that says what all images take
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
@@ -70,7 +70,6 @@ class Enricher:
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
         """``end`` ends what enriches."""
         self._app, self._enrich, self._end = app, enrich, end
-        self._media = services(app).media
         self._first = Tries(FIRST_AT_ONCE, "enrich")
         self._later = Tries(LATER_AT_ONCE, "enrich-again")
         self._later.changed = self._first.changed
@@ -81,13 +80,6 @@ class Enricher:
         self.step()
         self._first.wait(PAUSE_SECONDS)
         return 0
-
-    def measure(self) -> None:
-        """Measure what all images take. A bucket takes minutes to list."""
-        try:
-            self._media.measure()
-        except MediaUnreachable as error:
-            self._app.logger.warning("The size of all images is not known: %s", error.__cause__)
 
     def drain(self, seconds: float) -> Counter[Done]:
         """Complete what is due, for so long at most. Returns how often what was done."""
@@ -123,7 +115,6 @@ class Enricher:
     def _write(self, before: NftRow, record: Record) -> None:
         with explained(), write() as db:
             nft = nfts.mark_enriched(db, record, before)
-            properties.mark_property(db, MEDIA_BYTES, str(self._media.bytes).encode())
             if nft:
                 traits.replace_traits(db, before, nft)
             if nft and events.is_redrawn(before, nft):
@@ -179,6 +170,7 @@ def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:
             key = services().media.put(found.image.content, "webp")
         except (MediaUnreachable, MediaFull) as error:
             reason, is_ours = error.message, True
+            warn_once_a_minute("An image was not stored: %s", reason)
     count("images", outcome=found.outcome.value)
     schedule = _schedule(found.outcome.name, nft["attempts"], is_quick=is_quick, is_ours=is_ours)
     record = {**nft, "image": key} | _describe(nft, found)

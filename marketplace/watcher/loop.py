@@ -62,8 +62,7 @@ class Watch:
             "Completing NFTs": self._enricher.run,
         }
         self._threads = [
-            *(threading.Thread(target=self._repeat, args=job, daemon=True) for job in jobs.items()),
-            threading.Thread(target=self._enricher.measure, daemon=True),
+            threading.Thread(target=self._repeat, args=job, daemon=True) for job in jobs.items()
         ]
 
     def begin(self) -> None:

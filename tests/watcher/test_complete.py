@@ -10,8 +10,7 @@ import pytest
 from marketplace import create_app, times
 from marketplace.market import add_nft
 from marketplace.sandbox.application import create_sandbox
-from marketplace.services import services
-from marketplace.store import nfts
+from marketplace.store import media, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
@@ -227,25 +226,19 @@ def test_a_shortage_of_ours_is_no_attempt(app, hosts):
     assert nft["retry_at"] < times.to_iso(times.now() + 2 * module.MINUTE)
 
 
-def test_no_image_is_kept_beyond_what_they_may_take(app, hosts, tmp_path):
-    services(app).media.bytes = app.config["MEDIA_MAX_BYTES"]
+def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
+    app, hosts, tmp_path, monkeypatch, caplog
+):
+    monkeypatch.setattr(media, "MIN_FREE_BYTES", 10**18)
     add(app)
     hosts.complete()
     nft = stored(app)
     assert nft["name"] == "Old"
     assert nft["image"] is None
-    assert "MARKETPLACE_MEDIA_MAX_BYTES" in nft["missing"]
+    assert nft["missing"] == "the disk of MARKETPLACE_MEDIA_URL is nearly full"
+    assert nft["attempts"] == 0
+    assert "nearly full" in caplog.text
     assert not list((tmp_path / "media").glob("*.webp"))
-
-
-def test_what_all_images_take_is_measured(app, hosts):
-    add(app)
-    hosts.complete()
-    media = services(app).media
-    assert media.bytes == len(WEBP.content)
-    media.bytes = 0
-    media.measure()
-    assert media.bytes == len(WEBP.content)
 
 
 class Gate:
