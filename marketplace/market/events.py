@@ -60,7 +60,7 @@ def read_past(
         if is_moved:
             raise
         return Past()
-    entries = _entries_after(before, history)
+    entries = _entries_between(before, nft, history)
     is_new = nft.modified_at > times.now() - LAG
     if (history.newest_at or 0) < nft.modified_at:
         return None if is_moved and is_new else Past(entries)
@@ -77,16 +77,20 @@ def read_past(
     return Past(entries, paid)
 
 
-def _entries_after(before: NftRow, history: History) -> tuple[NftEvent, ...]:
-    """The entries after the stored state, the oldest first."""
+def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
+    """The entries after the stored state, up to that of the NFT's own row, the oldest first.
+
+    A history may be newer than the row: what came after the row is told with a newer one.
+    """
     stored_at = times.to_nanoseconds(before["ledger_at"])
+    until_row = [entry for entry in history.entries if entry.consensus_at <= nft.modified_at]
 
     def is_after(entry: NftEvent) -> bool:
         # An NFT that was stored without a date had its owner by then.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         return entry.consensus_at > stored_at and not is_before
 
-    return tuple(takewhile(is_after, history.entries))[::-1]
+    return tuple(takewhile(is_after, until_row))[::-1]
 
 
 def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Past) -> list[Event]:

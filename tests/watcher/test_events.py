@@ -135,6 +135,23 @@ def test_a_sale_that_is_half_shown_is_not_called_a_gift(
     assert client.get("/v1/orderbook").json == []
 
 
+def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
+    client, nft, ledger, lister, buy, watcher, mirror, told
+):
+    lister(nft, 250, add=False)
+    told()
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    lagging = mirror.replica()
+    ledger.hand_over(nft, CHARLIE)
+    mirror.answer("/nfts/7$", lagging)
+    watcher.follow()
+    assert told() == [("SOLD", ALICE, BOB, 250, 250)]
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": BOB}
+    mirror.heal()
+    watcher.recheck(60)
+    assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
+
+
 def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
     app, nft, ledger, lister, watcher, mirror, told, monkeypatch
 ):
