@@ -56,6 +56,7 @@ from marketplace.store import (
     prepared_transactions,
     properties,
 )
+from marketplace.store import nft_collections as kept
 from marketplace.store.database import read, write
 from marketplace.store.postgresql.servers import Cursor
 from marketplace.watcher import collection_import
@@ -74,6 +75,7 @@ LEDGER_TABLES = (
     "account", "association", "nft", "approval_for_all", "deleted_token", "token",
     "transaction_record", "nft_transaction",
 )  # fmt: skip
+COUNTED = ("sales", "volume", "listed")  # of a collection
 # How often each step is drawn.
 STEPS = {
     "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_anew": 2,
@@ -687,6 +689,18 @@ class Story:
             raise Mismatch(f"a sale was told of twice: {self.reader.sales}")
         if not self.world.has_lied and {*self.sales} - {*self.reader.sales}:
             raise Mismatch(f"sold on the ledger, and not by the events: {self.sales}")
+        for token in sorted({token for token, _ in NFTS}):
+            self.compare_collection(token)
+
+    def compare_collection(self, token: str) -> None:
+        """What is counted of a collection is what its NFTs and their sales add up to."""
+        paid = [price for nft, _, price, _ in self.reader.sales if nft[0] == token]
+        with self.world.app.app_context():
+            collection = kept.get_collection(read(), token)
+        rows = [row for nft in NFTS if nft[0] == token and (row := self.stored(nft))]
+        counted = len(paid), sum(paid), sum(row["is_for_sale"] for row in rows)
+        if collection and tuple(collection[name] for name in COUNTED) != counted:
+            raise Mismatch(f"{token} has {dict(collection)}, and should have {counted}")
 
     def compare_followed(self) -> None:
         """What following alone has found: all, but where an answer was wrong that looked like the newest."""
