@@ -80,7 +80,7 @@ COUNTED = ("sales", "volume", "listed")  # of a collection
 STEPS = {
     "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_anew": 2,
     "alter": 2, "list_by_other_means": 1, "report": 5, "sell": 3, "approve": 2, "withdraw": 2, "forge": 1,
-    "schedule": 1, "update": 2, "delete": 0.3, "follow": 5, "sync": 0.3, "rebuild": 0.5,
+    "schedule": 1, "update": 2, "delete": 0.3, "wipe": 0.3, "follow": 5, "sync": 0.3, "rebuild": 0.5,
     "prepare_withdrawal": 2, "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5,
     "report_trade": 3,
 }  # fmt: skip
@@ -88,7 +88,7 @@ STEPS = {
 TRADES = {
     "list_by_other_means": 9, "prepare": 1, "sign": 2, "prepare_withdrawal": 2, "sign_withdrawal": 2,
     "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
-    "follow": 2,
+    "follow": 2, "wipe": 0.3,
 }  # fmt: skip
 
 
@@ -569,6 +569,14 @@ class Story:
                 life.is_deleted, life.listing = True, None
         self.world.note()
 
+    def wipe(self, step: Step) -> None:
+        nft = step.choose(NFTS)
+        with self.world.ledger.app_context():
+            receipt = wipe_nft(nft, self.lives[nft].owner, times.now())
+        if receipt.result == "SUCCESS":
+            self.lives[nft].is_deleted, self.lives[nft].listing = True, None
+        self.world.note()
+
     # At the service
 
     def post(self, path: str, nft, account_id: str, **fields):
@@ -933,6 +941,14 @@ def metadata_update(nft: tuple[str, int], metadata: str | None = None) -> Transa
     if metadata is not None:
         body.token_update_nfts.metadata.value = metadata.encode()
     return body
+
+
+def wipe_nft(nft: tuple[str, int], owner: str, now: int) -> Receipt:
+    body = _new_body()
+    body.tokenWipe.token.CopyFrom(token_id(nft))
+    body.tokenWipe.account.CopyFrom(account(owner))
+    body.tokenWipe.serialNumbers.append(nft[1])
+    return _submit(body, now)
 
 
 def delete_token(token: str, now: int) -> Receipt:

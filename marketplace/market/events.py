@@ -40,6 +40,10 @@ class Past(NamedTuple):
     # HBAR, by the consensus timestamps of sales through the marketplace
     paid: Mapping[int, int] = {}
 
+    @property
+    def moves(self) -> list[NftEvent]:
+        return [entry for entry in self.entries if entry.is_move]
+
 
 def read_past(
     facts: Facts, before: NftRow, state: Mapping[str, Any], deadline: Deadline
@@ -65,7 +69,7 @@ def read_past(
     if (history.newest_at or 0) < nft.modified_at:
         return None if is_moved and is_new else Past(entries)
     paid = {}
-    approved = [entry for entry in entries if entry.is_move and entry.is_approval]
+    approved = [entry for entry in Past(entries).moves if entry.is_approval]
     for entry in approved[-MAX_SALES:]:
         transaction = mirror_node().find_transaction(entry.consensus_at, deadline)
         if transaction is None:
@@ -129,17 +133,16 @@ def _find_moves(
     on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: Past
 ) -> Iterator[Event]:
     """Each change of owner, with the price of the listing that the first one ended."""
-    moves = [entry for entry in past.entries if entry.is_move]
-    if not moves and owner != new_owner:
-        # A new treasury gets all NFTs of the old one.
-        moved_at = times.to_iso(on_ledger.modified_at)
-        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
-    for move in moves:
+    for move in past.moves:
         paid = past.paid.get(move.consensus_at)
         kind = EventKind.TRANSFERRED if paid is None else EventKind.SOLD
         by, moved_at = str(move.transaction_id), times.to_iso(move.consensus_at)
         yield Event(kind, move.sender, move.receiver, paid, price, by, moved_at)
-        price = None
+        owner, price = move.receiver or owner, None
+    if owner != new_owner:
+        # A new treasury gets all NFTs of the old one, or the history is behind.
+        moved_at = times.to_iso(on_ledger.modified_at)
+        yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
 
 
 def is_redrawn(before: NftRow, after: NftRow) -> bool:

@@ -106,6 +106,8 @@ def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Rec
             past = events.read_past(facts, before, state, deadline)
             if past is None:
                 return Reconciliation(before, before, Undecided(BEHIND))
+            if on_ledger.owner is None and past.moves:
+                state["owner"] = past.moves[-1].receiver  # who burned it
             found = events.find_events(facts, before, state, past)
             nft = _update(on_ledger, before, state, found)
         if nft:

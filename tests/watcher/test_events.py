@@ -152,6 +152,33 @@ def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
     assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
 
 
+def test_a_sale_before_a_burn_is_told(client, nft, ledger, lister, buy, watcher, told):
+    lister(nft, 250, add=False)
+    told()
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    with ledger.sandbox.app_context():
+        assert lives.wipe_nft(nft, BOB, times.now()).result == "SUCCESS"
+    watcher.follow()
+    assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
+    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": BOB}
+
+
+def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
+    nft, ledger, lister, watcher, mirror, told, monkeypatch
+):
+    lister(nft, 250, add=False)
+    told()
+    ledger.hand_over(nft, BOB)
+    ledger.hand_over(nft, CHARLIE)
+    mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
+    monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
+    watcher.follow()
+    assert told() == [
+        ("TRANSFERRED", ALICE, BOB, None, 250),
+        ("TRANSFERRED", BOB, CHARLIE, None, None),
+    ]
+
+
 def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
     app, nft, ledger, lister, watcher, mirror, told, monkeypatch
 ):
