@@ -178,7 +178,7 @@ class MirrorNode:
         deadline: Deadline,
         types: Iterable[str],
     ) -> transaction_feed.Page:
-        """The next page of what happened after a moment of consensus, oldest first: feed.Page says more."""
+        """The next page of what happened after a moment of consensus, oldest first."""
         types = "&".join(f"transactiontype={name}" for name in types)
         after = f"timestamp=gt:{times.to_consensus(moment)}"
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"

@@ -1,4 +1,4 @@
-"""The SQL of prepared transactions, and of what purchases among them cost; as queries.py writes it."""
+"""The statements about prepared transactions, and about what purchases among them cost."""
 
 from collections.abc import Mapping
 

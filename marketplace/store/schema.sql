@@ -44,8 +44,7 @@ CREATE INDEX nft_by_price ON nft (listing_price, token, serial_no) WHERE is_for_
 CREATE INDEX nft_by_price_descending
     ON nft (listing_price DESC, token, serial_no) WHERE is_for_sale = 1;
 
--- Serves orderbook.list_selected in a collection, cheapest first; nfts.get_floor and
--- nft_collections.get_collection_on_sale.
+-- Serves orderbook.list_selected in a collection, cheapest first; and nft_collections.get_collection_on_sale.
 CREATE INDEX nft_in_collection_by_price
     ON nft (token, listing_price, serial_no) WHERE is_for_sale = 1;
 
@@ -61,7 +60,7 @@ CREATE INDEX nft_by_owner_and_listing_date
 CREATE INDEX nft_listed_in_collection
     ON nft (token, serial_no, listing_price) WHERE is_for_sale = 1;
 
--- Serves prepared_transactions.list_preparers and nfts.list_known_of_seller.
+-- Serves prepared_transactions.list_sellers and nfts.list_known_of_seller.
 CREATE INDEX nft_undecided ON nft (owner) WHERE ledger_at = '1970-01-01T00:00:00.000000000Z';
 
 -- Serves nfts.list_nfts_of_owner.
@@ -206,16 +205,16 @@ CREATE TABLE prepared_transaction (
     CHECK ((kind = 'purchase') = (is_settled IS NOT NULL))
 ) STRICT;
 
--- Serves prepared_transactions.get_newest_prepared, get_newest_prepared_by, get_open_purchase and
+-- Serves prepared_transactions.get_newest_prepared, get_open_purchase and
 -- delete_prepared_transactions_beyond.
 CREATE INDEX prepared_transaction_by_nft
     ON prepared_transaction (token, serial_no, account_id, prepared_at DESC);
 
--- Serves prepared_transactions.list_preparers, count_open and delete_expired.
+-- Serves prepared_transactions.list_sellers, count_open and delete_expired.
 CREATE INDEX preparation_by_expiry
     ON prepared_transaction (expires_at, account_id) WHERE is_settled IS NULL;
 
--- Serves prepared_transactions.get_fees, get_held, list_fees and delete_expired.
+-- Serves prepared_transactions.get_held and delete_expired.
 CREATE INDEX purchase_by_expiry
     ON prepared_transaction (expires_at, fee_tinybars) WHERE is_settled IS NOT NULL;
 

@@ -23,7 +23,6 @@ REFRESHING_SECONDS = 10  # at once
 COLLECTIONS_AT_ONCE = 200
 KEPT_SECONDS = 3 * 3600  # past its end; until then, what was prepared tells where to look
 FORGOTTEN_AT_ONCE = 1000  # in one of the database's transactions, for which other writers wait
-DAY = 24 * 3600 * times.SECOND
 
 
 def refresh_collections() -> Counter[Done]:
@@ -76,7 +75,7 @@ def _forget_prepared(which: str, followed_to: str | None) -> None:
 
 def forget_events() -> None:
     """Forget events that are older than EVENTS_DAYS. The API refuses cursors of before."""
-    before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * DAY)
+    before = times.to_iso(times.now() - current_app.config["EVENTS_DAYS"] * times.DAY)
     _forget(lambda db, limit: events.delete_events(db, before, limit))
 
 

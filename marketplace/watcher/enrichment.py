@@ -29,8 +29,6 @@ if TYPE_CHECKING:
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
-MINUTE = 60 * times.SECOND
-DAY = 24 * 60 * MINUTE
 MAX_ATTEMPTS = 20
 
 Key = tuple[str, int]
@@ -148,7 +146,7 @@ class Enricher:
             except Exception:
                 name = f"{nft['token']} #{nft['serial_no']}"
                 self._app.logger.exception("%s was not completed", name)
-                return nft, {**nft} | _at(nft["attempts"], MINUTE)
+                return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
 
     def close(self) -> None:
         """End the tries in progress: they are due as before."""
@@ -201,7 +199,7 @@ def _without_public_url(url: str | None) -> str | None:
 def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> Record:
     """When to try again: ever later, at least once a day where there is hope, and not for ever."""
     if is_ours:
-        return _at(attempts, MINUTE)
+        return _at(attempts, times.MINUTE)
     attempts += 1
     if outcome == "COMPLETE":
         return {"attempts": attempts, "retry_at": None}
@@ -209,7 +207,9 @@ def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> 
         return _at(attempts, 0)  # with more time
     if attempts >= MAX_ATTEMPTS:
         return {"attempts": attempts, "retry_at": None}
-    return _at(attempts, DAY if outcome == "UNUSABLE" else min(2**attempts * MINUTE, DAY))
+    return _at(
+        attempts, times.DAY if outcome == "UNUSABLE" else min(2**attempts * times.MINUTE, times.DAY)
+    )
 
 
 def _at(attempts: int, pause: int) -> Record:

@@ -24,7 +24,7 @@ from marketplace.store import (
     traits,
     webhooks,
 )
-from marketplace.store.database import read, write
+from marketplace.store.database import SCHEMA, read, write
 from marketplace.store.orderbook import DEAREST, NEAR, NEWEST, Selection
 from tests.conftest import settings
 
@@ -245,3 +245,12 @@ def test_a_far_offset_is_found_in_an_index_alone(explainer, engine, selection):
     else:  # of a date, which is generated, it does not say so, and reads no row that is skipped, either
         alone = " USING INDEX nft_" if selection.sort == NEWEST else " USING COVERING INDEX nft_"
     assert any(alone in line for line in lines), "\n".join(lines)
+
+
+@pytest.mark.once("it asks no engine")
+def test_each_index_serves_statements_that_are_there():
+    modules = {module.__name__.rpartition(".")[2]: module for module in MODULES}
+    comments = re.findall(r"^-- Serves .*?(?=^CREATE)", SCHEMA.sql, re.MULTILINE | re.DOTALL)
+    named = re.findall(r"([a-z_]+)\.([a-z_]+)", " ".join(comments))
+    assert len(named) > 20
+    assert [pair for pair in named if not hasattr(modules[pair[0]], pair[1])] == []

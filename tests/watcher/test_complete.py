@@ -206,7 +206,7 @@ def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts
     assert [is_quick for _, is_quick in hosts.asked] == [True, False]
     nft = stored(app)
     assert nft["attempts"] == 2
-    assert nft["retry_at"] > times.to_iso(times.now() + module.MINUTE)
+    assert nft["retry_at"] > times.to_iso(times.now() + times.MINUTE)
 
 
 def test_what_is_final_is_tried_again_in_a_day(app, hosts):
@@ -214,7 +214,7 @@ def test_what_is_final_is_tried_again_in_a_day(app, hosts):
     hosts.answers[stored(app)["metadata"]] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
     hosts.complete()
     assert len(hosts.asked) == 1
-    assert stored(app)["retry_at"] > times.to_iso(times.now() + module.DAY - module.MINUTE)
+    assert stored(app)["retry_at"] > times.to_iso(times.now() + times.DAY - times.MINUTE)
 
 
 def test_a_shortage_of_ours_is_no_attempt(app, hosts):
@@ -223,7 +223,7 @@ def test_a_shortage_of_ours_is_no_attempt(app, hosts):
     hosts.complete()
     nft = stored(app)
     assert nft["attempts"] == 0
-    assert nft["retry_at"] < times.to_iso(times.now() + 2 * module.MINUTE)
+    assert nft["retry_at"] < times.to_iso(times.now() + 2 * times.MINUTE)
 
 
 def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
