@@ -66,14 +66,16 @@ def read_past(
         return Past()
     entries = _entries_between(before, nft, history)
     is_new = nft.modified_at > times.now() - LAG
-    if (history.newest_at or 0) < nft.modified_at:
-        return None if is_moved and is_new else Past(entries)
+    if is_moved and is_new and (history.newest_at or 0) < nft.modified_at:
+        return None
     paid = {}
     approved = [entry for entry in Past(entries).moves if entry.is_approval]
     for entry in approved[-MAX_SALES:]:
         transaction = mirror_node().find_transaction(entry.consensus_at, deadline)
+        if transaction is None and is_new:
+            return None
         if transaction is None:
-            return None if is_new else Past(entries)
+            continue
         transfers = transaction.hbar_transfers
         amount = -sum(amount for account, amount in transfers if account == entry.receiver)
         if transaction.payer == current_app.config["ACCOUNT_ID"] and amount >= TINYBARS:

@@ -164,17 +164,17 @@ def test_a_sale_before_a_burn_is_told(client, nft, ledger, lister, buy, watcher,
 
 
 def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
-    nft, ledger, lister, watcher, mirror, told, monkeypatch
+    nft, ledger, lister, buy, watcher, mirror, told, monkeypatch
 ):
     lister(nft, 250, add=False)
     told()
-    ledger.hand_over(nft, BOB)
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
     ledger.hand_over(nft, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
     watcher.follow()
     assert told() == [
-        ("TRANSFERRED", ALICE, BOB, None, 250),
+        ("SOLD", ALICE, BOB, 250, 250),
         ("TRANSFERRED", BOB, CHARLIE, None, None),
     ]
 
