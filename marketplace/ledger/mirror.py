@@ -87,7 +87,7 @@ class MirrorNode:
         path = f"/tokens/{token}/nfts/{serial_no}"
         nft = self._get(path, Nft, deadline)
         if nft and nft.id != (token, serial_no):
-            raise _nonsense(path, f"it tells of another NFT, {nft.id}")
+            raise _invalid(path, f"it tells of another NFT, {nft.id}")
         return nft
 
     def find_nft_of(
@@ -116,7 +116,7 @@ class MirrorNode:
             try:
                 yield json_reader.read(Nft, item)
             except ValueError as error:
-                yield _nonsense(path, f"{_name(item)} {error}"[:200])
+                yield _invalid(path, f"{_name(item)} {error}"[:200])
 
     def find_history(self, token: str, serial_no: int, deadline: Deadline) -> History:
         """The newest entry of an NFT's history, and the last event that decides who may spend it."""
@@ -125,7 +125,7 @@ class MirrorNode:
         newest = tuple(islice(entries, PAGE))
         moments = [entry.consensus_at for entry in newest]
         if moments != sorted(moments, reverse=True):
-            raise _nonsense(path, "its history is out of order")
+            raise _invalid(path, "its history is out of order")
         for event in islice(chain(newest, entries), MAX_HISTORY):
             if event.name not in HARMLESS:
                 return History(newest[0].consensus_at, event, entries=newest)
@@ -147,7 +147,7 @@ class MirrorNode:
         path = f"/accounts/{account_id}/tokens?token.id={token}"
         found = self._get(path, tuple[Relationship, ...], deadline, "tokens")
         if found and found[0].token != token:
-            raise _nonsense(path, f"it tells of {found[0].token}, and was asked about {token}")
+            raise _invalid(path, f"it tells of {found[0].token}, and was asked about {token}")
         return found[0] if found else None
 
     def list_relationships(self, account_id: str, deadline: Deadline) -> Iterator[Relationship]:
@@ -184,18 +184,18 @@ class MirrorNode:
         path = f"/transactions?{types}&{after}&order=asc&limit={PAGE}"
         rows = self._get(path, tuple[Any, ...], deadline, "transactions")
         if rows is None:
-            raise _nonsense(path, "it has no such list")
+            raise _invalid(path, "it has no such list")
         try:
             return transaction_feed.read_page(rows, moment, payer, PAGE)
         except ValueError as error:
-            raise _nonsense(path, str(error)[:200]) from error
+            raise _invalid(path, str(error)[:200]) from error
 
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         path = "/blocks?limit=1&order=desc"
         blocks = self._get(path, tuple[Block, ...], deadline, "blocks")
         if not blocks:
-            raise _nonsense(path, "it has no blocks")
+            raise _invalid(path, "it has no blocks")
         return blocks[0].end
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
@@ -208,7 +208,7 @@ class MirrorNode:
         path = "/network/exchangerate"
         answer = self._get(path, mirror_schemas.ExchangeRates, deadline)
         if not answer:
-            raise _nonsense(path, "it is not there. Buying needs the mirror node's rest-java, too")
+            raise _invalid(path, "it is not there. Buying needs the mirror node's rest-java, too")
         return answer
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
@@ -245,7 +245,7 @@ class MirrorNode:
             if following is None:
                 return
             query = following.partition("?")[2]
-        raise _nonsense(path, "its pages lead in a circle")
+        raise _invalid(path, "its pages lead in a circle")
 
     def _get(self, path: str, hint: type[T], deadline: Deadline, key: str = "") -> T | None:
         """An answer, or the value of one key of it; None where there is no such answer."""
@@ -254,24 +254,24 @@ class MirrorNode:
 
     def _get_object(self, path: str, deadline: Deadline) -> dict[str, Any] | None:
         try:
-            answer = self._get_patiently(self._base_url + path, deadline)
+            answer = self._get_with_retries(self._base_url + path, deadline)
         except TimeIsUp:
             raise LedgerUnreachable("it took too long") from None
         except Unfetchable as error:
-            raise _nonsense(path, str(error)) from error
+            raise _invalid(path, str(error)) from error
         if _says_not_there(answer):
             return None
         if answer.status not in SUCCESSES:
-            raise _nonsense(path, f"status {answer.status}")
+            raise _invalid(path, f"status {answer.status}")
         try:
             document = json.loads(answer.content)
         except (ValueError, RecursionError) as error:
-            raise _nonsense(path, "it is not JSON") from error
+            raise _invalid(path, "it is not JSON") from error
         if not isinstance(document, dict):
-            raise _nonsense(path, "it is not an object")
+            raise _invalid(path, "it is not an object")
         return document
 
-    def _get_patiently(self, url: str, deadline: Deadline) -> Fetched:
+    def _get_with_retries(self, url: str, deadline: Deadline) -> Fetched:
         """Try a few times while there is time, with growing pauses or those that Retry-After asks for."""
         pause = FIRST_PAUSE_SECONDS * random.uniform(0.5, 1.5)
         for attempt in range(1, ATTEMPTS + 1):
@@ -309,7 +309,7 @@ def _load(hint: type[T], document: Any, path: str, key: str = "") -> T:
     try:
         return json_reader.read(hint, document, key)
     except ValueError as error:
-        raise _nonsense(path, str(error)[:200]) from error
+        raise _invalid(path, str(error)[:200]) from error
 
 
 def _name(item: Any) -> str:
@@ -323,7 +323,7 @@ def _outcome(status: int) -> str:
     return "429" if status == 429 else f"{status // 100}xx"
 
 
-def _nonsense(path: str, reason: str) -> LedgerAnswerInvalid:
+def _invalid(path: str, reason: str) -> LedgerAnswerInvalid:
     count("mirror_node_nonsense")
     return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 

@@ -78,13 +78,13 @@ def find_version(
     asked = [PROPERTY, *owners] if "property" in tables else []
     rows = [row for each in asked if (row := properties.get_property(db, each))]
     stored = {row["name"]: row["value"] for row in rows}
-    told = stored.pop(PROPERTY, unnumbered)
-    if told is None or not VERSION.fullmatch(told):
+    number = stored.pop(PROPERTY, unnumbered)
+    if number is None or not VERSION.fullmatch(number):
         raise DatabaseUnreadable(
-            f"{name} can not be used: the version of its schema is {told!r}, which is no number."
+            f"{name} can not be used: the version of its schema is {number!r}, which is no number."
             " Restore a backup"
         )
-    version = int(told)
+    version = int(number)
     if version > schema.version:
         raise DatabaseUnreadable(
             f"{name} is of a newer version (its schema is {version}, this version's is"

@@ -20,8 +20,8 @@ MAX_AGE_SECONDS = 31_536_000
 # An image is stored while the disk of its folder has so much room: the database may be there, too.
 MIN_FREE_BYTES = 200_000_000
 PLACEHOLDER = Path(__file__).with_name("placeholder.webp")
-PATIENCE = timedelta(seconds=10)
-CONNECT = timedelta(seconds=3)
+TIMEOUT = timedelta(seconds=10)
+CONNECT_TIMEOUT = timedelta(seconds=3)
 
 
 class MediaStore:
@@ -37,11 +37,11 @@ class MediaStore:
             return S3Store.from_url(
                 url,
                 client_options={
-                    "timeout": PATIENCE,
-                    "connect_timeout": CONNECT,
+                    "timeout": TIMEOUT,
+                    "connect_timeout": CONNECT_TIMEOUT,
                     "allow_http": True,
                 },
-                retry_config={"max_retries": 1, "retry_timeout": PATIENCE},
+                retry_config={"max_retries": 1, "retry_timeout": TIMEOUT},
             )
         self._folder = Path(url.removeprefix("file:")).absolute()
         try:

@@ -106,9 +106,9 @@ def open_file(
     path: Path, mode: str, timeout: float | None = None, **options: Any
 ) -> sqlite3.Connection:
     """Open a file to read (ro), to write (rw), or to make it where there is none (rwc)."""
-    patience = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
+    seconds = database_errors.BUSY_TIMEOUT_SECONDS if timeout is None else timeout
     address = f"{path.absolute().as_uri()}?mode={mode}"
-    connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=patience, **options)
+    connection: sqlite3.Connection = sqlite3.connect(address, uri=True, timeout=seconds, **options)
     connection.row_factory = sqlite3.Row
     return connection
 

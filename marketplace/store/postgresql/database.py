@@ -102,7 +102,7 @@ class Database(EngineBase):
     def startup_lock(self) -> Iterator[Session]:
         """Hold a lock: processes that start at once take turns, however long one takes."""
         with self._open() as session:
-            _wait_for_ever(session)
+            _set_no_timeout(session)
             session.execute(f"SELECT pg_advisory_lock({TURN})")
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             yield session
@@ -247,7 +247,7 @@ class Database(EngineBase):
         """
         self.close()
         with self._open() as session:
-            _wait_for_ever(session)
+            _set_no_timeout(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
             for step in self.schema.steps_from(self._read_version(session)):
@@ -328,9 +328,9 @@ def _find_home(session: Session) -> bytes:
     return bytes(only(session, f"SELECT {HOME} AS home")["home"])
 
 
-def _wait_for_ever(session: Session) -> None:
+def _set_no_timeout(session: Session) -> None:
     """Set no timeout, whatever an operator has set for the role or the database."""
-    session.patience = None
+    session.answer_seconds = None
     for name in ("lock_timeout", "statement_timeout", "idle_session_timeout"):
         session.execute(f"SET {name} = 0")
     # Its last statement ends with the session, also where a cancel is lost. A server on Windows can not.

@@ -73,14 +73,14 @@ def translate(sql: str) -> str:
 class Session(psycopg.Connection[DictRow]):
     """One connection to the primary. It waits for an answer for so long, and no longer."""
 
-    patience: float | None = ANSWER_SECONDS  # None: for ever
+    answer_seconds: float | None = ANSWER_SECONDS  # None: for ever
     generation: int  # of the servers, when it was made
 
     def __del__(self, *_: Any) -> None:
         """Its thread has ended, or it was a parent's: libpq closes it in the process that opened it."""
 
     def wait(self, gen: PQGen[RV], interval: float = 0.1, timeout: float | None = None) -> RV:
-        return super().wait(gen, interval, self.patience if timeout is None else timeout)
+        return super().wait(gen, interval, self.answer_seconds if timeout is None else timeout)
 
 
 class Servers:
