@@ -16,6 +16,7 @@ from marketplace.store import prepared_transactions, properties
 from marketplace.store.database import read, write
 from marketplace.store.prepared_transactions import UNSETTLED
 
+VALID_SECONDS = 60  # a purchase
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
 # The largest difference between the clocks of two machines: LedgerBehind stops one that is further ahead.
 CLOCKS = 15 * times.SECOND
@@ -70,6 +71,14 @@ def find_fees(now: int) -> tuple[int, int]:
 def an_hour_before(now: int) -> str:
     """A purchase that expired before then was charged more than an hour ago, if at all."""
     return times.to_iso(now - HOUR)
+
+
+def find_first_unsettled(now: int) -> int | None:
+    """The valid start of the last hour's first purchase of which it is not known what it was charged."""
+    first_at = prepared_transactions.get_first_unsettled(read(), an_hour_before(now))
+    if first_at is None:
+        return None
+    return times.to_nanoseconds(first_at) - VALID_SECONDS * times.SECOND
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> None:

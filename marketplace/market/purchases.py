@@ -30,13 +30,13 @@ from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
 from marketplace.market.prepare import START_BEFORE_NOW, Ask, Kind, PreparedTransaction, insert
+from marketplace.market.purchase_fees import VALID_SECONDS
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
 from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
-VALID_SECONDS = 60
 HANDED_OUT_SECONDS = 15  # a purchase that is valid for as long is handed out again
 # The largest difference between our clock and the mirror node's present, at which the price was in force.
 MOST_APART = 15 * times.SECOND

@@ -156,6 +156,16 @@ def get_held(db: Connection, since: str, caller: str = "", end_user: str = "") -
     return row
 
 
+def get_first_unsettled(db: Connection, since: str) -> str | None:
+    # The end of its validity.
+    sql = f"""
+        SELECT MIN(expires_at) AS first_at FROM prepared_transaction
+        WHERE {UNSETTLED} AND expires_at > :since
+    """
+    first_at: str | None = only(db, sql, {"since": since})["first_at"]
+    return first_at
+
+
 def mark_never_submitted(db: Connection, before: str) -> None:
     # Those that had expired before a moment, and of which the ledger shows nothing.
     sql = f"""

@@ -101,13 +101,17 @@ def ask_page(after: int, types: Iterable[str] = TYPES) -> Page:
 
 
 def _begin_at(present: int, state: FollowRow | None) -> None:
-    """Follow from now on. Earlier changes are swept; earlier approvals are read."""
+    """Follow from now on, or from the first purchase whose fee is not known.
+
+    Earlier changes are swept; earlier approvals are read.
+    """
+    begin = min(present, purchase_fees.find_first_unsettled(times.now()) or present)
     seen_to = times.to_nanoseconds(state["backfilled_to"] or state["cursor_at"]) if state else 0
     backfilled_to = times.to_iso(max(seen_to, present - MAX_PAST))
     with write() as db:
         properties.delete_job(db, "sync")
         following.mark_followed_from(
-            db, times.to_iso(present), times.to_iso(times.now()), backfilled_to
+            db, times.to_iso(begin), times.to_iso(times.now()), backfilled_to
         )
 
 

@@ -13,6 +13,7 @@ from marketplace.sandbox.ledger import network_fees as ledger_fees
 from marketplace.settings import load
 from marketplace.store.database import write
 from marketplace.watcher import chores
+from marketplace.watcher.follow import Follower
 from tests.conftest import BOB, CHARLIE, TOKEN
 from tests.market.selling import HBAR, MARKET, MOST, Market, stuff
 from tests.mirror import Mirror
@@ -63,6 +64,23 @@ def test_a_fee_that_the_ledger_shows_after_all_counts(market):
     assert market.fees() == (0, 0)
     is_behind[0] = False
     market.follow()
+    charged = had - market.balance()
+    assert charged > 0
+    assert market.fees() == (charged, 0)
+
+
+def test_a_fee_of_before_the_first_watcher_counts(market):
+    market = market()
+    with market.app.app_context(), write() as db:
+        db.execute("DELETE FROM follow")
+    serial_no = market.list_one()
+    had = market.balance()
+    market.submit(market.buy(serial_no))
+    market.follower = Follower()
+    for _ in range(3):
+        market.follow()
+    market.age(80)
+    market.sync()
     charged = had - market.balance()
     assert charged > 0
     assert market.fees() == (charged, 0)
