@@ -32,6 +32,6 @@ class Plan(NamedTuple):
         return (0, *(offset for offset in powers if offset < self.deep), self.deep)
 
 
-USUAL = Plan("usual", 1_000_000, (10_000, 100_000, 1_000_000), 5, 3, 200, 8.0, True)
+USUAL = Plan("usual", 1_000_000, (10_000, 100_000, 1_000_000), 12, 1, 200, 8.0, True)
 QUICK = Plan("quick", 100_000, (10_000, 100_000), 2, 1, 40, 0.5, False)
 FULL = USUAL._replace(name="full", sizes=(*USUAL.sizes, 10_000_000))

@@ -1,6 +1,6 @@
 """The order book is a function of the ledger: random stories, told to the service and to a model.
 
-``make test-all`` and ``make lives`` tell more of them.
+tests/system/test_lives.py and ``make lives`` tell more of them.
 """
 
 from stress import lives
