@@ -417,6 +417,7 @@ class Story:
         self.follower = Follower()
         self.reader = Reader()
         self.sales: list[tuple] = []
+        self.taken_back: set[tuple] = set()  # sales after which the seller got the NFT again
 
     def play(self) -> None:
         """Play all steps, let the sky clear, and compare. Raises Mismatch."""
@@ -524,8 +525,13 @@ class Story:
                 paid = max(-each.amount for each in amounts) // TINYBARS
                 sale = (handed.nft, handed.account_id, paid, times.to_iso(moment))
                 self.sales.append(sale)
-                self.lives[handed.nft].owner = handed.account_id
-                self.lives[handed.nft].listing = None
+                self.give(handed.nft, handed.account_id)
+
+    def give(self, nft, account_id: str) -> None:
+        """The model: another account has it now."""
+        self.lives[nft].owner, self.lives[nft].listing = account_id, None
+        # There are two accounts: who bought it before sells it, or gives it away.
+        self.taken_back |= {sale for sale in self.sales if sale[0] == nft and sale[1] != account_id}
 
     def forge(self, step: Step) -> None:
         """Who pays for an approval writes its memo; the owner has only signed that it is approved."""
@@ -552,7 +558,7 @@ class Story:
             with self.world.ledger.app_context():
                 receipt = consensus.hand_over(*nft, buyer, times.now())
             if receipt.result == "SUCCESS":
-                self.lives[nft].owner, self.lives[nft].listing = buyer, None
+                self.give(nft, buyer)
             self.world.note()
 
     def update(self, step: Step) -> None:
@@ -695,8 +701,11 @@ class Story:
             raise Mismatch(f"sold by the events, and not on the ledger: {extra}")
         if len({*self.reader.sales}) < len(self.reader.sales):
             raise Mismatch(f"a sale was told of twice: {self.reader.sales}")
-        if not self.world.has_lied and {*self.sales} - {*self.reader.sales}:
-            raise Mismatch(f"sold on the ledger, and not by the events: {self.sales}")
+        missing = {*self.sales} - {*self.reader.sales}
+        if self.weather_was:  # the row shows the seller again, and the history nothing yet
+            missing -= self.taken_back
+        if missing and not self.world.has_lied:
+            raise Mismatch(f"sold on the ledger, and not by the events: {missing}")
         for token in sorted({token for token, _ in NFTS}):
             self.compare_collection(token)
 
