@@ -68,7 +68,6 @@ class MediaStore:
             if self._folder:
                 os.chmod(self._folder / key, 0o644)  # for a web server that serves it itself
         except (OSError, GenericError) as error:
-            current_app.logger.warning("An image can not be stored: %s", error)
             raise MediaUnreachable from error
         return key
 

@@ -33,9 +33,8 @@ MAX_ATTEMPTS = 20
 
 Key = tuple[str, int]
 Record = dict[str, Any]  # the columns of an NFT
-Tries = Tasks[
-    Key, tuple[NftRow, Record]
-]  # each returns the NFT as it was, and as it is to be stored
+# Each returns the NFT as it was, and as it is to be stored.
+Tries = Tasks[Key, tuple[NftRow, Record]]
 
 
 def make_enricher(app: Flask) -> "Enricher":
@@ -168,7 +167,7 @@ def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:
             key = services().media.put(found.image.content, "webp")
         except (MediaUnreachable, MediaFull) as error:
             reason, is_ours = error.message, True
-            warn_once_a_minute("An image was not stored: %s", reason)
+            warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
     count("images", outcome=found.outcome.value)
     schedule = _schedule(found.outcome.name, nft["attempts"], is_quick=is_quick, is_ours=is_ours)
     record = {**nft, "image": key} | _describe(nft, found)
@@ -207,9 +206,8 @@ def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> 
         return _at(attempts, 0)  # with more time
     if attempts >= MAX_ATTEMPTS:
         return {"attempts": attempts, "retry_at": None}
-    return _at(
-        attempts, times.DAY if outcome == "UNUSABLE" else min(2**attempts * times.MINUTE, times.DAY)
-    )
+    pause = times.DAY if outcome == "UNUSABLE" else min(2**attempts * times.MINUTE, times.DAY)
+    return _at(attempts, pause)
 
 
 def _at(attempts: int, pause: int) -> Record:

@@ -241,6 +241,19 @@ def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
     assert not list((tmp_path / "media").glob("*.webp"))
 
 
+def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, tmp_path, caplog):
+    (tmp_path / "media").rmdir()
+    (tmp_path / "media").write_text("no folder")
+    add(app)
+    add(app, serial_no=6)
+    hosts.complete()
+    for serial_no in 6, 7:
+        nft = stored(app, serial_no=serial_no)
+        assert (nft["image"], nft["attempts"]) == (None, 0)
+    (said,) = (record.message for record in caplog.records if "can not be stored" in record.message)
+    assert "File exists" in said
+
+
 class Gate:
     """Hosts that answer no NFT of these tokens before the gate is opened."""
 
