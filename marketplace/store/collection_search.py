@@ -23,7 +23,7 @@ _BY_KEY = """
     SELECT token, {key} AS key FROM collection
     WHERE {key} >= :key AND ({key} > :key OR token > :token) {has_words}
     ORDER BY {key}, token
-    LIMIT :limit
+    LIMIT :limit + 0
 """
 # In two parts: what was sold of, and all others by token.
 _BY_SALES = """
@@ -41,10 +41,10 @@ _BY_SALES = """
               WHERE kind = 'SOLD' AND event.token = collection.token AND consensus_at >= :since
           )
         ORDER BY token
-        LIMIT :limit
+        LIMIT :limit + 0
     ) AS unsold
     ORDER BY key, token
-    LIMIT :limit
+    LIMIT :limit + 0
 """
 # Of a rare word its collections are looked up; otherwise the order is followed, and each asked for the word.
 RARE = 300
@@ -67,11 +67,11 @@ _SHOWN = """
         COALESCE(
             (SELECT image FROM (
                 SELECT image FROM nft WHERE is_for_sale = 1 AND nft.token = page.token
-                ORDER BY listing_price, serial_no LIMIT :looked_through
+                ORDER BY listing_price, serial_no LIMIT :looked_through + 0
             ) AS cheapest WHERE image IS NOT NULL LIMIT 1),
             (SELECT image FROM (
                 SELECT image FROM nft WHERE nft.token = page.token
-                ORDER BY serial_no LIMIT :looked_through
+                ORDER BY serial_no LIMIT :looked_through + 0
             ) AS first WHERE image IS NOT NULL LIMIT 1)
         ) AS image
     FROM page JOIN collection ON collection.token = page.token
@@ -126,7 +126,7 @@ def count_words(db: Connection, words: Sequence[str]) -> Words:
     sql = """
         SELECT COUNT(*) AS n FROM (
             SELECT 1 FROM collection_word WHERE word >= :word AND word < :end
-            LIMIT :limit
+            LIMIT :limit + 0
         ) AS found
     """
     return {

@@ -81,9 +81,9 @@ def _select(
         FROM event
         WHERE {condition} AND id {beyond} :after
         ORDER BY id {order}
-        LIMIT :limit
+        LIMIT :limit + 0
         """
-        for condition in _conditions(selection, [f":{name}" for name in kinds])
+        for condition in _conditions(selection, [f":{name} || ''" for name in kinds])
     ]
     parameters = selection._asdict() | kinds | {"after": after, "limit": limit}
     return merge(parts, f"id {order}"), parameters

@@ -69,7 +69,7 @@ def list_rechecks_due(db: Connection, kind: str, now: str, limit: int) -> list[R
     sql = """
         SELECT * FROM recheck WHERE kind = :kind AND due_at <= :now
         ORDER BY due_at
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     return db.execute(sql, {"kind": kind, "now": now, "limit": limit}).fetchall()
 

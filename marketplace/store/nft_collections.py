@@ -32,7 +32,7 @@ def list_collections_due(db: Connection, now: str, limit: int) -> list[str]:
     sql = """
         SELECT token FROM collection WHERE retry_at <= :now
         ORDER BY retry_at, token
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     return [row["token"] for row in db.execute(sql, {"now": now, "limit": limit})]
 

@@ -6,7 +6,11 @@ from marketplace.store.rows import Connection, NftRow, count
 
 NFTS_AT_ONCE = 100  # by list_nfts()
 _PAIRS = [f"(:token_{n}, CAST(:serial_no_{n} AS BIGINT))" for n in range(NFTS_AT_ONCE)]
-_BY_ID = f"SELECT * FROM nft WHERE (token, serial_no) IN (VALUES {', '.join(_PAIRS)})"
+# By the number of ids that they have places for.
+_BY_ID = {
+    places: f"SELECT * FROM nft WHERE (token, serial_no) IN (VALUES {', '.join(_PAIRS[:places])})"
+    for places in (1, 10, NFTS_AT_ONCE)
+}
 
 
 def get_nft(db: Connection, token: str, serial_no: int) -> NftRow | None:
@@ -18,11 +22,12 @@ def list_nfts(db: Connection, ids: Sequence[tuple[str, int]]) -> list[NftRow]:
     # Of NFTS_AT_ONCE ids at most, each one step in the primary key. The last one fills the places left.
     if not ids:
         return []
-    padded = [*ids, *[ids[-1]] * (NFTS_AT_ONCE - len(ids))]
+    places = next(places for places in _BY_ID if places >= len(ids))
+    padded = [*ids, *[ids[-1]] * (places - len(ids))]
     parameters: dict[str, object] = {}
     for n, (token, serial_no) in enumerate(padded):
         parameters |= {f"token_{n}": token, f"serial_no_{n}": serial_no}
-    return db.execute(_BY_ID, parameters).fetchall()
+    return db.execute(_BY_ID[places], parameters).fetchall()
 
 
 def list_nfts_of_owner(
@@ -33,7 +38,7 @@ def list_nfts_of_owner(
         SELECT * FROM nft
         WHERE owner = :owner AND ledger_at < '9999' AND (token, serial_no) > (:token, :serial_no)
         ORDER BY token, serial_no
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     parameters = {"owner": owner, "token": token, "serial_no": serial_no, "limit": limit}
     return db.execute(sql, parameters).fetchall()
@@ -140,7 +145,7 @@ def list_incomplete(
         WHERE token = :token AND retry_at <= :now
           AND (attempts = 0) = :is_first
         ORDER BY retry_at
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     parameters = {"token": token, "now": now, "is_first": is_first, "limit": limit}
     return db.execute(sql, parameters).fetchall()

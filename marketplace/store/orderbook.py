@@ -119,7 +119,7 @@ def _write(sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_f
             WHERE is_for_sale = 1 {selected.format(price=price)} {traits}
               {following.format(ties=ties, position=position)}
             ORDER BY {order}
-            LIMIT :limit OFFSET :offset
+            LIMIT :limit + 0 OFFSET :offset
         """
         for following in (_AFTER[sort] if is_after else [""])
     ]
@@ -159,6 +159,6 @@ def list_listed_in_collection_after(
         SELECT * FROM nft
         WHERE is_for_sale = 1 AND token = :token AND serial_no > :serial_no
         ORDER BY serial_no
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     return db.execute(sql, {"token": token, "serial_no": serial_no, "limit": limit}).fetchall()

@@ -98,7 +98,7 @@ def delete_expired(db: Connection, which: str, before: str, limit: int) -> int:
         WHERE transaction_id IN (
             SELECT transaction_id FROM prepared_transaction
             WHERE {which} AND expires_at < :before
-            LIMIT :limit
+            LIMIT :limit + 0
         )
     """
     return db.execute(sql, {"before": before, "limit": limit}).rowcount

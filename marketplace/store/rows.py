@@ -45,7 +45,7 @@ def merge(parts: Sequence[str], order: str) -> str:
     if len(parts) == 1:
         return parts[0]
     union = " UNION ALL ".join(f"SELECT * FROM ({part}) AS part" for part in parts)
-    return f"{union} ORDER BY {order} LIMIT :limit"
+    return f"{union} ORDER BY {order} LIMIT :limit + 0"
 
 
 class NftRow(TypedDict):

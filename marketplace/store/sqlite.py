@@ -27,6 +27,9 @@ from marketplace.store.wal_index import open_map, read_header
 SAFE_VERSION = (3, 51, 3)
 # Reads check at most so often that the file is still there; each write does. A check lets another thread run.
 FILE_CHECK_SECONDS = 0.1
+# More than there are, but for lists of traits: once pysqlite3's cache is full, what it has no place for is
+# prepared anew each time.
+STATEMENTS_KEPT = 300
 # As events.INSERT: SQLite gives the next id itself, and values are bound by place in half the time.
 INSERT_EVENT = f"""
     INSERT INTO event ({", ".join(events.WRITTEN)}) VALUES ({", ".join("?" for _ in events.WRITTEN)})
@@ -115,7 +118,8 @@ class Database(EngineBase):
         return self._open("rw", timeout, **options)
 
     def _open(self, mode: str, timeout: float | None = None, **options: Any) -> sqlite3.Connection:
-        connection = open_file(self.path, mode, timeout, isolation_level=None, **options)
+        options |= {"isolation_level": None, "cached_statements": STATEMENTS_KEPT}
+        connection = open_file(self.path, mode, timeout, **options)
         connection.execute("PRAGMA journal_mode = WAL")
         connection.execute("PRAGMA synchronous = FULL")
         connection.execute("PRAGMA foreign_keys = ON")

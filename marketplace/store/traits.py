@@ -62,7 +62,7 @@ def insert_all_traits(db: Connection) -> None:
         SELECT token, serial_no, attributes, ledger_at FROM nft
         WHERE (token, serial_no) > (:token, :serial_no)
         ORDER BY token, serial_no
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     after: dict[str, object] = {"token": "", "serial_no": 0}
     while rows := db.execute(sql, {**after, "limit": AT_ONCE}).fetchall():
@@ -85,7 +85,7 @@ def list_trait_values(db: Connection, token: str) -> list[TraitValueRow]:
         WHERE token = :token
         GROUP BY type, value
         ORDER BY COUNT(*) DESC, type, value
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     return db.execute(sql, {"token": token, "limit": MAX_VALUES}).fetchall()
 
@@ -94,7 +94,7 @@ def list_traits(db: Connection, token: str, limit: int) -> list[TraitRow]:
     sql = """
         SELECT type, value, serial_no FROM nft_trait WHERE token = :token
         ORDER BY type, value, serial_no
-        LIMIT :limit
+        LIMIT :limit + 0
     """
     return db.execute(sql, {"token": token, "limit": limit}).fetchall()
 
@@ -108,7 +108,7 @@ def count_with_trait(
         SELECT COUNT(*) AS n FROM (
             SELECT 1 FROM nft_trait
             WHERE token = :token AND type = :kind AND value IN ({", ".join(f":{name}" for name in names)})
-            LIMIT :limit
+            LIMIT :limit + 0
         ) AS found
     """
     return count(db, sql, {"token": token, "kind": kind, "limit": limit, **names})

@@ -4,6 +4,7 @@ import inspect
 import itertools
 import re
 from collections import Counter
+from contextlib import suppress
 from functools import partial
 
 import pytest
@@ -149,7 +150,7 @@ for which in (prepared_transactions.PREPARATIONS, prepared_transactions.PURCHASE
         STATEMENTS[f"{statement.__name__} {which}"] = partial(statement, which=which)
 SCANS = {
     "sqlite": re.compile(
-        r"SCAN (?!page|tied|cheaper|asked|100 CONSTANT|cheapest|first|found|sold|unsold|incomplete|kept"
+        r"SCAN (?!page|tied|cheaper|asked|10 CONSTANT|cheapest|first|found|sold|unsold|incomplete|kept"
         r"|CONSTANT)\w+\b(?! USING)|TEMP B-TREE|event_\w+ \(kind=\?\)"  # all sales ever
     ),
     "postgresql": re.compile(r"Seq Scan|Sort Key"),
@@ -163,6 +164,10 @@ FOUND = re.compile(
 PAGE_SORTED = re.compile(
     r"USE TEMP B-TREE FOR ORDER BY$|Sort Key: (nft(_\d)?\.listing_price DESC|event\.id)|SCAN part"
 )
+
+
+class RolledBack(Exception):
+    """Nothing of the transaction is to stay."""
 
 
 class Explainer:
@@ -234,6 +239,25 @@ def test_it_reads_no_more_than_it_must(explainer, engine, name):
         lines = [line for line in lines if not PAGE_SORTED.search(line)]
     if name not in WHOLE:
         assert not [line for line in lines if SCANS[engine].search(line)], "\n".join(lines)
+
+
+@pytest.mark.once("its authorizer, which is asked whenever a statement is prepared")
+@pytest.mark.parametrize("name", STATEMENTS)
+def test_it_is_prepared_once(app, name):
+    """SQLite prepares one anew each time for a bare parameter as a LIMIT, or beside a partial index."""
+    parameters = inspect.signature(STATEMENTS[name]).parameters.values()
+    needed = [parameter.name for parameter in parameters if parameter.default is parameter.empty]
+    prepared = []
+    with app.app_context():
+        arguments = ARGUMENTS | {"epoch": database().epoch}
+        read().set_authorizer(lambda *what: prepared.append(what) or 0)
+        for _ in range(3):
+            prepared.clear()
+            with suppress(RolledBack), write() as db:
+                STATEMENTS[name](db, **{each: arguments[each] for each in needed[1:]})
+                raise RolledBack
+        read().set_authorizer(None)
+    assert [what for what in prepared if what[1] not in ("BEGIN", "ROLLBACK")] == []
 
 
 @pytest.mark.parametrize("selection", [each for each in LISTINGS if not each.traits], ids=repr)
