@@ -110,11 +110,7 @@ def create_app(
         demo.init_app(app)
     reference.init_app(app, is_home=not is_sandbox)
     cors.init_app(app)
-    response_cache.init_app(
-        app,
-        caches_tokens=authenticate is authentication.authenticate,
-        direct=nfts.answer_directly(app),
-    )
+    response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if proxies := config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

@@ -13,7 +13,8 @@ from werkzeug.exceptions import Unauthorized
 from marketplace import times
 from marketplace.api.blueprint import Blueprint, Decorator, View
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import CachedQuery, CachedToken, request_cache
+from marketplace.api.response_cache import READ_VIEW, CachedQuery, CachedToken, request_cache
+from marketplace.api.row_json import RowsResponse
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
 from marketplace.services import services
@@ -107,17 +108,23 @@ def require_scope(scope: str) -> Decorator:
             except (NotAuthenticated, Unauthorized):
                 own.rate_limits.count_failed()
                 raise
-            if scope != "write":
+            if scope == "read":
                 cache = request_cache()
                 cache.may_read = True
                 if cache.response:
                     return Response()  # in its place the cached one is served
+                if cache.error:
+                    raise cache.error
+                return RowsResponse(view(*args, **kwargs))
+            if scope != "write":
                 return view(*args, **kwargs)
             environ[END_USER] = _fit(allowed) if isinstance(allowed, str) else None
             own.rate_limits.count_write()
             with own.writes.one():
                 return view(*args, **kwargs)
 
+        if scope == "read":
+            setattr(guarded, READ_VIEW, view)
         return document(guarded)
 
     return decorator

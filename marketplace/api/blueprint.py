@@ -7,7 +7,7 @@ from functools import update_wrapper, wraps
 from typing import Any, NoReturn
 
 import flask_smorest
-from flask import Request, Response, request
+from flask import Request, request
 from marshmallow import Schema, ValidationError, missing
 from marshmallow.fields import List
 from werkzeug.exceptions import (
@@ -19,6 +19,7 @@ from werkzeug.exceptions import (
 
 from marketplace import errors
 from marketplace.api import error_handlers, row_json
+from marketplace.api.application import current_request
 from marketplace.api.response_schemas import ApiErrorSchema
 
 NEARLY = 0.8  # so alike are a name and the one that was meant: sorted and sort
@@ -86,7 +87,7 @@ def _require_meant(location: str, given: Mapping[str, Any], known: set[str]) -> 
     """
     others = [name for name in given if name not in known][:MOST_COMPARED]
     kind = "parameter" if location == "query" else "field"
-    prefer = request.headers.get("Prefer", "")
+    prefer = current_request().headers.get("Prefer", "")
     plain = {name.lower(): name for name in known if name not in given}
     for name in others if "handling=lenient" not in prefer else ():
         near = get_close_matches(name.lower().replace("_", ""), plain, 1, NEARLY)
@@ -125,7 +126,7 @@ def _compile_load(schema: Schema, location: str) -> Callable[[Any], dict[str, An
 def _read_query(lists: set[str | None]) -> dict[str, Any]:
     """The query's parameters: the first of each, or all of those that are lists."""
     try:
-        given = request.args
+        given = current_request().args
     except UnicodeDecodeError:
         raise BadRequest("The query is not UTF-8") from None
     return {key: given.getlist(key) if key in lists else given[key] for key in given}
@@ -209,14 +210,14 @@ class Blueprint(flask_smorest.Blueprint):
         The view returns them alone, or with a dict of headers. ``shown`` documents them instead.
         """
         document = _document_only(self.response(200, shown or schema, **documentation))
-        answer = row_json.answer_many if schema.many else row_json.answer_one
 
         def decorator(view: View) -> View:
             @wraps(view)
-            def encoded(*args: Any, **kwargs: Any) -> Response:
+            def encoded(*args: Any, **kwargs: Any) -> row_json.EncodedRows:
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                return answer(row_json.find_encoder(type(schema)), rows, headers)
+                encode = row_json.find_encoder(type(schema))
+                return row_json.EncodedRows(row_json.encode_rows(encode, rows), headers)
 
             return document(encoded)
 

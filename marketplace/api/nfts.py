@@ -1,14 +1,9 @@
 """NFT records: read one, list a collection's, add one."""
 
-import re
 from collections.abc import Iterator
 
-from flask import Flask
-
-from marketplace.api import row_json
 from marketplace.api.authentication import require_scope
 from marketplace.api.blueprint import Blueprint
-from marketplace.api.http_caching import CACHING, WholeResponse
 from marketplace.api.paging import CURSOR_HEADER, with_events_cursor
 from marketplace.api.request_schemas import (
     AddNftSchema,
@@ -16,7 +11,7 @@ from marketplace.api.request_schemas import (
     NftPathSchema,
     NftsQuerySchema,
 )
-from marketplace.api.response_cache import CachedQuery, Direct, cached_query
+from marketplace.api.response_cache import cached_query
 from marketplace.api.response_schemas import NftSchema, ResultSchema
 from marketplace.errors import NftNotOnLedger, NftNotStored
 from marketplace.ids import NftId
@@ -49,28 +44,6 @@ def get_nft(token: str, serial_no: int) -> NftRow:
     if nft is None:
         raise NftNotStored(token, serial_no)
     return nft
-
-
-def answer_directly(app: Flask) -> Direct:
-    """Make the function that answers as get_nft() does, without Flask, for the response cache.
-
-    It leaves to the view what is not stored, and what is no NFT's path.
-    """
-    prefix = f"{app.config['API_PREFIX']}/v1/nft"
-    match = re.compile(rf"{re.escape(prefix)}/([0-9.]+)/([0-9]+)").fullmatch
-    encode, route = row_json.compile_schema(NftSchema(), app), f"{prefix}/<tokenId>/<serialNo>"
-    headers = [("Content-Type", "application/json"), CACHING]
-
-    def answer(path: str, db: Connection) -> tuple[WholeResponse, CachedQuery] | None:
-        named = match(path)
-        nft_id = named and NftId.parse(f"{named[1]}:{named[2]}")
-        nft = nft_id and nfts.get_nft(db, *nft_id)
-        if not nft_id or not nft:
-            return None
-        response = WholeResponse(headers, encode(nft).encode(), route)
-        return response, CachedQuery(nfts.get_nft, nft_id, nft)
-
-    return answer
 
 
 @blp.get("/nfts")

@@ -11,8 +11,7 @@ from functools import wraps
 from typing import Any, NamedTuple, TypeVar
 from urllib.parse import quote, urlencode
 
-from flask import request
-
+from marketplace.api.application import current_request
 from marketplace.ids import MAX_INT64, is_entity_id
 from marketplace.market.feed import find_cursor
 from marketplace.store import orderbook
@@ -127,6 +126,7 @@ def with_events_cursor(view: View) -> View:
 
 def link_to_next(**changed: Any) -> Headers:
     """The Link header that leads to the next page: what was asked here, from another position."""
+    request = current_request()
     query = {name: values for name, values in request.args.lists() if name != "offset"} | changed
     # Quoted: a proxy may say what it likes of the mount.
     path = quote(request.script_root + request.path, safe="/!$&'()*+,;=:@")

@@ -12,31 +12,39 @@ Token permissions are cached the same way, and checked first. An expiry date is 
 caller's permissions are not cached, above all where a host brings its own authentication, the application
 authenticates the caller first, and the cached response is served only then.
 
-A plain request for one NFT is answered here, too, when its response is not cached: without Flask it takes
-a third of the time.
+Where the token is cached and the response is not, the view itself is called: Flask's own work around it takes
+as long as a page. What the view raises is raised again in the application, which answers it.
 """
 
 from __future__ import annotations
 
+import re
 import threading
 import time
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
 from sys import getsizeof
 from typing import Any, NamedTuple, TypeVar
 from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from cachetools import FIFOCache
-from flask import Flask, request
+from flask import Flask, g
 
 from marketplace import times
-from marketplace.api.http_caching import WholeResponse, call_application
+from marketplace.api.application import current_request
+from marketplace.api.http_caching import (
+    CACHING,
+    StreamedResponse,
+    WholeResponse,
+    call_application,
+)
+from marketplace.api.request_metrics import shown_rule
+from marketplace.api.row_json import JSON, EncodedRows
 from marketplace.counts import key_of
 from marketplace.services import services
 from marketplace.store.database import read
 from marketplace.store.engine import Engine
-from marketplace.store.rows import Connection
-from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, TOKEN_NAME
+from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, ROUTE, TOKEN_NAME
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
@@ -44,10 +52,11 @@ HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit"
 
 # In the WSGI environment: the request's RequestCache.
 REQUEST_CACHE = "marketplace.cache"
+# The attribute of a view that checks who may read: the view behind it.
+READ_VIEW = "read_view"
 
 Row = TypeVar("Row")
-# Answers a path without Flask: the response, and the query behind it. None where the application must answer.
-Direct = Callable[[str, Connection], "tuple[WholeResponse, CachedQuery] | None"]
+Match = Callable[[str], "re.Match[str] | None"]
 
 
 class CachedQuery(NamedTuple):
@@ -76,18 +85,19 @@ class CachedToken(NamedTuple):
 
 @dataclass(slots=True)
 class RequestCache:
-    """What is known of a request. The first two are found cached; the application sets the others."""
+    """What is known of a request. The first two are found cached; views set the others."""
 
     token: CachedToken | None = None  # a valid one
     response: WholeResponse | None = None
     may_read: bool = False  # whether the caller may
+    error: Exception | None = None  # raised by the view, which was called before the application
     queries: list[CachedQuery] = field(default_factory=list)  # which the response is made from
     until: int | None = None  # in nanoseconds: how long it may be cached at most
 
 
 def request_cache() -> RequestCache:
     """That of the current request."""
-    environ = request.environ
+    environ = current_request().environ
     found: RequestCache = environ.get(REQUEST_CACHE) or environ.setdefault(
         REQUEST_CACHE, RequestCache()
     )
@@ -137,12 +147,10 @@ class _Entry:
 class ResponseCache:
     """The layer. ``caches_tokens``: only access tokens decide who may read, so a host is never asked."""
 
-    def __init__(
-        self, application: WSGIApplication, app: Flask, caches_tokens: bool, direct: Direct
-    ) -> None:
+    def __init__(self, application: WSGIApplication, app: Flask, caches_tokens: bool) -> None:
         own = services(app)
-        self._caches_tokens, self._direct = caches_tokens, direct
-        self._application = application
+        self._application, self._app, self._caches_tokens = application, app, caches_tokens
+        self._views = list(_find_read_views(app))
         self._prefix = f"{app.config['API_PREFIX']}/v1/"
         self._database, self._token_usage = own.database, own.token_usage
         self._entries: FIFOCache[Hashable, _Entry] = FIFOCache(MAX_BYTES, lambda entry: entry.size)
@@ -163,20 +171,20 @@ class ResponseCache:
         authorization = get("HTTP_AUTHORIZATION", "")
         token: CachedToken | None = self._find(authorization, data_version)
         cached: WholeResponse | None = self._find(key, data_version)
-        is_valid = False
-        if token is not None and (now := time.time()) < token.expires_at:
+        if token is not None and (now := time.time()) >= token.expires_at:
+            token = None
+        if token is not None:
             environ[TOKEN_NAME] = token.query.row["name"]
             self._token_usage.note(token.query.row["hash"], now)
             if cached is not None:
                 environ[CACHE_OUTCOME] = HIT
                 return cached.send(environ, start_response)
-            is_valid = True
-            is_plain = not query and not get("HTTP_ORIGIN")
-            if is_plain and (made := self._answer_directly(path, key, data_version)):
-                environ[CACHE_OUTCOME] = MISS
-                return made.send(environ, start_response)
-        cache = environ[REQUEST_CACHE] = RequestCache(token if is_valid else None, cached)
-        response = call_application(self._application, environ)
+        cache = environ[REQUEST_CACHE] = RequestCache(token, cached)
+        response: WholeResponse | StreamedResponse | None = None
+        if token is not None and not get("HTTP_ORIGIN"):
+            response = self._call_view(path, environ, cache)
+        if response is None:
+            response = call_application(self._application, environ)
         if cache.may_read and cached is not None:
             response = cached
         environ[CACHE_OUTCOME] = HIT if response is cached else MISS
@@ -200,18 +208,34 @@ class ResponseCache:
         except Exception:
             return None  # the application runs into the same error, and reports it
 
-    def _answer_directly(
-        self, path: str, key: Hashable, data_version: object
-    ) -> WholeResponse | None:
-        try:
-            answer = self._direct(path, self._database.connection)
-        except Exception:
-            return None  # as above
-        if answer is None:
+    def _call_view(
+        self, path: str, environ: WSGIEnvironment, cache: RequestCache
+    ) -> WholeResponse | StreamedResponse | None:
+        """Answer a caller who may read. None where the application must answer: above all errors."""
+        view, arguments, route = self._find_view(path)
+        if view is None:
             return None
-        response, query = answer
-        self._store(key, _Entry(response, data_version, [query], response.size))
-        return response
+        with self._app.app_context():
+            g.request = self._app.request_class(environ)
+            try:
+                rows = view(**arguments)
+            except Exception as error:
+                cache.error = error
+                return None
+        cache.may_read = True
+        headers = [("Content-Type", JSON), *rows.headers.items(), CACHING]
+        if isinstance(rows.json, str):
+            return WholeResponse(headers, rows.json.encode(), route)
+        environ[ROUTE] = route
+        return StreamedResponse("200 OK", headers, map(str.encode, rows.json))
+
+    def _find_view(
+        self, path: str
+    ) -> tuple[Callable[..., EncodedRows] | None, dict[str, str], str]:
+        for match, view, route in self._views:
+            if found := match(path):
+                return view, found.groupdict(), route
+        return None, {}, ""
 
     def _store(self, key: Hashable, entry: _Entry) -> None:
         with self._writing:
@@ -219,7 +243,16 @@ class ResponseCache:
                 self._entries[key] = entry
 
 
-def init_app(app: Flask, *, caches_tokens: bool, direct: Direct) -> None:
+def _find_read_views(app: Flask) -> Iterator[tuple[Match, Callable[..., EncodedRows], str]]:
+    """What each view reads by, to be called by who may read; with how its addresses look, and its route."""
+    for rule in app.url_map.iter_rules():
+        if view := getattr(app.view_functions[rule.endpoint], READ_VIEW, None):
+            route = shown_rule(rule.rule)
+            address = re.sub(r"<(\w+)>", r"(?P<\1>[!-.0-~]+)", re.escape(route))
+            yield re.compile(address).fullmatch, view, route
+
+
+def init_app(app: Flask, *, caches_tokens: bool) -> None:
     app.wsgi_app = ResponseCache(  # type: ignore[method-assign]
-        app.wsgi_app, app, caches_tokens, direct
+        app.wsgi_app, app, caches_tokens
     )

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import lru_cache
 from json.encoder import encode_basestring_ascii as quote
-from typing import Any
+from typing import Any, NamedTuple
 from wsgiref.types import StartResponse, WSGIEnvironment
 
-from flask import Flask, Response, current_app, request
+from flask import Flask, Response, current_app
 from marshmallow import Schema, fields
 
 from marketplace import times
@@ -18,9 +19,14 @@ from marketplace.api.fields import (
     Milliseconds,
     OriginalImageUrl,
 )
-from marketplace.api.response_schemas import EventSchema
+from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
+
+# NFTs, with their JSON: most of those on a page were there before the last commit, too.
+NFTS_KEPT = 500
+
+JSON = "application/json"
 
 Encode = Callable[[Any], str]
 
@@ -39,27 +45,33 @@ def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
     }
 
 
-def compile_schema(schema: Schema, app: Flask) -> Encode:
-    """Make a function that writes one row as the JSON object that the schema would dump; None as null."""
-    template, columns = _compile_fields(schema, app)
+def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
+    """Make a function that writes one row as the JSON object that the schema would dump; None as null.
 
-    def encode(row: Any) -> str:
-        if row is None:
-            return "null"
+    It keeps what it wrote of so many rows; of a schema without lists and objects that may be null.
+    """
+    template, columns = _compile_fields(schema, app)
+    names = [name for name, _, _ in columns]
+
+    def encode_values(values: tuple[Any, ...]) -> str:
         return template % tuple(
             [
-                "null" if (value := row[column]) is None and is_nullable else write(value)
-                for column, write, is_nullable in columns
+                "null" if value is None and is_nullable else write(value)
+                for value, (_, write, is_nullable) in zip(values, columns, strict=True)
             ]
         )
 
-    return encode
+    if kept:
+        encode_values = lru_cache(kept)(encode_values)
+    return lambda row: "null" if row is None else encode_values(tuple([row[it] for it in names]))
 
 
 def find_encoder(kind: type[Schema]) -> Encode:
     """The function of a schema for the current application, compiled when it is first asked for."""
-    encoders = services().encoders
-    return encoders.get(kind) or encoders.setdefault(kind, compile_schema(kind(), current_app))
+    encoders, kept = services().encoders, NFTS_KEPT if kind is NftSchema else 0
+    return encoders.get(kind) or encoders.setdefault(
+        kind, compile_schema(kind(), current_app, kept)
+    )
 
 
 def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode, bool]]]:
@@ -98,29 +110,33 @@ def _list_of(encode: Encode) -> Encode:
     return lambda rows: f"[{','.join(map(encode, rows))}]"
 
 
-class EncodedRows(Response):
-    """Rows encoded here. Its headers are complete, but for the length, which http_caching.py adds."""
+class EncodedRows(NamedTuple):
+    """JSON, whole or in parts that are read while it is sent; and the headers beside it."""
 
-    def __init__(self, parts: Iterable[str], headers: Mapping[str, str]) -> None:
-        super().__init__(parts, headers=headers, content_type="application/json")
+    json: str | Iterator[str]
+    headers: Mapping[str, str]
+
+
+class RowsResponse(Response):
+    """Flask's response of rows. Its headers are complete, but for the length, which http_caching.py adds."""
+
+    def __init__(self, rows: EncodedRows) -> None:
+        super().__init__(rows.json, headers=rows.headers, content_type=JSON)
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        if self.is_streamed:
+            environ[IS_STREAMED] = True
         start_response(self.status, self.headers.to_wsgi_list())
         return self.iter_encoded()
 
 
-def answer_one(encode: Encode, row: Any, headers: Mapping[str, str]) -> Response:
-    return EncodedRows([encode(row)], headers)
-
-
-def answer_many(encode: Encode, rows: Iterable[Any], headers: Mapping[str, str]) -> Response:
-    """Answer with a list of rows, or its JSON; or with an iterator of such lists, sent as they are read."""
-    if isinstance(rows, str):
-        return EncodedRows([rows], headers)
+def encode_rows(encode: Encode, rows: Any) -> str | Iterator[str]:
+    """Encode a row, a list of rows, or an iterator of such lists; what is JSON stays as it is."""
     if isinstance(rows, list):
-        return EncodedRows([_list_of(encode)(rows)], headers)
-    request.environ[IS_STREAMED] = True
-    return EncodedRows(_write(encode, rows), headers)
+        return _list_of(encode)(rows)
+    if isinstance(rows, str):
+        return rows
+    return _write(encode, rows) if isinstance(rows, Iterator) else encode(rows)
 
 
 def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:
