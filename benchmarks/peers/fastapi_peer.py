@@ -23,7 +23,7 @@ ORDERBOOK_SQL = """
     SELECT * FROM nft
     WHERE is_for_sale = 1
     ORDER BY listed_order DESC, token, serial_no
-    LIMIT :limit OFFSET :offset
+    LIMIT :limit + 0 OFFSET :offset
 """
 
 app = FastAPI()
