@@ -2,17 +2,17 @@
 
 from marketplace.machine_file import MachineFile
 
-# What is over; and a window that ends too far ahead, which is of a clock that was set back.
+# A window that ends too far ahead is over, too: the clock was set back.
 # SQLite reads the clock under the lock: no other thread has begun a window after this moment.
-_DELETE = """
-    DELETE FROM rate_limit
-    WHERE ends_at <= unixepoch('subsec') OR key = :key AND ends_at > unixepoch('subsec') + :seconds
-"""
-_COUNT = """
+_IS_OVER = "ends_at NOT BETWEEN unixepoch('subsec') AND unixepoch('subsec') + :seconds"
+_COUNT = f"""
     INSERT INTO rate_limit (key, ends_at, count) VALUES (:key, unixepoch('subsec') + :seconds, 1)
-    ON CONFLICT (key) DO UPDATE SET count = count + 1
+    ON CONFLICT (key) DO UPDATE SET
+        count = IIF({_IS_OVER}, 1, count + 1),
+        ends_at = IIF({_IS_OVER}, excluded.ends_at, ends_at)
     RETURNING count, ends_at
 """
+_DELETE = "DELETE FROM rate_limit WHERE ends_at < unixepoch('subsec')"
 
 
 def count_in_window(file: MachineFile, key: str, seconds: float) -> tuple[int, float]:
@@ -20,6 +20,7 @@ def count_in_window(file: MachineFile, key: str, seconds: float) -> tuple[int, f
 
     A window lasts so many seconds. Raises one of ERRORS of marketplace.machine_file: it is not counted then.
     """
-    file.execute(_DELETE, key=key, seconds=seconds)
     [(count, ends_at)] = file.execute(_COUNT, key=key, seconds=seconds)
+    if count == 1:  # whenever a window begins, those that are over are forgotten
+        file.execute(_DELETE)
     return count, ends_at
