@@ -12,8 +12,8 @@ Token permissions are cached the same way, and checked first. An expiry date is 
 caller's permissions are not cached, above all where a host brings its own authentication, the application
 authenticates the caller first, and the cached response is served only then.
 
-Where the token is cached and the response is not, the view itself is called: Flask's own work around it takes
-as long as a page. What the view raises is raised again in the application, which answers it.
+Where the token is cached and the response is not, the view is called here, without all that Flask does around
+a view. An error that it raises is raised again in the application, which answers it.
 """
 
 from __future__ import annotations
@@ -244,7 +244,7 @@ class ResponseCache:
 
 
 def _find_read_views(app: Flask) -> Iterator[tuple[Match, Callable[..., EncodedRows], str]]:
-    """What each view reads by, to be called by who may read; with how its addresses look, and its route."""
+    """Find the views that read, without their check of who may; match their addresses; name routes."""
     for rule in app.url_map.iter_rules():
         if view := getattr(app.view_functions[rule.endpoint], READ_VIEW, None):
             route = shown_rule(rule.rule)
