@@ -91,12 +91,17 @@ def list_selected(
     }  # fmt: skip
     traits = _select_traits(db, selection, parameters) if selection.traits else ""
     asked = tuple(map(ne, selection, ALL))
-    sql = _write(selection.sort, asked, traits, after is not None, offset > NEAR)
+    clause = "LIMIT :limit + 0 OFFSET :offset"
+    if not any(asked[1:]) and not after and not offset:
+        clause = f"LIMIT {limit:d}"  # a statement without parameters is planned once on PostgreSQL
+    sql = _write(selection.sort, asked, traits, after is not None, offset > NEAR, clause)
     return db.execute(sql, parameters).fetchall()
 
 
 @lru_cache(maxsize=256)
-def _write(sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_far: bool) -> str:
+def _write(
+    sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_far: bool, limit: str
+) -> str:
     # ``asked``: which fields of a selection say more than those of ALL.
     names = {*compress(Selection._fields, asked)}
     ties, position = "token, serial_no", ":token, :serial_no"
@@ -119,7 +124,7 @@ def _write(sort: str, asked: tuple[bool, ...], traits: str, is_after: bool, is_f
             WHERE is_for_sale = 1 {selected.format(price=price)} {traits}
               {following.format(ties=ties, position=position)}
             ORDER BY {order}
-            LIMIT :limit + 0 OFFSET :offset
+            {limit}
         """
         for following in (_AFTER[sort] if is_after else [""])
     ]
