@@ -210,7 +210,7 @@ class PagePosition(Strict, fields.String):
 
 
 class Words(Strict, fields.String):
-    """What somebody looks for."""
+    """Words to look for."""
 
     expected = f"a text of {MAX_QUERY} characters at most"
     shape = {"maxLength": MAX_QUERY}

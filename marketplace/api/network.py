@@ -1,4 +1,4 @@
-"""What a front end needs to know of the network: the marketplace's account, and what HBAR are worth."""
+"""The network, for front ends: the marketplace's account, and the exchange rate of HBAR."""
 
 import json
 from typing import Any

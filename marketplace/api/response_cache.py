@@ -85,7 +85,7 @@ class CachedToken(NamedTuple):
 
 @dataclass(slots=True)
 class RequestCache:
-    """What is known of a request. The first two are found cached; views set the others."""
+    """The facts about a request. The first two are found cached; views set the others."""
 
     token: CachedToken | None = None  # a valid one
     response: WholeResponse | None = None

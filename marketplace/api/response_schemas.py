@@ -297,7 +297,7 @@ class EventSchema(CamelCaseSchema):
 
 
 class WebhookMessageSchema(CamelCaseSchema):
-    """What is posted to a webhook."""
+    """The body of a message to a webhook."""
 
     type = text("nft. and the kind of the event", "nft.sold")
     timestamp = text("The event's date", "2026-11-20T12:00:00.123Z", format="date-time")

@@ -1,4 +1,4 @@
-"""What one account holds, and what of it is for sale."""
+"""The NFTs of one account, and those of them that are for sale."""
 
 from marketplace.api import paging
 from marketplace.api.authentication import require_scope

@@ -1,4 +1,4 @@
-"""What is posted to webhooks, for the OpenAPI document: docs/webhooks.md."""
+"""The messages to webhooks, for the OpenAPI document: docs/webhooks.md."""
 
 from typing import Any
 

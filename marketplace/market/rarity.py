@@ -65,7 +65,7 @@ def rank(rows: list[TraitRow]) -> Ranking:
     weights = dict.fromkeys((row["serial_no"] for row in rows), 0)
     for values in holders.values():
         having = {serial_no for serials in values.values() for serial_no in serials}
-        # What all others weigh more by, as they lack it, is taken from these.
+        # These weigh less by what the others weigh more for the lack of it.
         lacking = _weigh(len(weights) - len(having), len(weights))
         for serial_no in having:
             weights[serial_no] -= lacking

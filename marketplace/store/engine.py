@@ -13,7 +13,7 @@ from marketplace.store.schema import PROPERTY, VERSION, Schema
 
 
 class EngineBase:
-    """What both engines share. Each is one database, read and written by all threads of a process."""
+    """Shared by both engines. Each is one database, read and written by all threads of a process."""
 
     name: str  # for sentences: without a password
     is_shared = False  # by several machines

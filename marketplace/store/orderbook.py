@@ -23,8 +23,8 @@ _CONDITIONS = {
 }
 # The bound of the price that is behind a position.
 _BEHIND = {CHEAPEST: "min_price", DEAREST: "max_price"}
-# What follows a position. In two parts: where very many have one price, each page begins where the last one
-# ended.
+# The condition of what follows a position. In two parts: where very many have one price, each page begins
+# where the last one ended.
 _AFTER = {
     NEWEST: ["AND listed_order <= :key AND (listed_order < :key OR ({ties}) > ({position}))"],
     CHEAPEST: ["AND (listing_price, {ties}) > (:key, {position})"],

@@ -69,7 +69,7 @@ class NftRow(TypedDict):
 
 
 class CollectionFactsRow(TypedDict):
-    """What is shown of a collection, but for its floor price."""
+    """The facts that are shown of a collection, but for its floor price."""
 
     token: str
     name: str | None

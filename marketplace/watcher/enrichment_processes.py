@@ -24,7 +24,7 @@ from marketplace.watcher.strangers.found import (
     read_message,
 )
 
-# What a process runs. The watcher itself does not load it: Pillow would take 8 MB of it.
+# The function that a process runs. The watcher itself does not load it: Pillow would take 8 MB of it.
 RUN = "marketplace.watcher.strangers.enrich:run"
 
 # Past what hosts and the processor are given: a process that is still at it by then is killed.

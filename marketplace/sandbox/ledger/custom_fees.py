@@ -92,7 +92,7 @@ def unit_of(fee: Message) -> str | None:
 
 
 def _credits(given: Changes, account_id: str) -> dict[str | None, int]:
-    """What an account gets in a transfer, by token."""
+    """The amounts that an account gets in a transfer, by token."""
     return {unit: amount for (to, unit), amount in given.items() if to == account_id and amount > 0}
 
 

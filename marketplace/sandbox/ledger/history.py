@@ -101,7 +101,7 @@ def _amounts(moved: Changes) -> list[dict[str, Any]]:
 
 
 def _parties(nft: NftTransfer) -> dict[str, Any]:
-    """Who had an NFT before, and who has it after."""
+    """The owner of an NFT before a transfer, and the one after it."""
     return {
         "is_approval": nft.is_approval,
         "receiver_account_id": nft.receiver or None,

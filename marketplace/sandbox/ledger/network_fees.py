@@ -48,7 +48,7 @@ CUSTOM_FEE_TRANSFER = Decimal("0.0019")
 EXTRA = Decimal("0.0001")
 # Each byte more than these.
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
-# What the payer of a transfer pays for what it makes by itself, in tinybars: HIP-904, HIP-542.
+# The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
 ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 

@@ -53,7 +53,7 @@ def _check_nfts(transfers: list[Message]) -> None:
 
 
 def given_of(content: Message) -> Counter[tuple[str, str | None]]:
-    """What a transfer gives to each account, or takes from it, before custom fees."""
+    """The amounts that a transfer gives to each account, or takes from it, before custom fees."""
     given: Counter[tuple[str, str | None]] = Counter()
     for amount, token in _amounts(content):
         given[party(amount.accountID, "INVALID_ACCOUNT_ID"), token] += amount.amount
@@ -158,7 +158,7 @@ def _spend_allowances(execution: Execution, content: Message) -> None:
 def _assess(
     execution: Execution, given: Changes, moved: list[NftTransfer]
 ) -> tuple[Changes, Changes]:
-    """What a transfer changes, less royalties; and then its custom fees."""
+    """The changes of a transfer, less royalties; and then its custom fees."""
     assessed = custom_fees.assess(execution.db, moved, given)
     changes, fees = Counter(given), Counter[tuple[str, str | None]]()
     for fee in assessed:

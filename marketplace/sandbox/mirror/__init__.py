@@ -17,7 +17,7 @@ CACHED_SECONDS = {
     "transactions": 2,
     "transactions/<transaction_id>": 600,
 }
-# What reads the ids of a path, and the name by which it is refused.
+# The parsers of ids in a path, each with the name by which it refuses one.
 IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),

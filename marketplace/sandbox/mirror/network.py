@@ -21,7 +21,7 @@ BLOCK = 2 * times.SECOND  # how long one lasts
 HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * hbar.TINYBARS
 GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
-# What the network gets for each of the node's tinycents: HIP-1261.
+# Tinycents that the network gets for each of the node's tinycents: HIP-1261.
 NETWORK_MULTIPLIER = 9
 
 blp = Blueprint("network", __name__)

@@ -35,7 +35,7 @@ def invalid(name: str) -> Invalid:
     return Invalid(f"Invalid parameter: {name}")
 
 
-# What a parameter's text means. All raise ValueError.
+# Parsers of a parameter's text. All raise ValueError.
 
 
 def parse_entity(text: str) -> str:
@@ -154,7 +154,7 @@ class NumberFilter(NamedTuple):
 
 
 def number_filter(name: str) -> NumberFilter:
-    """What serialnumber=7, lt:7 or gte:7 asks for. Several named ones are alternatives."""
+    """Read serialnumber=7, lt:7 or gte:7. Several named ones are alternatives."""
     low, high, named = 0, MAX_INT64, set()
     for argument in request.args.getlist(name):
         operator, _, text = argument.rpartition(":")

@@ -1,4 +1,4 @@
-"""What is found of one NFT, and how a process tells the watcher: imports nothing that reads images.
+"""The metadata and image found for an NFT, and how a process tells the watcher: loads nothing for images.
 
 A message is a line of JSON, and the image behind it.
 """
