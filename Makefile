@@ -61,9 +61,9 @@ test-again: .venv/installed-dev
 soak: .venv/installed-dev
 	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.soak --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
 
-# Random stories, told to the service and to a model of it, for SECONDS: make lives SECONDS=3600
+# Random stories, told to the service and to a model of it, for SECONDS: make lives SECONDS=3600. POSTGRESQL=1, too.
 lives: .venv/installed-dev
-	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives --seconds $(or $(SECONDS),600) $(if $(SEED),--seed $(SEED))
+	@env -u MARKETPLACE_PUBLIC_URL $(BIN)/python -m stress.lives --seconds $(or $(SECONDS),600) $(if $(POSTGRESQL),--postgresql) $(if $(SEED),--seed $(SEED))
 
 # Clients and hosts that want to cost everybody else something, each for SECONDS.
 attack: load .venv/installed-dev

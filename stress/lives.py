@@ -65,7 +65,7 @@ from marketplace.watcher.rechecker import Rechecker, drain_queue
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done, summary
 from stress.audit import find_sales
-from tests.engines import database_url
+from tests.engines import database_url, running_on
 
 MARKET, OTHER_MARKET, STRANGER = "0.0.9001", "0.0.6666", "0.0.1003"
 ACCOUNTS = ("0.0.1001", "0.0.1002")
@@ -1025,10 +1025,11 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print the service's log, too")
     parser.add_argument("--stories", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
+    parser.add_argument("--postgresql", action="store_const", const="postgresql", default="sqlite")
     options = parser.parse_args()
     make_mortal()
     fast = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with tempfile.TemporaryDirectory(dir=fast) as folder:
+    with running_on(options.postgresql), tempfile.TemporaryDirectory(dir=fast) as folder:
         print(f"Stories from seed {options.seed} on", flush=True)
         started = time.monotonic()
         world = World(Path(folder))
