@@ -3,6 +3,7 @@
 import os
 from collections.abc import Callable
 from typing import Any
+from urllib.parse import urlsplit
 
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -78,6 +79,7 @@ def create_app(
     if is_sandbox:
         from marketplace import demo  # of which a production service loads nothing
         from marketplace.sandbox import application as sandbox
+        from marketplace.sandbox.hosts import HostGuard
 
         own = sandbox.init_app(app, database, sign)
         writes_at_once = concurrency_limit.WRITES_AT_ONCE_IN_SANDBOX
@@ -111,6 +113,9 @@ def create_app(
     reference.init_app(app, is_home=not is_sandbox)
     cors.init_app(app)
     response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
+    if is_sandbox:
+        own_name = urlsplit(config["PUBLIC_URL"]).hostname
+        app.wsgi_app = HostGuard(app.wsgi_app, own_name)  # type: ignore[method-assign]
     if proxies := config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

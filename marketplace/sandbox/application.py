@@ -7,7 +7,6 @@ the code that is tested and shown.
 from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
-from urllib.parse import urlsplit
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from flask import Flask
@@ -19,7 +18,7 @@ from marketplace.api.openapi import Document
 from marketplace.api.request_metrics import name_routes
 from marketplace.cli import log
 from marketplace.cli.upgrade import upgrade_at_once
-from marketplace.sandbox import api, commands, gateway, hosts, mirror, wallet
+from marketplace.sandbox import api, commands, gateway, mirror, wallet
 from marketplace.sandbox.hapi import web
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import KEY, Sandbox, Storage
@@ -59,7 +58,6 @@ def init_app(
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
     mounted = DispatcherMiddleware(app.wsgi_app, {PATH: sandbox})
-    own_name = urlsplit(app.config["PUBLIC_URL"]).hostname
     mirror_path = f"{mirror.blp.url_prefix}/"
     # The marketplace's own API may be there: /api/v1, or below it.
     is_own = f"{app.config['API_PREFIX']}/v1/".startswith(mirror_path)
@@ -67,9 +65,6 @@ def init_app(
 
     def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         """Serve the nodes' paths without a prefix, too: SDKs know the port at most."""
-        host = environ.get("HTTP_HOST", "")
-        if not hosts.is_answered(host, own_name):
-            return hosts.refuse(host)(environ, start_response)
         is_of_nodes = environ["PATH_INFO"].startswith(paths) or web.is_first(environ)
         return (sandbox if is_of_nodes else mounted)(environ, start_response)
 

@@ -5,14 +5,29 @@ here. IP addresses and names without a dot cannot be another site's.
 """
 
 import json
+from collections.abc import Iterable
 from http import HTTPStatus
 from ipaddress import ip_address
 from urllib.parse import urlsplit
+from wsgiref.types import StartResponse, WSGIApplication, WSGIEnvironment
 
 from werkzeug import Response
 
 from marketplace.api.error_handlers import body as error_body
 from marketplace.errors import shown
+
+
+class HostGuard:
+    """WSGI middleware, in front of all that answers: of the cache, too."""
+
+    def __init__(self, application: WSGIApplication, own_name: str | None) -> None:
+        self._application, self._own_name = application, own_name
+
+    def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
+        host = environ.get("HTTP_HOST", "")
+        if not is_answered(host, self._own_name):
+            return refuse(host)(environ, start_response)
+        return self._application(environ, start_response)
 
 
 def refuse(host: str) -> Response:

@@ -1,8 +1,11 @@
 """An answer is kept only while it is true, for whom it is meant, and within a bound."""
 
+import gc
+import io
 import itertools
 import json
 import random
+import sys
 import threading
 import time
 from collections import Counter
@@ -196,6 +199,27 @@ def test_a_read_is_the_same_without_flask(answered, app, client, nft, many, pref
         if link := direct.headers.get("Link"):
             links.append(link[1 : link.index(">")])
     assert {200, 404, 422} <= statuses.keys(), statuses
+
+
+@pytest.mark.once("no statement is asked")
+def test_no_view_that_reads_asks_flask_for_the_request():
+    modules = {view.__module__ for view in response_cache.READ_VIEWS.values()}
+    assert len(modules) > 7
+    assert not [name for name in modules if hasattr(sys.modules[name], "request")]
+
+
+@pytest.mark.once("no statement is asked")
+def test_a_read_leaves_nothing_to_the_garbage_collector(app, client, request):
+    client.get("/v1/network")
+    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+    gc.disable()
+    request.addfinalizer(gc.enable)
+    for path in ("/v1/orderbook", f"/v1/nft/{TOKEN}/8"):
+        environ = EnvironBuilder(path, headers=header).get_environ()
+        environ["wsgi.input"] = body = io.BytesIO()
+        assert run_wsgi_app(app, environ)[1][:3] in ("200", "404")
+        del environ
+        assert sys.getrefcount(body) == 2
 
 
 @pytest.mark.parametrize(
@@ -470,8 +494,9 @@ def bound(app, size):
 
 
 def cache_of(app):
-    layer = app.wsgi_app._application
-    assert isinstance(layer, response_cache.ResponseCache)
+    layer = app.wsgi_app
+    while not isinstance(layer, response_cache.ResponseCache):
+        layer = layer._application
     return layer
 
 
