@@ -47,7 +47,7 @@ class Services(Storage):
     counts: Counts
     token_usage: TokenUsage
     sandbox: Sandbox | None
-    encoders: dict[type[Schema], Encode] = field(default_factory=dict)
+    encoders: dict[tuple[type[Schema], int], Encode] = field(default_factory=dict)
     encode_event_body: Encode = str
     # In place of the watcher's processes for metadata and images.
     enrich: Enrich | None = None

@@ -6,5 +6,5 @@ TOKEN_NAME = "marketplace.token"  # the name of the access token; never the toke
 # The end user whom a trusted caller or a host names; None where nobody is named.
 END_USER = "marketplace.end_user"
 IS_STREAMED = "marketplace.streamed"  # there where its body is read while it is sent
-# The counter beside that of its route: of cached responses, or of others.
+# The counter to raise beside that of its route: of cached responses, or of others.
 CACHE_OUTCOME = "marketplace.kept"

@@ -22,5 +22,5 @@ class Application(Flask):
 
 def current_request() -> Request:
     """The request that is answered: Flask's, or that of a view which the response cache calls itself."""
-    current: Request = g.get("request", request)
+    current: Request = g.get("marketplace_request", request)
     return current

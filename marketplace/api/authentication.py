@@ -13,7 +13,7 @@ from werkzeug.exceptions import Unauthorized
 from marketplace import times
 from marketplace.api.blueprint import Blueprint, Decorator, View
 from marketplace.api.rate_limit import RATE, find_address
-from marketplace.api.response_cache import READ_VIEW, CachedQuery, CachedToken, request_cache
+from marketplace.api.response_cache import READ_VIEWS, CachedQuery, CachedToken, request_cache
 from marketplace.api.row_json import RowsResponse
 from marketplace.errors import EndUserInvalid, NotAuthenticated, ScopeMissing
 from marketplace.market.prepare import Caller
@@ -124,7 +124,7 @@ def require_scope(scope: str) -> Decorator:
                 return view(*args, **kwargs)
 
         if scope == "read":
-            setattr(guarded, READ_VIEW, view)
+            READ_VIEWS[guarded] = view
         return document(guarded)
 
     return decorator

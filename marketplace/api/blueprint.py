@@ -216,8 +216,7 @@ class Blueprint(flask_smorest.Blueprint):
             def encoded(*args: Any, **kwargs: Any) -> row_json.EncodedRows:
                 returned = view(*args, **kwargs)
                 rows, headers = returned if isinstance(returned, tuple) else (returned, {})
-                encode = row_json.find_encoder(type(schema))
-                return row_json.EncodedRows(row_json.encode_rows(encode, rows), headers)
+                return row_json.EncodedRows(row_json.encode_rows(type(schema), rows), headers)
 
             return document(encoded)
 

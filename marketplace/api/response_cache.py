@@ -52,11 +52,8 @@ HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit"
 
 # In the WSGI environment: the request's RequestCache.
 REQUEST_CACHE = "marketplace.cache"
-# The attribute of a view that checks who may read: the view behind it.
-READ_VIEW = "read_view"
 
 Row = TypeVar("Row")
-Match = Callable[[str], "re.Match[str] | None"]
 
 
 class CachedQuery(NamedTuple):
@@ -90,7 +87,7 @@ class RequestCache:
     token: CachedToken | None = None  # a valid one
     response: WholeResponse | None = None
     may_read: bool = False  # whether the caller may
-    error: Exception | None = None  # raised by the view, which was called before the application
+    error: Exception | None = None  # of the view, which the application is to raise
     queries: list[CachedQuery] = field(default_factory=list)  # which the response is made from
     until: int | None = None  # in nanoseconds: how long it may be cached at most
 
@@ -144,6 +141,18 @@ class _Entry:
         return True
 
 
+class ReadView(NamedTuple):
+    """A view behind its authentication: how its addresses match, and its route."""
+
+    match: Callable[[str], re.Match[str] | None]
+    call: Callable[..., EncodedRows]
+    route: str
+
+
+# By the function that authenticates first: all views that require the scope read.
+READ_VIEWS: dict[Callable[..., Any], Callable[..., EncodedRows]] = {}
+
+
 class ResponseCache:
     """The layer. ``caches_tokens``: only access tokens decide who may read, so a host is never asked."""
 
@@ -185,6 +194,7 @@ class ResponseCache:
             response = self._call_view(path, environ, cache)
         if response is None:
             response = call_application(self._application, environ)
+            cache.error = None  # whose traceback leads back to here
         if cache.may_read and cached is not None:
             response = cached
         environ[CACHE_OUTCOME] = HIT if response is cached else MISS
@@ -211,31 +221,24 @@ class ResponseCache:
     def _call_view(
         self, path: str, environ: WSGIEnvironment, cache: RequestCache
     ) -> WholeResponse | StreamedResponse | None:
-        """Answer a caller who may read. None where the application must answer: above all errors."""
-        view, arguments, route = self._find_view(path)
-        if view is None:
+        """Answer a caller who may read. None: the application answers, and raises the view's error."""
+        found = ((view, match) for view in self._views if (match := view.match(path)))
+        view, match = next(found, (None, None))
+        if view is None or match is None:
             return None
         with self._app.app_context():
-            g.request = self._app.request_class(environ)
+            g.marketplace_request = self._app.request_class(environ, populate_request=False)
             try:
-                rows = view(**arguments)
+                rows = view.call(**match.groupdict())
             except Exception as error:
                 cache.error = error
                 return None
         cache.may_read = True
         headers = [("Content-Type", JSON), *rows.headers.items(), CACHING]
         if isinstance(rows.json, str):
-            return WholeResponse(headers, rows.json.encode(), route)
-        environ[ROUTE] = route
+            return WholeResponse(headers, rows.json.encode(), view.route)
+        environ[ROUTE] = view.route
         return StreamedResponse("200 OK", headers, map(str.encode, rows.json))
-
-    def _find_view(
-        self, path: str
-    ) -> tuple[Callable[..., EncodedRows] | None, dict[str, str], str]:
-        for match, view, route in self._views:
-            if found := match(path):
-                return view, found.groupdict(), route
-        return None, {}, ""
 
     def _store(self, key: Hashable, entry: _Entry) -> None:
         with self._writing:
@@ -243,13 +246,13 @@ class ResponseCache:
                 self._entries[key] = entry
 
 
-def _find_read_views(app: Flask) -> Iterator[tuple[Match, Callable[..., EncodedRows], str]]:
-    """Find the views that read, without their check of who may; match their addresses; name routes."""
+def _find_read_views(app: Flask) -> Iterator[ReadView]:
     for rule in app.url_map.iter_rules():
-        if view := getattr(app.view_functions[rule.endpoint], READ_VIEW, None):
+        view = READ_VIEWS.get(app.view_functions[rule.endpoint])
+        if view and "GET" in (rule.methods or ()):
             route = shown_rule(rule.rule)
             address = re.sub(r"<(\w+)>", r"(?P<\1>[!-.0-~]+)", re.escape(route))
-            yield re.compile(address).fullmatch, view, route
+            yield ReadView(re.compile(address).fullmatch, view, route)
 
 
 def init_app(app: Flask, *, caches_tokens: bool) -> None:

@@ -23,8 +23,10 @@ from marketplace.api.response_schemas import EventSchema, NftSchema
 from marketplace.services import services
 from marketplace.wsgi_environ import IS_STREAMED
 
-# NFTs, with their JSON: most of those on a page were there before the last commit, too.
+# The JSON of so many NFTs is kept: most of those on a page were there before the last commit, too. Longer
+# lists do not take their places.
 NFTS_KEPT = 500
+LONGEST_KEPT = 100
 
 JSON = "application/json"
 
@@ -48,7 +50,7 @@ def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
 def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
     """Make a function that writes one row as the JSON object that the schema would dump; None as null.
 
-    It keeps what it wrote of so many rows; of a schema without lists and objects that may be null.
+    It keeps the JSON of so many rows, of a schema whose values are all hashable.
     """
     template, columns = _compile_fields(schema, app)
     names = [name for name, _, _ in columns]
@@ -66,12 +68,11 @@ def compile_schema(schema: Schema, app: Flask, kept: int = 0) -> Encode:
     return lambda row: "null" if row is None else encode_values(tuple([row[it] for it in names]))
 
 
-def find_encoder(kind: type[Schema]) -> Encode:
+def find_encoder(kind: type[Schema], *, is_short: bool = True) -> Encode:
     """The function of a schema for the current application, compiled when it is first asked for."""
-    encoders, kept = services().encoders, NFTS_KEPT if kind is NftSchema else 0
-    return encoders.get(kind) or encoders.setdefault(
-        kind, compile_schema(kind(), current_app, kept)
-    )
+    kept = NFTS_KEPT if kind is NftSchema and is_short else 0
+    encoders, key = services().encoders, (kind, kept)
+    return encoders.get(key) or encoders.setdefault(key, compile_schema(kind(), current_app, kept))
 
 
 def _compile_fields(schema: Schema, app: Flask) -> tuple[str, list[tuple[str, Encode, bool]]]:
@@ -130,13 +131,15 @@ class RowsResponse(Response):
         return self.iter_encoded()
 
 
-def encode_rows(encode: Encode, rows: Any) -> str | Iterator[str]:
+def encode_rows(kind: type[Schema], rows: Any) -> str | Iterator[str]:
     """Encode a row, a list of rows, or an iterator of such lists; what is JSON stays as it is."""
-    if isinstance(rows, list):
-        return _list_of(encode)(rows)
     if isinstance(rows, str):
         return rows
-    return _write(encode, rows) if isinstance(rows, Iterator) else encode(rows)
+    if isinstance(rows, list):
+        return _list_of(find_encoder(kind, is_short=len(rows) <= LONGEST_KEPT))(rows)
+    if isinstance(rows, Iterator):
+        return _write(find_encoder(kind, is_short=False), rows)
+    return find_encoder(kind)(rows)
 
 
 def _write(encode: Encode, parts: Iterable[list[Any]]) -> Iterator[str]:

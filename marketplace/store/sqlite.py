@@ -27,8 +27,8 @@ from marketplace.store.wal_index import open_map, read_header
 SAFE_VERSION = (3, 51, 3)
 # Reads check at most so often that the file is still there; each write does. A check lets another thread run.
 FILE_CHECK_SECONDS = 0.1
-# More than there are, but for lists of traits: once pysqlite3's cache is full, what it has no place for is
-# prepared anew each time.
+# More than the service has, but for filters by traits: once pysqlite3's cache is full, others are prepared
+# anew each time.
 STATEMENTS_KEPT = 300
 # As events.INSERT: SQLite gives the next id itself, and values are bound by place in half the time.
 INSERT_EVENT = f"""

@@ -148,7 +148,7 @@ def test_what_the_client_calls_the_host_does_not_matter(client, host):
 
 @pytest.mark.parametrize("host", ["a" * 64, "a" * 80])
 def test_a_host_that_is_none_is_refused_clearly(client, host):
-    """RFC 9112, 3.2: a 400. No read looks at it."""
+    """RFC 9112, 3.2: a 400. The reads of a token that is cached do not look at it."""
     assert_error(client.post("/v1/add", headers={"Host": host}), 400, "Host", host[:50])
 
 
