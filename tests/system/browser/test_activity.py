@@ -148,9 +148,12 @@ def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
 def test_what_came_before_it_was_added_is_said_so(visit):
     page = visit("/demo/nft/0.0.5004/1").page
     words = ["Picture and traits found", "Listed by", "Added here, owned by"]
-    expect(rows(page).locator(".what")).to_have_text([re.compile(f"^{said}") for said in words])
     dated = [r"(ago|now)$", r"ago, before it was added here · Transaction", r"(ago|now)$"]
-    expect(rows(page).locator(".when")).to_have_text([re.compile(end) for end in dated])
+    # On a busy machine the picture follows the traits, in an event of its own.
+    for place in (-3, -2, -1):
+        row = rows(page).nth(place)
+        expect(row.locator(".what")).to_have_text(re.compile(f"^{words[place]}"))
+        expect(row.locator(".when")).to_have_text(re.compile(dated[place]))
 
 
 def test_what_happens_to_an_nft_shows_on_its_page(visit, trader):
