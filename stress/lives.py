@@ -1025,11 +1025,13 @@ def main() -> int:
     parser.add_argument("--verbose", action="store_true", help="print the service's log, too")
     parser.add_argument("--stories", type=int, default=10**9)
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
-    parser.add_argument("--postgresql", action="store_const", const="postgresql", default="sqlite")
+    parser.add_argument(
+        "--postgresql", dest="engine", action="store_const", const="postgresql", default="sqlite"
+    )
     options = parser.parse_args()
     make_mortal()
     fast = "/dev/shm" if os.path.isdir("/dev/shm") else None
-    with running_on(options.postgresql), tempfile.TemporaryDirectory(dir=fast) as folder:
+    with running_on(options.engine), tempfile.TemporaryDirectory(dir=fast) as folder:
         print(f"Stories from seed {options.seed} on", flush=True)
         started = time.monotonic()
         world = World(Path(folder))

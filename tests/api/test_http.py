@@ -149,6 +149,8 @@ def test_what_the_client_calls_the_host_does_not_matter(client, host):
 @pytest.mark.parametrize("host", ["a" * 64, "a" * 80])
 def test_a_host_that_is_none_is_refused_clearly(client, host):
     """RFC 9112, 3.2: a 400. The reads of a token that is cached do not look at it."""
+    of_a_page = {"Host": host, "Origin": "https://dapp.example"}
+    assert_error(client.get("/v1/nftslisted/0.0.2", headers=of_a_page), 400, "Host", host[:50])
     assert_error(client.post("/v1/add", headers={"Host": host}), 400, "Host", host[:50])
 
 

@@ -196,6 +196,9 @@ def test_a_read_is_the_same_without_flask(answered, app, client, nft, many, pref
         differing = {name for name, _ in {*direct.headers} ^ headers}
         assert differing <= {"X-Request-ID"}, url
         statuses[direct.status_code] += 1
+        if tag := direct.headers.get("ETag"):
+            unchanged = client.open(url, method=method, headers={"If-None-Match": tag})
+            assert (unchanged.status_code, unchanged.data) == (304, b"")
         if link := direct.headers.get("Link"):
             links.append(link[1 : link.index(">")])
     assert {200, 404, 422} <= statuses.keys(), statuses
