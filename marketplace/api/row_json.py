@@ -25,7 +25,7 @@ from marketplace.wsgi_environ import IS_STREAMED
 
 # The JSON of so many NFTs is kept: most of those on a page were there before the last commit, too. Longer
 # lists do not take their places.
-NFTS_KEPT = 500
+NFTS_KEPT = 200
 LONGEST_KEPT = 100
 
 JSON = "application/json"
