@@ -3,7 +3,6 @@
 import os
 from collections.abc import Callable
 from typing import Any
-from urllib.parse import urlsplit
 
 from flask import Flask, Request
 from werkzeug.middleware.proxy_fix import ProxyFix
@@ -114,8 +113,9 @@ def create_app(
     cors.init_app(app)
     response_cache.init_app(app, caches_tokens=authenticate is authentication.authenticate)
     if is_sandbox:
-        own_name = urlsplit(config["PUBLIC_URL"]).hostname
-        app.wsgi_app = HostGuard(app.wsgi_app, own_name)  # type: ignore[method-assign]
+        app.wsgi_app = HostGuard(  # type: ignore[method-assign]
+            app.wsgi_app, config["PUBLIC_URL"]
+        )
     if proxies := config["TRUSTED_PROXIES"]:
         app.wsgi_app = ProxyFix(  # type: ignore[method-assign]
             app.wsgi_app, x_for=proxies, x_proto=proxies, x_host=proxies, x_prefix=proxies

@@ -20,8 +20,8 @@ from marketplace.errors import shown
 class HostGuard:
     """WSGI middleware, in front of all that answers: of the cache, too."""
 
-    def __init__(self, application: WSGIApplication, own_name: str | None) -> None:
-        self._application, self._own_name = application, own_name
+    def __init__(self, application: WSGIApplication, public_url: str) -> None:
+        self._application, self._own_name = application, urlsplit(public_url).hostname
 
     def __call__(self, environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
         host = environ.get("HTTP_HOST", "")

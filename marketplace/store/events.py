@@ -83,6 +83,7 @@ def _select(
         ORDER BY id {order}
         LIMIT :limit + 0
         """
+        # A bare parameter would be compared with the partial indexes: SQLite would prepare this each time.
         for condition in _conditions(selection, [f":{name} || ''" for name in kinds])
     ]
     parameters = selection._asdict() | kinds | {"after": after, "limit": limit}

@@ -18,7 +18,7 @@ _DELETE = "DELETE FROM rate_limit WHERE ends_at < unixepoch('subsec')"
 def count_in_window(file: MachineFile, key: str, seconds: float) -> tuple[int, float]:
     """Count, and return how often it happened in its window, and when that ends, in Unix time.
 
-    A window lasts so many seconds. Raises one of ERRORS of marketplace.machine_file: it may be uncounted.
+    A window lasts so many seconds. Raises one of ERRORS of marketplace.machine_file; it may be counted then.
     """
     [(count, ends_at)] = file.execute(_COUNT, key=key, seconds=seconds)
     if count == 1:  # whenever a window begins, those that are over are forgotten
