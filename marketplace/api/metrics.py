@@ -32,20 +32,20 @@ PREFIX = "marketplace_"
 FAMILIES = {"counter": CounterMetricFamily, "histogram": HistogramMetricFamily}
 HELP = {
     "listings": "NFTs in the order book",
-    "nfts_incomplete": "NFTs whose metadata or image is still tried for",
+    "nfts_incomplete": "NFTs whose metadata or image is still missing",
     "preparations_open": "Prepared listings and withdrawals that may still be submitted",
     "purchases_open": "Purchases that are signed, and may still be submitted",
-    "sale_fees_charged_tinybars": "Fees of the last hour's purchases that the ledger told",
+    "sale_fees_charged_tinybars": "Fees that the ledger charged for the last hour's purchases",
     "sale_fees_reserved_tinybars": "The most that the last hour's other purchases may cost",
-    "sale_fee_budget_tinybars": "Fees that purchases may cost in an hour",
-    "balance_tinybars": "What the marketplace's account had when a purchase was last asked for",
+    "sale_fee_budget_tinybars": "Fees that purchases may cost per hour",
+    "balance_tinybars": "Balance of the marketplace's account at the last purchase request",
     "database_bytes": "Size of the database",
-    "last_sync_age_seconds": "How old that is up to which the ledger was followed",
-    "watcher_up": "1 where a watcher was at work in the last minute, on whatever machine",
+    "last_sync_age_seconds": "How far following is behind the ledger",
+    "watcher_up": "1 if a watcher worked in the last minute, on any machine",
     "rechecks_waiting": "NFTs, accounts and tokens that wait to be rechecked",
-    "webhooks_given_up": "Webhooks that are given up: nothing is delivered to them",
-    "webhook_delay_seconds": "Age of the oldest event that is to be delivered to another webhook",
-    "mirror_node_rate": "Requests a second that this machine may make to the mirror node",
+    "webhooks_given_up": "Webhooks to which nothing is delivered any more",
+    "webhook_delay_seconds": "Age of the oldest event that is still to be delivered to a webhook",
+    "mirror_node_rate": "Requests per second that this machine may send to the mirror node",
 }
 
 blp = Blueprint("Metrics", __name__, description="For the operator's Prometheus")

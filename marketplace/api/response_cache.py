@@ -48,7 +48,7 @@ from marketplace.wsgi_environ import CACHE_OUTCOME, IS_STREAMED, ROUTE, TOKEN_NA
 
 MAX_BYTES = 64 * 1024 * 1024
 MAX_KEY_LENGTH = 1000  # characters: nobody asks twice for a longer address
-HIT, MISS = (key_of("kept_answers_asked", outcome=outcome) for outcome in ("hit", "miss"))
+HIT, MISS = (key_of("response_cache_requests", outcome=outcome) for outcome in ("hit", "miss"))
 
 # In the WSGI environment: the request's RequestCache.
 REQUEST_CACHE = "marketplace.cache"

@@ -25,29 +25,29 @@ METRICS = {
         "Requests, and the time until their answers began",
         ("method", "route", "status"),
     ),
-    "writes_refused": Metric("counter", "POST requests refused at once: too many were under way"),
-    "requests_limited": Metric("counter", "Requests refused: their limit was reached", ("by",)),
-    "kept_answers_asked": Metric(
-        "counter", "Reads, by whether a kept answer was given (hit) or not (miss)", ("outcome",)
+    "writes_refused": Metric("counter", "POST requests refused: too many were in progress"),
+    "requests_limited": Metric(
+        "counter", "Requests answered 429, by whose limit was reached", ("by",)
+    ),
+    "response_cache_requests": Metric(
+        "counter", "Reads: answered from the response cache (hit), or not (miss)", ("outcome",)
     ),
     "mirror_node_requests": Metric(
         "counter",
         "Requests to the mirror node: 2xx, 4xx, 429, 5xx, or silent without an answer",
         ("outcome",),
     ),
-    "mirror_node_nonsense": Metric("counter", "Answers of the mirror node that made no sense"),
+    "mirror_node_invalid_answers": Metric("counter", "Invalid answers of the mirror node"),
     "mirror_node_retries": Metric("counter", "Requests to the mirror node that were tried again"),
-    "mirror_node_wait_seconds": Metric("counter", "Time waited for a turn at the mirror node"),
-    "sweep_found": Metric("counter", "NFTs that a sweep found changed, and following had not"),
+    "mirror_node_wait_seconds": Metric("counter", "Time waited because of MIRROR_NODE_RATE"),
+    "sweep_found": Metric("counter", "Changed NFTs that a sweep found and following did not"),
     "purchases": Metric(
-        "counter", "Purchases asked for: signed, or why not, by the name of the error", ("outcome",)
+        "counter", "Purchase requests: signed, or the name of the error", ("outcome",)
     ),
     "images": Metric(
-        "counter", "Tries for an NFT's metadata and image, by what became of them", ("outcome",)
+        "counter", "Attempts to read an NFT's metadata and image, by result", ("outcome",)
     ),
     "webhook_deliveries": Metric(
-        "counter",
-        "Messages to webhooks: delivered, refused by another status, or silent without an answer",
-        ("outcome",),
+        "counter", "Messages to webhooks: delivered, or failed and tried again", ("outcome",)
     ),
 }

@@ -324,7 +324,7 @@ def _outcome(status: int) -> str:
 
 
 def _invalid(path: str, reason: str) -> LedgerAnswerInvalid:
-    count("mirror_node_nonsense")
+    count("mirror_node_invalid_answers")
     return LedgerAnswerInvalid(f"{path.partition('?')[0]}: {reason}")
 
 

@@ -66,7 +66,7 @@ def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     assert found[REQUESTS, "HEAD", "/v1/orderbook", "200"] == 1
     assert found[REQUESTS, "other", "none", "405"] == 1
     assert found[REQUESTS, "POST", "/v1/add", "415"] == 1
-    assert found["marketplace_kept_answers_asked_total", "hit"] == 2
+    assert found["marketplace_response_cache_requests_total", "hit"] == 2
 
 
 @pytest.mark.once("the counts are no database's")
@@ -111,7 +111,7 @@ def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror)
     assert found["marketplace_mirror_node_requests_total", "429"] == 1
     assert found["marketplace_mirror_node_requests_total", "5xx"] == 1
     assert found["marketplace_mirror_node_retries_total",] == 2
-    assert found["marketplace_mirror_node_nonsense_total",] == 1
+    assert found["marketplace_mirror_node_invalid_answers_total",] == 1
 
 
 @pytest.mark.once("the counts are no database's")

@@ -60,7 +60,9 @@ def test_prometheus_reads_it_and_answers_the_board(tmp_path):
                     trade(service, serial_no)
                     read(service, serial_no)
                 board.call(service, "/v1/orderbook")
-                return server.ask("rate(marketplace_kept_answers_asked_total[30s]) > 0") and not [
+                return server.ask(
+                    "rate(marketplace_response_cache_requests_total[30s]) > 0"
+                ) and not [
                     expression
                     for expression in expressions()
                     if not server.ask(expression) and not MAY_BE_EMPTY.search(expression)
