@@ -4,7 +4,6 @@ import pytest
 from hiero_sdk_python import PrivateKey
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, Key
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_get_receipt_pb2 import TransactionGetReceiptQuery
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction
 
 from marketplace import times
@@ -278,9 +277,8 @@ def test_a_receipt_names_the_accounts_of_its_children(submit, ledger):
     key = PrivateKey.generate_ecdsa()
     body = to_alias(address(key))
     submit(body, ALICE)
-    asked = TransactionGetReceiptQuery(include_child_receipts=True)
-    asked.transactionID.CopyFrom(body.transactionID)
-    query = hapi.Query(transactionGetReceipt=asked).SerializeToString()
+    asked = {"transactionID": body.transactionID, "include_child_receipts": True}
+    query = hapi.query("transactionGetReceipt", **asked)
     with ledger.sandbox.app_context():
         [content] = METHODS[hapi.RECEIPTS](query, times.now())
     told, code = hapi.answer(content, "transactionGetReceipt")

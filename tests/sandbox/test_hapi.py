@@ -5,6 +5,7 @@ from google.protobuf.message import DecodeError
 from hiero_sdk_python.hapi.mirror.mirror_network_service_pb2 import AddressBookQuery
 from hiero_sdk_python.hapi.services.basic_types_pb2 import (
     AccountID,
+    FileID,
     NodeAddress,
     NodeAddressBook,
     ScheduleID,
@@ -15,8 +16,6 @@ from hiero_sdk_python.hapi.services.query_header_pb2 import ResponseType
 from hiero_sdk_python.hapi.services.query_pb2 import Query
 from hiero_sdk_python.hapi.services.response_code_pb2 import ResponseCodeEnum
 from hiero_sdk_python.hapi.services.transaction_response_pb2 import TransactionResponse
-from hiero_sdk_python.tokens.token_id import TokenId
-from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
 from sqlite_utils.utils import sqlite3
 
 from marketplace import create_app, times
@@ -24,11 +23,12 @@ from marketplace.sandbox import wallet
 from marketplace.sandbox.hapi.services import METHODS
 from marketplace.services import services
 from marketplace.store import database_errors
+from stress.lives import MARKET, account
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, settings
 from tests.engines import move_database
 from tests.sandbox import hapi
+from tests.sandbox.bodies import NFT, approval, minting, sign, transfer
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, PAID, RECEIPTS
-from tests.sandbox.test_sandbox_ledger import MARKET, approval, signed, transfer
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -57,8 +57,8 @@ def call(app):
 
 @pytest.fixture
 def submit(call):
-    def submit(content, path=APPROVE, **options):
-        return hapi.precheck(call(path, hapi.transaction(content), **options))
+    def submit(body, *signers, path=APPROVE, **options):
+        return hapi.precheck(call(path, sign(body, *signers), **options))
 
     return submit
 
@@ -73,8 +73,8 @@ def ask(call):
 
 @pytest.fixture
 def receipt_of(ask):
-    def receipt_of(content, **options):
-        asked = hapi.transaction_id(hapi.id_of(content))
+    def receipt_of(body, **options):
+        asked = body.transactionID
         return ask("transactionGetReceipt", RECEIPTS, transactionID=asked, **options)
 
     return receipt_of
@@ -88,9 +88,9 @@ def status(receipt):
 
 
 def test_what_reaches_consensus_has_a_receipt(nft, submit, receipt_of):
-    content = signed(approval(), ALICE)
-    assert submit(content) == "OK"
-    told, code = receipt_of(content)
+    body = approval(ALICE)
+    assert submit(body, ALICE) == "OK"
+    told, code = receipt_of(body)
     assert (code, status(told.receipt)) == ("OK", "SUCCESS")
     rate = told.receipt.exchangeRate.currentRate
     assert (rate.hbarEquiv, rate.centEquiv) == (1, 10)
@@ -98,58 +98,54 @@ def test_what_reaches_consensus_has_a_receipt(nft, submit, receipt_of):
 
 
 def test_what_fails_at_consensus_has_one_too(nft, submit, receipt_of):
-    content = signed(approval(owner=BOB), BOB, payer=BOB)
-    assert submit(content) == "OK"
-    told, code = receipt_of(content)
+    body = approval(BOB)
+    assert submit(body, BOB) == "OK"
+    told, code = receipt_of(body)
     assert (code, status(told.receipt)) == ("OK", "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO")
 
 
 def test_what_a_node_refuses_has_none(nft, submit, receipt_of):
-    content = signed(approval())
-    assert submit(content) == "INVALID_SIGNATURE"
-    _, code = receipt_of(content)
+    body = approval(ALICE)
+    assert submit(body) == "INVALID_SIGNATURE"
+    _, code = receipt_of(body)
     assert code == "RECEIPT_NOT_FOUND"
 
 
 def test_a_fee_that_is_too_low_is_answered_with_what_it_costs(nft, call):
-    cheap = approval()
-    cheap.transaction_fee = 1
-    content = hapi.transaction(signed(cheap, ALICE))
-    told = TransactionResponse.FromString(call(APPROVE, content))
+    cheap = approval(ALICE)
+    cheap.transactionFee = 1
+    told = TransactionResponse.FromString(call(APPROVE, sign(cheap, ALICE)))
     assert told.cost == 50_000_000
     assert hapi.precheck(told.SerializeToString()) == "INSUFFICIENT_TX_FEE"
 
 
 def test_a_mint_tells_its_serial_numbers_and_the_supply_of_its_moment(submit, receipt_of):
-    contents = []
-    for metadata in ([b"one", b"two"], [b"three"]):
-        mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7300"))
-        contents.append(signed(mint.set_metadata(metadata), TREASURY, payer=TREASURY))
-        assert submit(contents[-1], "/proto.TokenService/mintToken") == "OK"
-    told = [receipt_of(content)[0].receipt for content in contents]
+    mints = [minting(TREASURY, "0.0.7300", *each) for each in ([b"one", b"two"], [b"three"])]
+    for mint in mints:
+        assert submit(mint, TREASURY, path="/proto.TokenService/mintToken") == "OK"
+    told = [receipt_of(mint)[0].receipt for mint in mints]
     assert [list(receipt.serialNumbers) for receipt in told] == [[1, 2], [3]]
     assert [receipt.newTotalSupply for receipt in told] == [2, 3]
 
 
 def test_a_repetition_at_another_node_is_a_duplicate(nft, submit, receipt_of):
-    start = times.now() - times.SECOND
-    contents = [
-        signed(approval(), ALICE, start=start, nodes=(node,)) for node in ("0.0.3", "0.0.4")
-    ]
-    assert [submit(content) for content in contents] == ["OK", "OK"]
-    told, _ = receipt_of(contents[0], includeDuplicates=True)
+    body = approval(ALICE)
+    assert submit(body, ALICE) == "OK"
+    body.nodeAccountID.accountNum = 4
+    assert submit(body, ALICE) == "OK"
+    told, _ = receipt_of(body, includeDuplicates=True)
     assert status(told.receipt) == "SUCCESS"
     repeated = [status(receipt) for receipt in told.duplicateTransactionReceipts]
     assert repeated == ["DUPLICATE_TRANSACTION"]
-    told, _ = receipt_of(contents[0])
+    told, _ = receipt_of(body)
     assert list(told.duplicateTransactionReceipts) == []
 
 
 def test_a_receipt_lives_for_three_minutes(nft, submit, receipt_of):
-    content, now = signed(approval(), ALICE), times.now()
-    assert submit(content, now=now) == "OK"
-    assert receipt_of(content, now=now + 179 * times.SECOND)[1] == "OK"
-    assert receipt_of(content, now=now + 181 * times.SECOND)[1] == "RECEIPT_NOT_FOUND"
+    body, now = approval(ALICE), times.now()
+    assert submit(body, ALICE, now=now) == "OK"
+    assert receipt_of(body, now=now + 179 * times.SECOND)[1] == "OK"
+    assert receipt_of(body, now=now + 181 * times.SECOND)[1] == "RECEIPT_NOT_FOUND"
 
 
 @pytest.mark.parametrize(
@@ -161,10 +157,11 @@ def test_a_receipt_of_no_id(ask, asked):
 
 
 def test_a_receipt_of_another_nonce_or_schedule(nft, submit, ask):
-    content = signed(approval(), ALICE)
-    submit(content)
+    body = approval(ALICE)
+    submit(body, ALICE)
     for other in ({"scheduled": True}, {"nonce": 1}):
-        asked = hapi.transaction_id(hapi.id_of(content), **other)
+        asked = TransactionID(**other)
+        asked.MergeFrom(body.transactionID)
         _, code = ask("transactionGetReceipt", RECEIPTS, transactionID=asked)
         assert code == "RECEIPT_NOT_FOUND"
 
@@ -184,17 +181,17 @@ def test_a_locked_ledger_is_busy(app, nft, submit, monkeypatch):
     connection = sqlite3.connect(path, isolation_level=None)
     connection.execute("BEGIN IMMEDIATE")
     try:
-        assert submit(signed(approval(), ALICE)) == "BUSY"
+        assert submit(approval(ALICE), ALICE) == "BUSY"
     finally:
         connection.close()
-    assert submit(signed(approval(), ALICE)) == "OK"
+    assert submit(approval(ALICE), ALICE) == "OK"
 
 
 def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of, caplog):
     move_database(tmp_path / "sandbox.db", tmp_path / "elsewhere.db")
-    content = signed(approval(), ALICE)
-    assert submit(content) == "PLATFORM_NOT_ACTIVE"
-    assert receipt_of(content)[1] == "PLATFORM_NOT_ACTIVE"
+    body = approval(ALICE)
+    assert submit(body, ALICE) == "PLATFORM_NOT_ACTIVE"
+    assert receipt_of(body)[1] == "PLATFORM_NOT_ACTIVE"
     assert "The sandbox's ledger cannot be used: " in caplog.text
 
 
@@ -202,9 +199,9 @@ def test_a_ledger_that_is_gone_is_no_platform(app, tmp_path, submit, receipt_of,
 
 
 def test_a_record_is_paid_for(nft, submit, ask):
-    content = signed(approval().set_transaction_memo("Hello"), ALICE)
-    submit(content)
-    asked = {"transactionID": hapi.transaction_id(hapi.id_of(content))}
+    body = approval(ALICE, memo="Hello")
+    submit(body, ALICE)
+    asked = {"transactionID": body.transactionID}
     told, code = ask("transactionGetRecord", RECORDS, header=COST, **asked)
     assert (code, told.header.cost) == ("OK", 100_000)
     assert not told.HasField("transactionRecord")
@@ -228,23 +225,22 @@ def test_a_record_is_paid_for(nft, submit, ask):
 
 
 def test_a_record_shows_the_nfts_that_moved(nft, submit, ask):
-    content = signed(transfer(ALICE, BOB), ALICE)
-    assert submit(content, TRANSFER) == "OK"
-    asked = hapi.transaction_id(hapi.id_of(content))
-    told, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), transactionID=asked)
+    body = transfer(ALICE, nfts=[(NFT, ALICE, BOB)])
+    assert submit(body, ALICE, path=TRANSFER) == "OK"
+    asked = {"transactionID": body.transactionID, "payment": hapi.payment(BOB)}
+    told, _ = ask("transactionGetRecord", RECORDS, **asked)
     [moved] = told.transactionRecord.tokenTransferLists
     assert moved.token.tokenNum == 7001
     [one] = moved.nftTransfers
     assert (one.senderAccountID, one.receiverAccountID, one.serialNumber) == (
-        hapi.account_id(ALICE),
-        hapi.account_id(BOB),
+        account(ALICE),
+        account(BOB),
         7,
     )
 
 
 def test_a_record_that_is_not_there(ask):
-    missing = hapi.transaction_id(hapi.id_of(signed(approval(), ALICE)))
-    asked = {"transactionID": missing, "payment": hapi.payment(ALICE)}
+    asked = {"transactionID": approval(ALICE).transactionID, "payment": hapi.payment(ALICE)}
     _, code = ask("transactionGetRecord", RECORDS, **asked)
     assert code == "RECORD_NOT_FOUND"
 
@@ -253,26 +249,26 @@ def test_a_record_that_is_not_there(ask):
     ("payment", "expected"),
     [
         (None, "INVALID_TRANSACTION_BODY"),
-        (lambda: signed(approval(), ALICE), "INSUFFICIENT_TX_FEE"),
+        (lambda: sign(approval(ALICE), ALICE), "INSUFFICIENT_TX_FEE"),
         (lambda: hapi.payment(ALICE, 99_999), "INSUFFICIENT_TX_FEE"),
         (lambda: hapi.payment(ALICE, to=BOB), "INVALID_RECEIVING_NODE_ACCOUNT"),
-        (lambda: hapi.payment(ALICE, start=times.now() - 10**12), "TRANSACTION_EXPIRED"),
-        (lambda: hapi.payment(ALICE, start=times.now() + 10**12), "INVALID_TRANSACTION_START"),
-        (lambda: hapi.payment(ALICE, nodes=("0.0.4",), to="0.0.4"), "OK"),
+        (lambda: hapi.payment(ALICE, seconds_ago=1000), "TRANSACTION_EXPIRED"),
+        (lambda: hapi.payment(ALICE, seconds_ago=-1000), "INVALID_TRANSACTION_START"),
+        (lambda: hapi.payment(ALICE, node="0.0.4", to="0.0.4"), "OK"),
     ],
 )
 def test_a_payment_is_checked(ask, payment, expected):
-    asked = {"accountID": hapi.account_id(ALICE)}
+    asked = {"accountID": account(ALICE)}
     _, code = ask("cryptoGetInfo", payment=payment and payment(), **asked)
     assert code == expected
 
 
 def test_a_payment_that_somebody_else_signed(ask):
     paid = hapi.payment(ALICE)
-    assert ask("cryptoGetInfo", payment=paid, accountID=hapi.account_id(ALICE))[1] == "OK"
-    [theirs, ours] = (wallet.private_key(who).public_key().to_bytes_raw() for who in (BOB, ALICE))
+    assert ask("cryptoGetInfo", payment=paid, accountID=account(ALICE))[1] == "OK"
+    [theirs, ours] = (wallet.public_key(who) for who in (BOB, ALICE))
     forged = hapi.payment(BOB).replace(theirs, ours)
-    _, code = ask("cryptoGetInfo", payment=forged, accountID=hapi.account_id(ALICE))
+    _, code = ask("cryptoGetInfo", payment=forged, accountID=account(ALICE))
     assert code == "INVALID_SIGNATURE"
 
 
@@ -280,7 +276,7 @@ def test_a_payment_that_somebody_else_signed(ask):
     "kind", [ResponseType.ANSWER_STATE_PROOF, ResponseType.COST_ANSWER_STATE_PROOF, 7]
 )
 def test_a_state_proof_is_not_supported(ask, kind):
-    asked = {"header": kind, "accountID": hapi.account_id(ALICE)}
+    asked = {"header": kind, "accountID": account(ALICE)}
     told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
     assert (code, told.balance) == ("NOT_SUPPORTED", 0)
 
@@ -302,7 +298,7 @@ def test_garbage_is_no_query(call, content):
 
 def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
     for header in (COST, PAID):
-        asked = {"accountID": hapi.account_id(ALICE), "header": header}
+        asked = {"accountID": account(ALICE), "header": header}
         told, code = ask("cryptogetAccountBalance", BALANCE, **asked)
         assert (code, told.balance) == ("BUSY", 0)
     assert caplog.text.count("ask the mirror node for balances") == 2
@@ -310,39 +306,37 @@ def test_a_balance_is_refused_and_the_log_says_whom_to_ask(ask, caplog):
 
 def test_a_balance_for_an_old_program(tmp_path):
     call = answering(create_app(SANDBOX_BALANCE_QUERIES="1", **settings(tmp_path)))
-    name, account = "cryptogetAccountBalance", hapi.account_id(ALICE)
-    told, code = hapi.answer(call(BALANCE, hapi.query(name, accountID=account)), name)
-    assert (code, told.balance, told.accountID) == ("OK", 10**12, account)
-    told, code = hapi.answer(call(BALANCE, hapi.query(name, header=COST, accountID=account)), name)
+    name, asked = "cryptogetAccountBalance", {"accountID": account(ALICE)}
+    told, code = hapi.answer(call(BALANCE, hapi.query(name, **asked)), name)
+    assert (code, told.balance, told.accountID) == ("OK", 10**12, account(ALICE))
+    told, code = hapi.answer(call(BALANCE, hapi.query(name, header=COST, **asked)), name)
     assert (code, told.header.cost, told.balance) == ("OK", 0, 0)
 
 
-@pytest.mark.parametrize("account", [AccountID(), AccountID(accountNum=-1), AccountID(alias=b"x")])
-def test_no_account(ask, account):
-    assert ask("cryptogetAccountBalance", BALANCE, accountID=account)[1] == "INVALID_ACCOUNT_ID"
+@pytest.mark.parametrize("asked", [AccountID(), AccountID(accountNum=-1), AccountID(alias=b"x")])
+def test_no_account(ask, asked):
+    assert ask("cryptogetAccountBalance", BALANCE, accountID=asked)[1] == "INVALID_ACCOUNT_ID"
 
 
 def test_an_account_has_the_key_that_signed_for_it(ask):
     paid = hapi.payment(CHARLIE)
-    told, code = ask("cryptoGetInfo", payment=paid, accountID=hapi.account_id(CHARLIE))
+    told, code = ask("cryptoGetInfo", payment=paid, accountID=account(CHARLIE))
     assert code == "OK"
-    assert told.accountInfo.accountID == hapi.account_id(CHARLIE)
-    assert told.accountInfo.key.ed25519 == wallet.private_key(CHARLIE).public_key().to_bytes_raw()
-    told, code = ask(
-        "cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=hapi.account_id("0.0.88")
-    )
+    assert told.accountInfo.accountID == account(CHARLIE)
+    assert told.accountInfo.key.ed25519 == wallet.public_key(CHARLIE)
+    told, code = ask("cryptoGetInfo", payment=hapi.payment(CHARLIE), accountID=account("0.0.88"))
     assert (code, told.accountInfo.HasField("key")) == ("OK", False)
 
 
 def test_an_nft(nft, submit, ask):
-    submit(signed(approval(), ALICE))
+    submit(approval(ALICE), ALICE)
     asked = {"nftID": hapi.nft_id(*nft), "payment": hapi.payment(ALICE)}
     told, code = ask("tokenGetNftInfo", **asked)
     assert code == "OK"
     assert told.nft.nftID == asked["nftID"]
     assert (told.nft.accountID, told.nft.spender_id) == (
-        hapi.account_id(ALICE),
-        hapi.account_id(MARKET),
+        account(ALICE),
+        account(MARKET),
     )
     assert told.nft.metadata.startswith(b"ipfs://")
 
@@ -366,7 +360,7 @@ def test_a_token_with_royalties(ask):
     token = hapi.nft_id("0.0.5002", 1).token_ID
     told, _ = ask("tokenGetInfo", payment=hapi.payment(ALICE), token=token)
     first, second = told.tokenInfo.custom_fees
-    assert first.fee_collector_account_id == hapi.account_id("0.0.2002")
+    assert first.fee_collector_account_id == account("0.0.2002")
     fraction = first.royalty_fee.exchange_value_fraction
     assert (fraction.numerator, fraction.denominator) == (5, 100)
     assert first.royalty_fee.fallback_fee.amount == 1_000_000_000
@@ -374,7 +368,7 @@ def test_a_token_with_royalties(ask):
 
 
 def test_the_address_book(app, call, ask):
-    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=hapi.file_id(102))
+    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=102))
     assert code == "OK"
     [node] = NodeAddressBook.FromString(told.fileContents.contents).nodeAddress
     assert node.nodeAccountId.accountNum == 3
@@ -383,14 +377,14 @@ def test_the_address_book(app, call, ask):
 
 
 def test_the_exchange_rates(ask):
-    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=hapi.file_id(112))
+    told, code = ask("fileGetContents", payment=hapi.payment(ALICE), fileID=FileID(fileNum=112))
     rate = ExchangeRateSet.FromString(told.fileContents.contents).currentRate
     assert (code, rate.hbarEquiv, rate.centEquiv) == ("OK", 1, 10)
 
 
 @pytest.mark.parametrize("number", [111, 1001])
 def test_a_file_that_is_none(ask, number):
-    _, code = ask("fileGetContents", header=COST, fileID=hapi.file_id(number))
+    _, code = ask("fileGetContents", header=COST, fileID=FileID(fileNum=number))
     assert code == "INVALID_FILE_ID"
 
 

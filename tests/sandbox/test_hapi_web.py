@@ -5,13 +5,12 @@ import io
 import pytest
 
 from marketplace import create_app
-from marketplace.ids import MAX_INT64
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
 from marketplace.services import services
 from tests.conftest import ALICE, settings
 from tests.sandbox import hapi
+from tests.sandbox.bodies import approval, sign
 from tests.sandbox.hapi import APPROVE, RECEIPTS
-from tests.sandbox.test_sandbox_ledger import MARKET, account, approval, nft_id, signed
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -52,17 +51,15 @@ def assert_refused(response, status, *words):
 
 
 def test_a_transaction_and_its_receipt(app, nft, post):
-    content = signed(approval(), ALICE)
-    r = post(APPROVE, framed(hapi.transaction(content)))
+    body = approval(ALICE)
+    r = post(APPROVE, framed(sign(body, ALICE)))
     assert_readable(r)
     assert r.content_type == CONTENT_TYPE
     assert "grpc-status" not in r.headers
     assert r.data[:5] == bytes(5)  # an answer without fields: OK is zero
     assert r.data[5:] == OK
 
-    asked = hapi.query(
-        "transactionGetReceipt", transactionID=hapi.transaction_id(hapi.id_of(content))
-    )
+    asked = hapi.query("transactionGetReceipt", transactionID=body.transactionID)
     r = post(RECEIPTS, framed(asked))
     length = int.from_bytes(r.data[1:5])
     told, code = hapi.answer(r.data[5 : 5 + length], "transactionGetReceipt")
@@ -138,12 +135,7 @@ def test_ten_megabytes_are_not_read(post, is_chunked):
 
 
 def test_what_is_a_little_too_large_has_the_networks_own_code(nft, post):
-    large = approval()
-    for serial_no in range(1000, 1700):
-        large.approve_token_nft_allowance(
-            nft_id(MAX_INT64 - serial_no), account(ALICE), account(MARKET)
-        )
-    content = hapi.transaction(signed(large, ALICE))
+    content = sign(approval(ALICE, memo="x" * 6144), ALICE)
     assert 6144 < len(content) < MAX_REQUEST_BYTES
     r = post(APPROVE, framed(content))
     assert hapi.precheck(r.data[5 : 5 + int.from_bytes(r.data[1:5])]) == "TRANSACTION_OVERSIZE"

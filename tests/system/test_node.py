@@ -11,6 +11,7 @@ import grpc
 import pytest
 
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
+from stress.lives import account
 from tests import serving
 from tests.network import PATIENCE_SECONDS, is_free, read_all, reserved_port
 from tests.sandbox import hapi
@@ -20,7 +21,7 @@ from tests.serving import run_flask
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 # As SDKs ping a node: the cost of an account's info.
-PING = hapi.query("cryptoGetInfo", header=COST, accountID=hapi.account_id("0.0.2"))
+PING = hapi.query("cryptoGetInfo", header=COST, accountID=account("0.0.2"))
 
 
 def call(channel, path, content, **options):
@@ -139,7 +140,7 @@ def test_its_address_is_there_while_it_listens(tmp_path, number):
 
 def test_what_it_warns_of_is_logged_once(tmp_path):
     name = "cryptogetAccountBalance"
-    asked = hapi.query(name, accountID=hapi.account_id("0.0.3"))
+    asked = hapi.query(name, accountID=account("0.0.3"))
     with serving.node(tmp_path) as node, grpc.insecure_channel(f"127.0.0.1:{node.port}") as channel:
         answered = call(channel, "/proto.CryptoService/cryptoGetBalance", asked)
         assert hapi.answer(answered, name)[1] == "BUSY"
