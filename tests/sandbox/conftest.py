@@ -43,9 +43,11 @@ def balance(get):
 
 @pytest.fixture
 def submit(ledger):
-    """Sign a body with the demo wallet's keys, or with other keys, and submit it."""
+    """Give a body a new id, sign it with the demo wallet's keys, or with other keys, and submit it."""
 
     def submit_body(body, *signers):
+        start = body.transactionID.transactionValidStart
+        start.seconds, start.nanos = divmod(times.now() - times.SECOND, times.SECOND)
         return ledger.submit(bodies.sign(body, *signers))
 
     return submit_body

@@ -128,7 +128,6 @@ def test_a_period_of_renewal_is_needed(submit):
     body.cryptoCreateAccount.autoRenewPeriod.seconds = 1
     assert submit(body, ALICE).result == "AUTORENEW_DURATION_NOT_IN_RANGE"
     body.cryptoCreateAccount.ClearField("autoRenewPeriod")
-    lives.give_new_id(body, ALICE)
     assert submit(body, ALICE).result == "INVALID_RENEWAL_PERIOD"
 
 
@@ -184,7 +183,6 @@ def test_it_is_updated(submit, get, balance):
     fields = {"memo": {"value": "new"}, LIMIT: {"value": 0}}
     body = update(BOB, key=public(new), receiverSigRequiredWrapper={"value": True}, **fields)
     assert submit(body, ALICE, BOB).result == "INVALID_SIGNATURE"  # the new key has to sign, too
-    lives.give_new_id(body, ALICE)
     assert submit(body, ALICE, BOB, new).result == "SUCCESS"
     shown = get(f"/accounts/{BOB}")
     assert shown["key"] == keys.shown(public(new))
@@ -246,7 +244,6 @@ def test_a_transfer_to_a_key_creates_its_account(submit, get, generate):
     ],
 )
 def test_other_aliases_are_refused(submit, get, body, result):
-    lives.give_new_id(body, ALICE)
     assert submit(body, ALICE).result == result
     assert [row["account"] for row in get("/balances")["balances"]] == [ALICE, "0.0.802"]
 

@@ -3,7 +3,6 @@
 import pytest
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountAmount
 
-from stress import lives
 from stress.lives import account, token_id
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox.bodies import HBAR, association, make, minting, rejection, transfer
@@ -68,7 +67,6 @@ def test_the_supply_changes(submit, coin, units, get):
     body = minting(TREASURY, coin)
     body.tokenMint.amount = 500
     assert submit(body, TREASURY).result == "INVALID_SIGNATURE"
-    lives.give_new_id(body, TREASURY)
     assert submit(body, TREASURY, ISSUER).result == "SUCCESS"
     submit(move(TREASURY, coin, {TREASURY: -300, ALICE: 300}), TREASURY)
     assert submit(about("tokenBurn", coin, amount=100), TREASURY, ISSUER).result == "SUCCESS"
@@ -77,7 +75,6 @@ def test_the_supply_changes(submit, coin, units, get):
     assert (units(TREASURY, coin), units(ALICE, coin)) == (1100, 250)
     assert get(f"/tokens/{coin}")["total_supply"] == "1350"
     body.tokenMint.amount = 4000
-    lives.give_new_id(body, TREASURY)
     assert submit(body, TREASURY, ISSUER).result == "TOKEN_MAX_SUPPLY_REACHED"
     burn = about("tokenBurn", coin, amount=1101)
     assert submit(burn, TREASURY, ISSUER).result == "INVALID_TOKEN_BURN_AMOUNT"
@@ -136,7 +133,6 @@ def test_hbar_are_spent_by_allowance(submit, balance, get):
     assert balance(CHARLIE) == 10_007 * HBAR
     [shown] = get(f"/accounts/{ALICE}/allowances/crypto")["allowances"]
     assert (shown["amount"], shown["amount_granted"]) == (3 * HBAR, 10 * HBAR)
-    lives.give_new_id(body, BOB)
     assert submit(body, BOB).result == "AMOUNT_EXCEEDS_ALLOWANCE"
 
 

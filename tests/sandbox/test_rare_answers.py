@@ -8,7 +8,7 @@ from marketplace import times
 from marketplace.market.memos import listing_memo
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
-from tests.sandbox.bodies import HBAR, NFT, approval
+from tests.sandbox.bodies import HBAR, NFT, approval, sign
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -32,13 +32,13 @@ def shown(get):
     return lambda: get(f"/tokens/{TOKEN}/nfts/7")
 
 
-def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(submit, rows, minted):
+def test_a_transaction_submitted_to_a_second_node_leaves_a_second_row(ledger, rows, minted):
     body = approval(ALICE)
-    assert submit(body, ALICE).result == "SUCCESS"
-    assert submit(body, ALICE).result == "DUPLICATE_TRANSACTION"  # the same node knows it
+    assert ledger.submit(sign(body, ALICE)).result == "SUCCESS"
+    assert ledger.submit(sign(body, ALICE)).result == "DUPLICATE_TRANSACTION"  # the node knows it
     assert len(rows(body)) == 1
     body.nodeAccountID.accountNum = 4
-    assert submit(body, ALICE).result == "DUPLICATE_TRANSACTION"
+    assert ledger.submit(sign(body, ALICE)).result == "DUPLICATE_TRANSACTION"
     first, second = rows(body)
     assert (first["result"], first["node"]) == ("SUCCESS", "0.0.3")
     assert (second["result"], second["node"]) == ("DUPLICATE_TRANSACTION", "0.0.4")
@@ -53,7 +53,6 @@ def test_a_schedule_executes_an_approval_under_its_own_id(submit, rows, history,
     assert submit(body, CHARLIE).result == "INVALID_SIGNATURE"
     assert shown()["spender"] is None
 
-    lives.give_new_id(body, CHARLIE)
     assert submit(body, CHARLIE, ALICE).result == "SUCCESS"
     made, executed = rows(body)
     assert (made["name"], made["scheduled"]) == ("SCHEDULECREATE", False)
