@@ -3,6 +3,8 @@
 import pytest
 
 from marketplace import times
+from marketplace.ids import TransactionId
+from stress.lives import id_of, seal
 from tests.conftest import ALICE
 from tests.sandbox import bodies
 
@@ -58,7 +60,31 @@ def row(get):
     """The newest row that the mirror node has of a receipt's transaction."""
 
     def newest(receipt):
-        payer, start = receipt.transaction_id.split("@")
-        return get(f"/transactions/{payer}-{start.replace('.', '-')}")["transactions"][-1]
+        dashed = TransactionId.require(receipt.transaction_id).dashed
+        return get(f"/transactions/{dashed}")["transactions"][-1]
 
     return newest
+
+
+@pytest.fixture
+def rows(get):
+    """All rows that the mirror node has under a body's id."""
+    return lambda body: get(f"/transactions/{id_of(seal(body)).dashed}")["transactions"]
+
+
+@pytest.fixture
+def done(submit, row):
+    """Submit what succeeds; returns its row."""
+
+    def submit_well(body, *signers):
+        receipt = submit(body, *signers)
+        assert receipt.result == "SUCCESS"
+        return row(receipt)
+
+    return submit_well
+
+
+@pytest.fixture
+def created(done):
+    """Submit what creates an account or a token; returns its id."""
+    return lambda *submitted: done(*submitted)["entity_id"]

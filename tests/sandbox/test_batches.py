@@ -35,41 +35,38 @@ def pay(payer, receiver, hbar):
 
 
 @pytest.fixture
-def rows(get):
-    """The rows of accounts' own transactions, oldest first, as (type, result)."""
+def outcomes(get):
+    """The rows of an account's own transactions, oldest first, as (type, result)."""
 
-    def rows(*account_ids):
-        query = "&".join(f"account.id={account_id}" for account_id in account_ids)
-        shown = get(f"/transactions?{query}&order=asc&limit=100")["transactions"]
+    def outcomes(account_id):
+        shown = get(f"/transactions?account.id={account_id}&order=asc&limit=100")["transactions"]
         return [(row["name"], row["result"]) for row in shown]
 
-    return rows
+    return outcomes
 
 
-def test_all_succeed_and_each_payer_pays_for_his_own(submit, minted, row, rows, balance, get):
+def test_all_succeed_and_each_payer_pays_for_his_own(done, minted, outcomes, balance, get):
     sale = transfer(BOB, {BOB: -9 * HBAR, ALICE: 9 * HBAR}, [(NFT, ALICE, BOB)])
     content = batch(inner(pay(ALICE, BOB, 1), ALICE), inner(sale, BOB, ALICE))
-    receipt = submit(content, CHARLIE, BATCHER)
-    assert receipt.result == "SUCCESS"
+    outer = done(content, CHARLIE, BATCHER)
     assert get(f"/tokens/{NFT[0]}/nfts/{NFT[1]}")["account_id"] == BOB
-    assert rows(CHARLIE) == [("ATOMICBATCH", "SUCCESS")]
-    assert rows(BOB) == [("CRYPTOTRANSFER", "SUCCESS")] * 2
+    assert outcomes(CHARLIE) == [("ATOMICBATCH", "SUCCESS")]
+    assert outcomes(BOB) == [("CRYPTOTRANSFER", "SUCCESS")] * 2
     assert balance(ALICE) == FIRST + 8 * HBAR - HBAR // 1000
     assert balance(CHARLIE) == FIRST - HBAR // 100 - HBAR // 1000  # two signatures
-    outer = row(receipt)
     [first, _] = get(f"/transactions?account.id={BOB}&order=asc")["transactions"]
     assert first["parent_consensus_timestamp"] == outer["consensus_timestamp"]
     assert first["batch_key"] == {"_type": "ECDSA_SECP256K1", "key": KEY.ECDSA_secp256k1.hex()}
     assert first["consensus_timestamp"] > outer["consensus_timestamp"]
 
 
-def test_one_fails_and_none_has_an_effect_but_its_fee(submit, minted, rows, balance, get):
+def test_one_fails_and_none_has_an_effect_but_its_fee(submit, minted, outcomes, balance, get):
     foreign = rejection(BOB, NFT)
     contents = inner(pay(ALICE, BOB, 1), ALICE), inner(foreign, BOB), inner(pay(BOB, ALICE, 1), BOB)
     assert submit(batch(*contents), CHARLIE, BATCHER).result == "INNER_TRANSACTION_FAILED"
-    assert rows(CHARLIE) == [("ATOMICBATCH", "INNER_TRANSACTION_FAILED")]
-    assert rows(ALICE) == [("CRYPTOTRANSFER", "REVERTED_SUCCESS")]
-    assert rows(BOB) == [("TOKENREJECT", "INVALID_OWNER_ID")]  # and the third was not reached
+    assert outcomes(CHARLIE) == [("ATOMICBATCH", "INNER_TRANSACTION_FAILED")]
+    assert outcomes(ALICE) == [("CRYPTOTRANSFER", "REVERTED_SUCCESS")]
+    assert outcomes(BOB) == [("TOKENREJECT", "INVALID_OWNER_ID")]  # and the third was not reached
     assert (balance(ALICE), balance(BOB)) == (FIRST - HBAR // 1000, FIRST - HBAR // 100)
     assert sum(map(balance, (ALICE, BOB, CHARLIE, "0.0.802"))) == 4 * FIRST
 

@@ -12,12 +12,10 @@ pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 
 @pytest.fixture
-def coin(submit, row):
+def coin(created):
     """A token of a thousand units."""
     fields = {"tokenType": 0, "initialSupply": 1000, "decimals": 2, "maxSupply": 5000}
-    receipt = submit(creation(**fields, supplyType=1), TREASURY, ISSUER)
-    assert receipt.result == "SUCCESS"
-    return row(receipt)["entity_id"]
+    return created(creation(**fields, supplyType=1), TREASURY, ISSUER)
 
 
 @pytest.fixture
@@ -49,14 +47,13 @@ def allow(owner, spender, amount, token=None):
     return make(owner, "cryptoApproveAllowance", **{field: [allowance]})
 
 
-def test_it_works(submit, coin, units, get, row):
+def test_it_works(done, coin, units, get):
     shown = get(f"/tokens/{coin}")
     assert (shown["type"], shown["decimals"], shown["total_supply"]) == (
         "FUNGIBLE_COMMON", "2", "1000",
     )  # fmt: skip
-    receipt = submit(move(TREASURY, coin, {TREASURY: -300, ALICE: 300}), TREASURY)
-    assert receipt.result == "SUCCESS"
-    assert [(moved["account"], moved["amount"]) for moved in row(receipt)["token_transfers"]] == [
+    row = done(move(TREASURY, coin, {TREASURY: -300, ALICE: 300}), TREASURY)
+    assert [(moved["account"], moved["amount"]) for moved in row["token_transfers"]] == [
         (ALICE, 300),
         (TREASURY, -300),
     ]
@@ -155,17 +152,17 @@ def test_an_allowance_of_units_is_of_a_holder(submit, coin, minted):
     )
 
 
-def test_who_sends_units_pays_their_fixed_fee(submit, row, balance):
+def test_who_sends_units_pays_their_fixed_fee(submit, created, balance):
     fields = {"tokenType": 0, "initialSupply": 1000, "custom_fees": [fixed(HBAR, BOB)]}
-    coin = row(submit(creation(**fields), TREASURY, ISSUER))["entity_id"]
+    coin = created(creation(**fields), TREASURY, ISSUER)
     assert submit(move(TREASURY, coin, {TREASURY: -9, ALICE: 9}), TREASURY).result == "SUCCESS"
     before = balance(BOB)
     assert submit(move(ALICE, coin, {ALICE: -1, CHARLIE: 1}), ALICE).result == "SUCCESS"
     assert balance(BOB) - before == HBAR
 
 
-def test_royalties_are_taken_of_units_too(submit, row, coin, units):
-    token = row(submit(creation(custom_fees=[royalty(BOB)]), TREASURY, ISSUER))["entity_id"]
+def test_royalties_are_taken_of_units_too(submit, created, coin, units):
+    token = created(creation(custom_fees=[royalty(BOB)]), TREASURY, ISSUER)
     submit(minting(TREASURY, token, b"x"), TREASURY, ISSUER)
     submit(transfer(TREASURY, nfts=[((token, 1), TREASURY, ALICE)]), TREASURY)
     submit(move(TREASURY, coin, {TREASURY: -500, CHARLIE: 500}), TREASURY)

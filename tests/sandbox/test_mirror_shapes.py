@@ -46,21 +46,15 @@ def differences(shape, value, where):
 
 
 @pytest.fixture
-def ids(app, ledger, submit, row):
+def ids(app, ledger, done, created):
     """A sandbox in which there is something of each kind; the ids of what the paths are asked about."""
-
-    def done(body, *signers):
-        receipt = submit(body, *signers)
-        assert receipt.result == "SUCCESS"
-        return row(receipt)
-
     wallet = PrivateKey.generate_ecdsa()
     alias = accounts.public(wallet).SerializeToString()
     wallet_id = done(accounts.to_alias(alias, 10 * HBAR), ALICE)["transfers"][-1]["account"]
     fees = [tokens.royalty(), tokens.royalty(fallback=HBAR), tokens.fixed(5)]
     keys = (TREASURY, ISSUER)
-    token = done(tokens.creation(custom_fees=fees), *keys)["entity_id"]
-    coin = done(tokens.creation(tokenType=0, initialSupply=900), *keys)["entity_id"]
+    token = created(tokens.creation(custom_fees=fees), *keys)
+    coin = created(tokens.creation(tokenType=0, initialSupply=900), *keys)
     done(minting(TREASURY, token, b"one", b"two", b"three"), *keys)
     for account_id in (ALICE, BOB):
         done(association(account_id, token, coin), account_id)

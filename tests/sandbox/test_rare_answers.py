@@ -17,11 +17,6 @@ API = "/sandbox/api/v1"
 
 
 @pytest.fixture
-def rows(get):
-    return lambda body: get(f"/transactions/{lives.id_of(lives.seal(body)).dashed}")["transactions"]
-
-
-@pytest.fixture
 def history(get):
     path = f"/tokens/{TOKEN}/nfts/7/transactions"
     return lambda: [event["type"] for event in get(path)["transactions"]]

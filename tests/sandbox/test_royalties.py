@@ -32,9 +32,8 @@ def changes(row):
     return {change["account"]: change["amount"] for change in row["transfers"]}
 
 
-def test_a_royalty_is_the_sellers_to_pay(submit, row, balance):
-    shown = row(submit(sell(ONE, 250 * HBAR), PAYER, ALICE, BOB))
-    assert shown["result"] == "SUCCESS"
+def test_a_royalty_is_the_sellers_to_pay(done, balance):
+    shown = done(sell(ONE, 250 * HBAR), PAYER, ALICE, BOB)
     assert shown["assessed_custom_fees"] == [
         {
             "amount": 12_50000000,
@@ -59,22 +58,20 @@ def gift(nft, receiver=BOB, sender=ALICE):
 
 
 def test_where_nothing_is_paid_the_receiver_pays_the_fallback_fee_and_signs(
-    submit, row, balance, get
+    submit, done, balance, get
 ):
     refused = submit(gift(TWO), ALICE)
     assert (refused.result, refused.reached_consensus) == ("INVALID_SIGNATURE", True)
     assert get("/tokens/0.0.5002/nfts/1")["account_id"] == ALICE
-    shown = row(submit(gift(TWO), ALICE, BOB))
-    assert shown["result"] == "SUCCESS"
+    shown = done(gift(TWO), ALICE, BOB)
     assert balance(BOB) == FIRST - 10 * HBAR
     assert balance(ORBITS) == FIRST + 10 * HBAR
     assert balance(ORBITS_TOO) == FIRST
     assert shown["assessed_custom_fees"][0]["effective_payer_account_ids"] == [BOB]
 
 
-def test_without_a_fallback_fee_a_gift_needs_no_signature_of_the_receiver(submit, row):
-    shown = row(submit(gift(ONE), ALICE))
-    assert (shown["result"], shown.get("assessed_custom_fees")) == ("SUCCESS", None)
+def test_without_a_fallback_fee_a_gift_needs_no_signature_of_the_receiver(done):
+    assert "assessed_custom_fees" not in done(gift(ONE), ALICE)
 
 
 def test_a_receiver_who_can_not_pay_the_fallback_fee_gets_nothing(submit, balance, get):

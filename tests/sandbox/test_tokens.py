@@ -54,15 +54,9 @@ def fixed(amount, collector=COLLECTOR):
 
 
 @pytest.fixture
-def create(submit, row):
+def create(created):
     """Create a collection; returns its id."""
-
-    def create(**fields):
-        receipt = submit(creation(**fields), TREASURY, ISSUER)
-        assert receipt.result == "SUCCESS"
-        return row(receipt)["entity_id"]
-
-    return create
+    return lambda **fields: created(creation(**fields), TREASURY, ISSUER)
 
 
 @pytest.fixture
