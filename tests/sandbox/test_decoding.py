@@ -3,22 +3,17 @@
 import base64
 
 import pytest
-from hiero_sdk_python.account.account_allowance_approve_transaction import (
-    AccountAllowanceApproveTransaction,
-)
-from hiero_sdk_python.account.account_allowance_delete_transaction import (
-    AccountAllowanceDeleteTransaction,
-)
 from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
 from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
 from hiero_sdk_python.hapi.services.transaction_pb2 import Transaction, TransactionBody
-from hiero_sdk_python.tokens.token_id import TokenId
 
 from marketplace.ids import TransactionId
 from marketplace.market.transactions import build_listing
 from marketplace.sandbox import wallet
+from stress.lives import seal, withdrawal
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
-from tests.sandbox.test_sandbox_ledger import account, approval, nft_id, signed, transfer
+from tests.sandbox.bodies import NFT, transfer
+from tests.sandbox.test_sandbox_ledger import approval_of_sdk, of_sdk
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -83,20 +78,15 @@ def test_it_handles_several_nodes_and_signatures(decode):
 
 
 def test_it_shows_the_trap_of_the_python_sdk(decode):
-    assert decode(signed(approval())).json["approvals"][0]["approvedForAll"] is False
-    everything = AccountAllowanceApproveTransaction()
-    everything.approve_token_nft_allowance_all_serials(
-        TokenId.from_string(TOKEN), account(ALICE), account("0.0.9001")
-    )
-    [shown] = decode(signed(everything)).json["approvals"]
+    [shown] = decode(of_sdk(approval_of_sdk(7))).json["approvals"]
+    assert (shown["approvedForAll"], shown["serialNumbers"]) == (False, [7])
+    [shown] = decode(of_sdk(approval_of_sdk())).json["approvals"]
     assert (shown["approvedForAll"], shown["serialNumbers"]) == (True, [])
 
 
 def test_it_shows_a_purchase(decode):
-    purchase = transfer(ALICE, BOB, approved=True)
-    purchase.add_hbar_transfer(account(BOB), -25_000_000_000)
-    purchase.add_hbar_transfer(account(ALICE), 25_000_000_000)
-    doc = decode(signed(purchase, payer="0.0.9001")).json
+    hbar = {BOB: -25_000_000_000, ALICE: 25_000_000_000}
+    doc = decode(seal(transfer("0.0.9001", hbar, [(NFT, ALICE, BOB, True)]))).json
     assert (doc["type"], doc["payer"], doc["approvals"]) == ("CRYPTOTRANSFER", "0.0.9001", [])
     assert doc["hbarTransfers"] == [
         {"accountId": BOB, "amount": -25_000_000_000},
@@ -114,9 +104,7 @@ def test_it_shows_a_purchase(decode):
 
 
 def test_it_shows_a_withdrawal(decode):
-    withdrawal = AccountAllowanceDeleteTransaction()
-    withdrawal.delete_all_token_nft_allowances(nft_id(), account(ALICE))
-    doc = decode(signed(withdrawal)).json
+    doc = decode(seal(withdrawal(ALICE, NFT))).json
     assert doc["type"] == "CRYPTODELETEALLOWANCE"
     assert doc["deletedApprovals"] == [{"tokenId": TOKEN, "serialNumbers": [7], "owner": ALICE}]
 

@@ -4,12 +4,10 @@ import base64
 
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
-from hiero_sdk_python.tokens.token_mint_transaction import TokenMintTransaction
 
 from marketplace import times
 from tests.conftest import ALICE, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, minting, transfer
-from tests.sandbox.test_sandbox_ledger import nft_id, signed
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -23,11 +21,8 @@ def supply_key(app):
     return PrivateKey.from_string_der(printed.output.strip())
 
 
-def test_it_works(ledger, get, row, supply_key):
-    mint = TokenMintTransaction(nft_id().token_id, metadata=[b"ipfs://one", b"\xff\0"])
-    receipt = ledger.submit(signed(mint, payer=TREASURY, keys=[supply_key]))
-    assert receipt.result == "SUCCESS"
-    shown = row(receipt)
+def test_it_works(done, get, supply_key):
+    shown = done(minting(TREASURY, TOKEN, b"ipfs://one", b"\xff\0"), supply_key)
     assert (shown["name"], shown["entity_id"]) == ("TOKENMINT", TOKEN)
     assert [
         (nft["serial_number"], nft["sender_account_id"], nft["receiver_account_id"])

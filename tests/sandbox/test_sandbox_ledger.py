@@ -10,66 +10,40 @@ from hiero_sdk_python.account.account_allowance_approve_transaction import (
     AccountAllowanceApproveTransaction,
 )
 from hiero_sdk_python.account.account_id import AccountId
-from hiero_sdk_python.consensus.topic_create_transaction import TopicCreateTransaction
 from hiero_sdk_python.crypto.private_key import PrivateKey
-from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
 from hiero_sdk_python.tokens.nft_id import NftId
 from hiero_sdk_python.tokens.token_id import TokenId
 from hiero_sdk_python.transaction.transaction_id import TransactionId
-from hiero_sdk_python.transaction.transfer_transaction import TransferTransaction
 from sqlite_utils.utils import sqlite3
 
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.services import services
+from stress.lives import MARKET, id_of, seal
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests.sandbox.bodies import approval, make, sign
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
-MARKET = "0.0.9001"
 
 
 def account(account_id):
     return AccountId.from_string(account_id)
 
 
-def nft_id(serial_no=7):
-    return NftId(TokenId.from_string(TOKEN), serial_no)
-
-
-def signed(transaction, *signers, payer=ALICE, start=None, nodes=("0.0.3",), keys=()):
-    """Freeze a transaction of the Python SDK, sign it, and return its bytes."""
-    start = times.now() - 5 * times.SECOND if start is None else start
-    seconds, nanos = divmod(start, times.SECOND)
-    transaction.set_transaction_id(
-        TransactionId(account(payer), Timestamp(seconds=seconds, nanos=nanos))
-    )
+def of_sdk(transaction, nodes=("0.0.3",)):
+    """The bytes of a transaction of the Python SDK that Alice pays for and signs."""
+    transaction.set_transaction_id(TransactionId.generate(account(ALICE)))
     transaction.set_node_account_ids([account(node) for node in nodes])
-    transaction.freeze()
-    for key in [*map(wallet.private_key, signers), *keys]:
-        transaction.sign(key)
-    return transaction.to_bytes()
+    return transaction.freeze().sign(wallet.private_key(ALICE)).to_bytes()
 
 
-def approval(owner=ALICE, spender=MARKET, serial_no=7):
-    transaction = AccountAllowanceApproveTransaction()
-    return transaction.approve_token_nft_allowance(
-        nft_id(serial_no), account(owner), account(spender)
-    )
-
-
-def transfer(sender, receiver, approved=False):
-    transaction = TransferTransaction()
-    add = transaction.add_approved_nft_transfer if approved else transaction.add_nft_transfer
-    return add(nft_id(), account(sender), account(receiver))
-
-
-@pytest.fixture
-def submit(ledger, nft):
-    def submit_bytes(content):
-        return ledger.submit(content).result
-
-    return submit_bytes
+def approval_of_sdk(serial_no=None):
+    """Of one serial number, or of all."""
+    transaction, token = AccountAllowanceApproveTransaction(), TokenId.from_string(TOKEN)
+    parties = (account(ALICE), account(MARKET))
+    if serial_no is None:
+        return transaction.approve_token_nft_allowance_all_serials(token, *parties)
+    return transaction.approve_token_nft_allowance(NftId(token, serial_no), *parties)
 
 
 def test_a_deleted_approval_clears_the_spender(ledger, nft, get):
@@ -78,55 +52,49 @@ def test_a_deleted_approval_clears_the_spender(ledger, nft, get):
     assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None
 
 
-def test_a_transaction_for_several_nodes_is_one(submit, get):
-    assert submit(signed(approval(), ALICE, nodes=("0.0.3", "0.0.4", "0.0.5"))) == "SUCCESS"
+def test_a_transaction_for_several_nodes_is_one(ledger, nft):
+    content = of_sdk(approval_of_sdk(7), nodes=("0.0.3", "0.0.4", "0.0.5"))
+    assert ledger.submit(content).result == "SUCCESS"
 
 
-def test_an_ecdsa_key_signs(ledger, nft, get):
+def test_an_ecdsa_key_signs(submit, nft, get):
     key = PrivateKey.generate_ecdsa()
-    content = signed(approval(), keys=[key])
-    receipt = ledger.submit(content)
-    assert receipt.result == "SUCCESS"
+    assert submit(approval(ALICE), key).result == "SUCCESS"
     assert get(f"/accounts/{ALICE}")["key"] == {
         "_type": "ECDSA_SECP256K1",
         "key": key.public_key().to_bytes_raw().hex(),
     }
-    assert ledger.submit(signed(approval(), keys=[PrivateKey.generate_ecdsa()])).result == (
-        "INVALID_SIGNATURE"
-    )
+    assert submit(approval(ALICE), PrivateKey.generate_ecdsa()).result == "INVALID_SIGNATURE"
 
 
-def test_the_first_key_that_signs_becomes_the_accounts_key(submit):
-    assert submit(signed(approval(), ALICE)) == "SUCCESS"
-    assert submit(signed(approval(), CHARLIE)) == "INVALID_SIGNATURE"
-    assert submit(signed(approval(), CHARLIE, ALICE)) == "SUCCESS"
+def test_the_first_key_that_signs_becomes_the_accounts_key(submit, nft):
+    assert submit(approval(ALICE), ALICE).result == "SUCCESS"
+    assert submit(approval(ALICE), CHARLIE).result == "INVALID_SIGNATURE"
+    assert submit(approval(ALICE), CHARLIE, ALICE).result == "SUCCESS"
 
 
-def test_a_signature_of_other_bytes_is_refused(submit):
-    content = signed(approval(), ALICE)
-    assert submit(content.replace(b"\x22\x01\x07", b"\x22\x01\x08")) == "INVALID_SIGNATURE"
+def test_a_signature_of_other_bytes_is_refused(ledger, nft):
+    other = sign(approval(ALICE), ALICE).replace(b"\x22\x01\x07", b"\x22\x01\x08")
+    assert ledger.submit(other).result == "INVALID_SIGNATURE"
 
 
 @pytest.mark.parametrize(
     ("seconds_ago", "result"),
     [(-60, "INVALID_TRANSACTION_START"), (119, "SUCCESS"), (121, "TRANSACTION_EXPIRED")],
 )
-def test_its_validity_is_checked(submit, seconds_ago, result):
-    start = times.now() - seconds_ago * times.SECOND
-    assert submit(signed(approval(), ALICE, start=start)) == result
+def test_its_validity_is_checked(ledger, nft, seconds_ago, result):
+    body = approval(ALICE)
+    body.transactionID.transactionValidStart.seconds = times.now() // times.SECOND - seconds_ago
+    assert ledger.submit(sign(body, ALICE)).result == result
 
 
 def test_other_kinds_are_not_supported(submit, caplog):
-    assert submit(signed(TopicCreateTransaction(), ALICE)) == "NOT_SUPPORTED"
+    assert submit(make(ALICE, "consensusCreateTopic"), ALICE).result == "NOT_SUPPORTED"
     assert "CONSENSUSCREATETOPIC: docs/sandbox.md lists what it executes" in caplog.text
 
 
-def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, get):
-    everything = AccountAllowanceApproveTransaction()
-    everything.approve_token_nft_allowance_all_serials(
-        TokenId.from_string(TOKEN), account(ALICE), account(MARKET)
-    )
-    assert submit(signed(everything, ALICE)) == "SUCCESS"
+def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
+    assert ledger.submit(of_sdk(approval_of_sdk())).result == "SUCCESS"
     approvals = f"/accounts/{ALICE}/allowances/nfts"
     assert len(get(approvals)["allowances"]) == 1
 
@@ -134,7 +102,7 @@ def test_a_listing_leaves_an_approve_for_all_in_place(client, submit, ledger, ge
     ledger.sign_and_submit(client.post("/v1/list/extwallet", json=listing).json["byteArray"])
     assert len(get(approvals)["allowances"]) == 1
     # The Python SDK's own helper revokes it: the trap that our transaction avoids.
-    assert submit(signed(approval(), ALICE)) == "SUCCESS"
+    assert ledger.submit(of_sdk(approval_of_sdk(7))).result == "SUCCESS"
     assert get(approvals)["allowances"] == []
 
 
@@ -186,7 +154,7 @@ def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, g
     """Nothing is of a moment that the mirror node has already told to be over."""
     with ThreadPoolExecutor() as pool:
         with locked(ledger):
-            submitted = pool.submit(ledger.submit, signed(approval(), ALICE))
+            submitted = pool.submit(ledger.submit, sign(approval(ALICE), ALICE))
             time.sleep(0.5)
             present = get("/blocks")["blocks"][0]["timestamp"]["to"]
         assert submitted.result().result == "SUCCESS"
@@ -195,11 +163,12 @@ def test_who_waited_for_the_ledger_is_handled_when_his_turn_comes(nft, ledger, g
 
 
 def test_what_expires_while_it_waits_is_not_handled(nft, ledger, get):
-    start = times.now() - 119 * times.SECOND
-    content = signed(approval(), ALICE, start=start)
+    body = approval(ALICE)
+    expires_at = id_of(seal(body)).valid_start + 120 * times.SECOND
     with ThreadPoolExecutor() as pool:
         with locked(ledger):
-            submitted = pool.submit(ledger.submit, content, start + 1199 * times.SECOND // 10)
+            now = expires_at - times.SECOND // 10
+            submitted = pool.submit(ledger.submit, sign(body, ALICE), now)
             time.sleep(0.5)
         assert submitted.result().result == "TRANSACTION_EXPIRED"
     assert get(f"/tokens/{TOKEN}/nfts/7")["spender"] is None
