@@ -9,17 +9,6 @@ from contextlib import closing
 import hypothesis
 import pytest
 import sqlite_utils
-from hiero_sdk_python.account.account_allowance_approve_transaction import (
-    AccountAllowanceApproveTransaction,
-)
-from hiero_sdk_python.account.account_allowance_delete_transaction import (
-    AccountAllowanceDeleteTransaction,
-)
-from hiero_sdk_python.account.account_id import AccountId
-from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp
-from hiero_sdk_python.tokens.nft_id import NftId
-from hiero_sdk_python.tokens.token_id import TokenId
-from hiero_sdk_python.transaction.transaction_id import TransactionId
 from sqlite_utils.utils import sqlite3
 from werkzeug.routing import Rule
 
@@ -309,27 +298,14 @@ class Ledger:
         assert receipt.result == "SUCCESS"
 
     def approve(self, nft, owner, spender, memo=""):
-        """An approval that was not prepared here: by the SDK, as another application would."""
-        transaction = AccountAllowanceApproveTransaction()
-        transaction.set_transaction_memo(memo)
-        transaction.approve_token_nft_allowance(
-            nft_id(nft), AccountId.from_string(owner), AccountId.from_string(spender)
-        )
-        self._execute(transaction, owner)
+        """An approval that was not prepared here, as another application would make it."""
+        self._execute(lives.approval(owner, nft, spender, memo), owner)
 
     def withdraw(self, nft, owner):
-        transaction = AccountAllowanceDeleteTransaction()
-        transaction.delete_all_token_nft_allowances(nft_id(nft), AccountId.from_string(owner))
-        self._execute(transaction, owner)
+        self._execute(lives.withdrawal(owner, nft), owner)
 
-    def _execute(self, transaction, payer):
-        account_id = AccountId.from_string(payer)
-        seconds, nanos = divmod(times.now() - times.SECOND, times.SECOND)
-        start = Timestamp(seconds=seconds, nanos=nanos)
-        transaction.set_transaction_id(TransactionId(account_id, start))
-        transaction.set_node_account_ids([AccountId(0, 0, 3)])
-        transaction.freeze().sign(wallet.private_key(payer))
-        assert self.submit(transaction.to_bytes()).result == "SUCCESS"
+    def _execute(self, body, payer):
+        assert self.submit(self.sign_bytes(lives.seal(body), payer)).result == "SUCCESS"
 
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
@@ -342,11 +318,6 @@ class Ledger:
     def delete_token(self, token=TOKEN):
         with self.sandbox.app_context():
             return lives.delete_token(token, times.now())
-
-
-def nft_id(nft):
-    token, serial_no = nft
-    return NftId(TokenId.from_string(token), serial_no)
 
 
 @pytest.fixture
