@@ -222,6 +222,15 @@ def test_a_transfer_to_a_key_creates_its_account(submit, get, generate):
     assert get(f"/accounts/{shown['account']}")["key"] == keys.shown(public(key))
 
 
+def test_what_is_sent_to_an_alias_in_another_shard_arrives(submit, created, balance):
+    key = PrivateKey.generate_ecdsa()
+    account_id = created(creation(key=public(key), alias=address(key)), ALICE, key)
+    body = to_alias(address(key))
+    body.cryptoTransfer.transfers.accountAmounts[1].accountID.shardNum = 5
+    assert submit(body, ALICE).result == "SUCCESS"
+    assert balance(account_id) == 5 * HBAR
+
+
 @pytest.mark.parametrize(
     ("body", "result"),
     [

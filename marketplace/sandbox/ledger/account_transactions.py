@@ -3,6 +3,7 @@
 from google.protobuf.message import Message
 
 from marketplace.ids import MAX_INT64
+from marketplace.market import messages
 from marketplace.sandbox.ledger import accounts, keys, network_fees
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
 from marketplace.sandbox.ledger.execution import Execution, entity, require_short
@@ -112,7 +113,7 @@ def resolve(execution: Execution, account: Message, *, may_create: bool) -> None
     if account_id is None:
         refuse_if(not may_create, "INVALID_ACCOUNT_ID")
         account_id = _create_for(execution, account.alias)
-    account.accountNum = int(account_id.rpartition(".")[2])
+    account.CopyFrom(messages.account(account_id))
 
 
 def _create_for(execution: Execution, alias: bytes) -> str:
