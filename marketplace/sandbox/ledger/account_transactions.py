@@ -5,7 +5,7 @@ from google.protobuf.message import Message
 from marketplace.ids import MAX_INT64
 from marketplace.market import messages
 from marketplace.sandbox.ledger import accounts, keys, network_fees
-from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Execution, entity, require_short
 
 MAX_ASSOCIATIONS = 5000
@@ -78,7 +78,7 @@ def check_update(content: Message) -> None:
 
 
 def update(execution: Execution, content: Message) -> None:
-    account_id = entity(content.accountIDToUpdate, "INVALID_ACCOUNT_ID")
+    account_id = write_id(content.accountIDToUpdate)
     execution.require_signature(account_id)
     require_renewal(content, "AUTORENEW_DURATION_NOT_IN_RANGE")
     changes: dict[str, object] = {}

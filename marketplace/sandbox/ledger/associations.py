@@ -3,7 +3,7 @@
 from google.protobuf.message import Message
 
 from marketplace.sandbox.ledger import accounts, queries, tokens
-from marketplace.sandbox.ledger.envelopes import Refused, refuse_if
+from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Execution, entity
 from marketplace.sandbox.ledger.token_transactions import issued
 from marketplace.store.rows import Connection
@@ -17,9 +17,9 @@ def check(content: Message) -> None:
 
 
 def associate(execution: Execution, content: Message) -> None:
-    account_id = entity(content.account, "INVALID_ACCOUNT_ID")
+    account_id = write_id(content.account)
     execution.require_signature(account_id)
-    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
+    for token in map(write_id, content.tokens):
         tokens.get_usable(execution.db, token)
         if accounts.is_associated(execution.db, account_id, token):
             raise Refused("TOKEN_ALREADY_ASSOCIATED_TO_ACCOUNT")
@@ -28,9 +28,9 @@ def associate(execution: Execution, content: Message) -> None:
 
 def dissociate(execution: Execution, content: Message) -> None:
     """End associations with tokens, as the account asks, of which it holds nothing."""
-    db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
+    db, account_id = execution.db, write_id(content.account)
     execution.require_signature(account_id)
-    for token in (entity(token, "INVALID_TOKEN_ID") for token in content.tokens):
+    for token in map(write_id, content.tokens):
         refuse_if(account_id == tokens.find(db, token).treasury, "ACCOUNT_IS_TREASURY")
         accounts.require_associated(db, account_id, token)
         if not queries.is_deleted(db, token):

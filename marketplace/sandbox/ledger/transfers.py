@@ -56,17 +56,17 @@ def given_of(content: Message) -> Counter[tuple[str, str | None]]:
     """The amounts that a transfer gives to each account, or takes from it, before custom fees."""
     given: Counter[tuple[str, str | None]] = Counter()
     for amount, token in _amounts(content):
-        given[party(amount.accountID, "INVALID_ACCOUNT_ID"), token] += amount.amount
+        given[write_id(amount.accountID), token] += amount.amount
     return given
 
 
 def nfts_of(content: Message) -> list[NftTransfer]:
     return [
         NftTransfer(
-            entity(transfers.token, "INVALID_TOKEN_ID"),
+            write_id(transfers.token),
             transfer.serialNumber,
-            party(transfer.senderAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
-            party(transfer.receiverAccountID, "INVALID_TRANSFER_ACCOUNT_ID"),
+            write_id(transfer.senderAccountID),
+            write_id(transfer.receiverAccountID),
             transfer.is_approval,
         )
         for transfers in content.tokenTransfers
@@ -97,7 +97,7 @@ def _amounts(content: Message) -> Iterator[tuple[Message, str | None]]:
         yield amount, None
     for transfers in content.tokenTransfers:
         for amount in transfers.transfers:
-            yield amount, entity(transfers.token, "INVALID_TOKEN_ID")
+            yield amount, write_id(transfers.token)
 
 
 def _resolve_aliases(execution: Execution, content: Message) -> None:
@@ -114,7 +114,7 @@ def _require_signatures(
 ) -> None:
     for amount, _ in _amounts(content):
         if amount.amount < 0 and not amount.is_approval:
-            execution.require_signature(entity(amount.accountID, "INVALID_ACCOUNT_ID"))
+            execution.require_signature(write_id(amount.accountID))
     for account_id in receivers(given, moved):
         if accounts.get(execution.db, account_id).is_receiver_signature_required:
             execution.require_signature(account_id)
@@ -140,7 +140,7 @@ def _require_possible(
     if accounts.FEE_COLLECTOR in receivers(given, moved):
         raise Refused("TRANSFER_TO_FEE_COLLECTION_ACCOUNT_NOT_ALLOWED")
     for transfers in content.tokenTransfers:
-        token = tokens.find(execution.db, entity(transfers.token, "INVALID_TOKEN_ID"))
+        token = tokens.find(execution.db, write_id(transfers.token))
         if transfers.transfers and not token.is_fungible:
             raise Refused("ACCOUNT_AMOUNT_TRANSFERS_ONLY_ALLOWED_FOR_FUNGIBLE_COMMON")
         expected = transfers.expected_decimals
@@ -151,7 +151,7 @@ def _require_possible(
 def _spend_allowances(execution: Execution, content: Message) -> None:
     for amount, token in _amounts(content):
         if amount.amount < 0 and amount.is_approval:
-            owner = entity(amount.accountID, "INVALID_ACCOUNT_ID")
+            owner = write_id(amount.accountID)
             allowances.spend(execution.db, owner, execution.payer, token, -amount.amount)
 
 
