@@ -29,6 +29,7 @@ from tests.engines import move_database
 from tests.sandbox import hapi
 from tests.sandbox.bodies import NFT, approval, minting, sign, transfer
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, PAID, RECEIPTS
+from tests.sandbox.test_accounts import to_alias
 
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
@@ -237,6 +238,15 @@ def test_a_record_shows_the_nfts_that_moved(nft, submit, ask):
         account(BOB),
         7,
     )
+
+
+def test_a_record_of_a_child_has_its_nonce(submit, ask):
+    body = to_alias(b"\xab" * 20)
+    assert submit(body, ALICE, path=TRANSFER) == "OK"
+    asked = {"transactionID": body.transactionID, "include_child_records": True}
+    told, _ = ask("transactionGetRecord", RECORDS, payment=hapi.payment(BOB), **asked)
+    [child] = told.child_transaction_records
+    assert (child.transactionID.nonce, told.transactionRecord.transactionID.nonce) == (1, 0)
 
 
 def test_a_record_that_is_not_there(ask):

@@ -81,6 +81,7 @@ def _record(document: Document, asked: TransactionID) -> TransactionRecord:
         transactionFee=document["charged_tx_fee"],
         transferList={"accountAmounts": map(_amount, document["transfers"])},
     )
+    record.transactionID.nonce = document["nonce"]
     ids = [moved["token_id"] for moved in document["token_transfers"] + document["nft_transfers"]]
     lists = {token_id: TokenTransferList(token=token(token_id)) for token_id in ids}
     for moved in document["token_transfers"]:
