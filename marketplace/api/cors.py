@@ -10,7 +10,6 @@ from flask import Flask, request
 from flask_cors import CORS
 
 PREFLIGHT_SECONDS = 3600
-METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"]
 EXPOSED_HEADERS = (
     "ETag, Link, RateLimit, RateLimit-Policy, Retry-After, WWW-Authenticate, X-Events-Cursor,"
     " X-Request-ID"
@@ -48,8 +47,6 @@ def _open(
         app,
         resources=[paths],
         origins=origins,
-        methods=METHODS,
-        allow_headers="*",
         expose_headers=EXPOSED_HEADERS,
         max_age=PREFLIGHT_SECONDS,
         send_wildcard=True,

@@ -15,7 +15,7 @@ DAPP = "https://dapp.example"
 LOCAL = "http://[::1]:3000"
 JSON = {"content_type": "application/json"}
 NFT = {"tokenId": "0.0.7008", "serialNo": 7}
-METHODS = "DELETE, GET, HEAD, PATCH, POST, PUT"
+METHODS = "DELETE, GET, HEAD, OPTIONS, PATCH, POST, PUT"
 PREFLIGHT = {
     "Access-Control-Request-Method": "POST",
     "Access-Control-Request-Headers": "authorization, content-type, if-none-match",
