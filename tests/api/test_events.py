@@ -1,6 +1,7 @@
 """What happened, page by page: whoever follows the links misses nothing, and is told where that can't be."""
 
 import random
+from urllib.parse import urlencode
 
 import pytest
 
@@ -11,6 +12,7 @@ from marketplace.services import services
 from marketplace.store import events, properties
 from marketplace.store.database import read, write
 from marketplace.watcher import chores
+from tests.api.pages import follow
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
 
 DATE = "2026-11-20T12:00:00.123456789Z"
@@ -108,11 +110,8 @@ def test_without_a_cursor_it_begins_with_the_newest(client, tell, epoch):
 
 def test_it_reads_backwards_to_the_oldest(client, tell):
     tell(*[{} for _ in range(5)])
-    pages, r = [], get(client, limit=2, order="desc")
-    while "Link" in r.headers:
-        pages.append(ids(r))
-        r = client.get(next_page(r))
-    assert [*pages, ids(r)] == [[5, 4], [3, 2], [1]]
+    pages = [ids(r) for r in follow(client, "/v1/events?limit=2&order=desc")]
+    assert pages == [[5, 4], [3, 2], [1]]
 
 
 CHANGES = (
@@ -170,11 +169,9 @@ def test_it_finds_what_a_model_finds(client, tell, epoch):
             r = client.get(next_page(r))
         assert seen == [n for n in expected if n > after], (query, after)
         assert next_page(r).endswith(f"after={epoch}-80")  # what was looked through is left out
-        seen, r = [], get(client, **query, order="desc")
-        while "Link" in r.headers:
-            seen += ids(r)
-            r = client.get(next_page(r))
-        assert seen + ids(r) == expected[::-1], query
+        backwards = f"/v1/events?{urlencode(query | {'order': 'desc'}, doseq=True)}"
+        seen = [number for r in follow(client, backwards) for number in ids(r)]
+        assert seen == expected[::-1], query
 
 
 def test_it_finds_the_events_of_one_nft(client, tell, nft):

@@ -5,6 +5,7 @@ import pytest
 from marketplace import times
 from marketplace.watcher.sweep import sync
 from stress import lives
+from tests.api.pages import follow, page_of
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 
 OTHER = "0.0.7002"
@@ -50,19 +51,14 @@ def test_an_account_holds_what_is_listed_and_what_is_not(app, client, lister, le
 def test_its_pages_lead_on(client):
     for token, serial_no in ((TOKEN, 1), (TOKEN, 2), (OTHER, 1)):
         add(client, token, serial_no)
-    seen, url = [], f"/v1/user/{ALICE}/nfts?limit=1"
-    while url:
-        r = client.get(url)
-        seen += ids(r)
-        url = r.headers.get("Link", "").removeprefix("<").removesuffix('>; rel="next"')
-    assert seen == [(TOKEN, 1), (TOKEN, 2), (OTHER, 1)]
+    pages = [ids(r) for r in follow(client, f"/v1/user/{ALICE}/nfts?limit=1")]
+    assert pages == [[(TOKEN, 1)], [(TOKEN, 2)], [(OTHER, 1)]]
 
 
 def test_it_refuses_the_page_of_another_list(client, lister):
     lister((TOKEN, 1))
     lister((TOKEN, 2))
-    link = client.get("/v1/orderbook?limit=1").headers["Link"]
-    page = link.partition("page=")[2].partition(">")[0].replace("%3D", "=")
+    page = page_of(client.get("/v1/orderbook?limit=1"))
     assert_error(held(client, page=page), 422, "page must be a page token from this list")
 
 

@@ -1,7 +1,6 @@
 """Pages of listings, in each order and of each selection: as a model says, whatever is sold meanwhile."""
 
 import base64
-import json
 import random
 import re
 from urllib.parse import parse_qs, urlsplit
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 
 from marketplace.ids import MAX_HBAR
 from marketplace.store.database import write
+from tests.api.pages import follow, next_url, page_of, written
 from tests.conftest import ALICE, BOB, assert_error
 
 TOKENS = ("0.0.8001", "0.0.8002", "0.0.10000")  # the last one sorts first, as text
@@ -51,20 +51,9 @@ def keys(r):
     return [(nft["token"], nft["serialNo"]) for nft in r.json]
 
 
-def next_url(r):
-    return r.headers.get("Link", "").removeprefix("<").removesuffix('>; rel="next"')
-
-
-def follow(client, url, after_each=lambda: None):
-    """All that the links lead to, and how many pages it was on."""
-    seen, pages = [], 0
-    while url:
-        r = client.get(url)
-        seen += keys(r)
-        pages += 1
-        url = next_url(r)
-        after_each()
-    return seen, pages
+def follow_all(client, url):
+    """All that the links lead to."""
+    return [key for r in follow(client, url) for key in keys(r)]
 
 
 def select(
@@ -164,9 +153,10 @@ def test_it_is_as_the_model_says(client, stored):
             keys(get(client, **query, limit=limit, offset=offset))
             == (expected[offset : offset + limit])
         )
-        seen, pages = follow(client, next_url(first))
-        assert seen == expected[limit:]
-        assert pages == max(0, -(-len(expected) // limit) - 1)
+        pages = [keys(r) for r in follow(client, next_url(first))]
+        assert pages == [
+            expected[begin : begin + limit] for begin in range(limit, len(expected), limit)
+        ]
 
     check()
 
@@ -182,7 +172,7 @@ def test_a_users_listings_are_the_newest_first(client, stored):
     assert keys(first) == expected[:10]
     assert next_url(first).startswith(f"{url}?limit=10&page=")
     assert client.get("/v1/user/0.0.999999/listed").json == []
-    assert follow(client, f"{url}?limit=7")[0] == expected
+    assert follow_all(client, f"{url}?limit=7") == expected
     for offset in (0, 1, 50, len(expected) - 1, len(expected), 2**63 - 1):
         r = client.get(url, query_string={"offset": offset, "limit": 5})
         assert keys(r) == expected[offset : offset + 5], offset
@@ -224,7 +214,10 @@ def test_what_does_not_change_is_seen_once_while_others_do(app, client, stored, 
             )
 
     query = f"sort={sort}&minPrice=1&limit=7"
-    seen, _ = follow(client, f"/v1/orderbook?{query}", change)
+    seen = []
+    for r in follow(client, f"/v1/orderbook?{query}"):
+        seen += keys(r)
+        change()
     unchanged = [key for key in seen if key not in changed and key[1] < 10_000]
     assert unchanged == [key for key in select(stored, sort) if key not in changed]
 
@@ -275,10 +268,6 @@ def test_bounds_that_cross_are_refused_and_both_are_named(client):
     assert get(client, minPrice=0, maxPrice=0).json == []
 
 
-def page_of(r):
-    return parse_qs(urlsplit(next_url(r)).query)["page"][0]
-
-
 def test_a_page_token_is_of_its_own_list(client, stored):
     asked = [
         {"sort": "lastListedDate"},
@@ -300,11 +289,6 @@ def test_a_page_token_is_of_its_own_list(client, stored):
     assert_error(get(client, sort="price", minPrice=1000, page=cheapest), 422, "page must be")
     assert_error(get(client, sort="price", tokenId="0.0.9", page=cheapest), 422, "page must be")
     assert_error(client.get(f"/v1/user/{ALICE}/listed?page={cheapest}"), 422, "page must be")
-
-
-def written(*position):
-    content = json.dumps(position, separators=(",", ":")).encode()
-    return base64.urlsafe_b64encode(content).decode()
 
 
 @pytest.mark.once("refused before a statement is asked")

@@ -1,8 +1,7 @@
 """Collections in their orders, and what people find by typing."""
 
-import base64
-import json
 import random
+from urllib.parse import urlencode
 
 import pytest
 
@@ -13,6 +12,7 @@ from marketplace.market.search_words import find_words
 from marketplace.services import services
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
+from tests.api.pages import follow, page_of, written
 from tests.conftest import ALICE, BOB, TOKEN, assert_error
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has
@@ -54,16 +54,10 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
         services(app).database.insert_events(happened)
 
 
-def find(client, q=None, **query):
+def find(client, **query):
     """The tokens on all pages."""
-    url, tokens = client.get("/v1/collections", query_string={"q": q} | query), []
-    while True:
-        assert url.status_code == 200, url.text
-        tokens += [each["token"] for each in url.json]
-        link = url.headers.get("Link")
-        if link is None:
-            return tokens
-        url = client.get(link.removeprefix("<").removesuffix('>; rel="next"'))
+    pages = follow(client, f"/v1/collections?{urlencode(query)}")
+    return [each["token"] for r in pages for each in r.json]
 
 
 def search(client, q):
@@ -128,7 +122,7 @@ def test_the_orders_and_the_words_are_those_of_a_model(app, client, monkeypatch)
             assert found == sorted(expected, key=lambda token: model[token]["-volume"])[:10], q
         for sort in COLLECTION_SORTS if number % 8 == 0 or not q else ("volume24h",):
             ordered = sorted(expected, key=lambda token: model[token][sort])
-            assert find(client, q, sort=sort, limit=4 if len(expected) < 20 else 7) == ordered, (
+            assert find(client, q=q, sort=sort, limit=4 if len(expected) < 20 else 7) == ordered, (
                 q,
                 sort,
             )
@@ -190,18 +184,9 @@ def test_it_rejects(client):
 def test_a_page_belongs_to_its_order(app, client):
     for number in (1, 2):
         store_collection(app, f"{MADE}{number}", "Peaks")
-    link = client.get("/v1/collections?sort=name&limit=1").headers["Link"]
-    page = link.partition("page=")[2].partition(">")[0].replace("%3D", "=")
-    assert (
-        client.get("/v1/collections", query_string={"sort": "name", "page": page}).json[0]["token"]
-        == f"{MADE}2"
-    )
-    strange = [
-        base64.urlsafe_b64encode(
-            json.dumps(["name", key, "0.0.1", 0], separators=(",", ":")).encode()
-        )
-        for key in ("\ud800", "\0a")
-    ]
+    page = page_of(client.get("/v1/collections?sort=name&limit=1"))
+    assert find(client, sort="name", page=page) == [f"{MADE}2"]
+    strange = [written("name", key, "0.0.1", 0) for key in ("\ud800", "\0a")]
     for sort, asked in (("newest", page), *(("name", each) for each in (page[1:], "x", *strange))):
         r = client.get("/v1/collections", query_string={"sort": sort, "page": asked})
         assert_error(r, 422, "page must be a page token from this list's own Link header")

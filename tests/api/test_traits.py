@@ -5,6 +5,7 @@ import random
 from collections import Counter, defaultdict
 from concurrent.futures import ThreadPoolExecutor
 from math import isclose, log2
+from urllib.parse import urlencode
 
 import pytest
 
@@ -13,6 +14,7 @@ from marketplace.market.reconciler import GONE
 from marketplace.store import nfts, orderbook, traits
 from marketplace.store.database import read, write
 from marketplace.watcher.sweep import sync
+from tests.api.pages import follow
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error
 
 TYPES = {"Eyes": ("Red", "Blue", "Grün"), "Hat": ("None", "Cap:Red", "%"), "T" * 100: ("v" * 200,)}
@@ -59,13 +61,8 @@ def rows(app):
 
 
 def page_through(client, **query):
-    r, seen = client.get("/v1/orderbook", query_string={"tokenId": TOKEN, "limit": 3} | query), []
-    while True:
-        assert r.status_code == 200, r.text
-        seen += [nft["serialNo"] for nft in r.json]
-        if "Link" not in r.headers:
-            return seen
-        r = client.get(r.headers["Link"].removeprefix("<").removesuffix('>; rel="next"'))
+    asked = urlencode({"tokenId": TOKEN, "limit": 3} | query, doseq=True)
+    return [nft["serialNo"] for r in follow(client, f"/v1/orderbook?{asked}") for nft in r.json]
 
 
 def ranks_of(model):
