@@ -43,31 +43,6 @@ def test_the_document_is_valid(app, path):
     validate(document(app, path))
 
 
-def test_it_holds_these_endpoints(app):
-    found = operations(app.test_client())
-    assert {(method, path) for method, path, _ in found if "/v1/" in path} == {
-        ("get", "/v1/nft/{tokenId}/{serialNo}"),
-        ("get", "/v1/nftslisted/{tokenId}"),
-        ("get", "/v1/collection/{tokenId}"),
-        ("get", "/v1/user/{accountId}/listed"),
-        ("get", "/v1/user/{accountId}/nfts"),
-        ("get", "/v1/nfts"),
-        ("get", "/v1/collections"),
-        ("get", "/v1/network"),
-        ("get", "/v1/collection/{tokenId}/traits"),
-        ("get", "/v1/nft/{tokenId}/{serialNo}/traits"),
-        ("get", "/v1/search"),
-        ("get", "/v1/orderbook"),
-        ("get", "/v1/events"),
-        ("get", "/v1/nft/{tokenId}/{serialNo}/events"),
-        ("post", "/v1/add"),
-        ("post", "/v1/list/{wallet}"),
-        ("post", "/v1/delist/{wallet}"),
-        ("post", "/v1/buy/{wallet}"),
-        ("post", "/v1/comingsoon"),
-    }
-
-
 def test_every_operation_is_described(app):
     for method, path, operation in operations(app.test_client()):
         assert operation["summary"], path
