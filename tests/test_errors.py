@@ -18,9 +18,14 @@ def find_kinds(kind):
         yield from find_kinds(below)
 
 
+ALL = [*find_kinds(errors.MarketplaceError)]
 TAKES_FACTS = (errors.MarketplaceError.__init__, errors.Unavailable.__init__)
 # The others have an __init__ of their own, whose parameters mypy compares.
-KINDS = [kind for kind in find_kinds(errors.MarketplaceError) if kind.__init__ in TAKES_FACTS]
+KINDS = [kind for kind in ALL if kind.__init__ in TAKES_FACTS]
+
+
+def test_each_status_is_one_of_an_error():
+    assert all(400 <= kind.status < 600 for kind in ALL)
 
 
 def list_facts(kind):
