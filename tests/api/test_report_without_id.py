@@ -145,14 +145,3 @@ def test_a_listing_that_came_by_another_token_stands(app, nft, ledger, lister, p
     body = KEYS | {"accountId": ALICE, "listingPrice": 9}
     ledger.sign_and_submit(other.post("/v1/list/extwallet", json=body).json["byteArray"])
     assert report().json == {"result": "OK"}
-
-
-def test_a_withdrawal_that_was_lost_is_not_ok_for_the_listing_before_it(
-    app, nft, ledger, prepare, report
-):
-    ledger.sign_and_submit(prepare("list", listingPrice=5))
-    assert report().json == {"result": "OK"}
-    prepare("delist")
-    expire(app)
-    for _ in range(2):
-        assert_error(report(), 409, "did not withdraw the NFT", "TRANSACTION_EXPIRED")
