@@ -2,9 +2,9 @@
 
 import pytest
 
-from marketplace import create_app, errors, times
+from marketplace import create_app, errors
 from marketplace.store import access_tokens
-from marketplace.store.database import read, write
+from marketplace.store.database import read
 from tests.api.documented import call, operations
 from tests.conftest import KEYS, assert_error, authorized_client, settings
 
@@ -77,13 +77,6 @@ def test_a_revoked_token_stops_at_once(app):
     name = run(app, "list").output.partition("  [")[0]
     assert run(app, "revoke", name).output == f"Revoked {name}\n"
     assert_error(read_orderbook(client), 401, "was revoked")
-
-
-def test_an_expired_token_stops_at_once(app):
-    client = authorized_client(app, "read")
-    with app.app_context(), write() as db:
-        db.execute("UPDATE access_token SET expires_at = :now", {"now": times.to_iso(times.now())})
-    assert_error(read_orderbook(client), 401, "expired")
 
 
 def test_commands_make_list_and_revoke(app):
