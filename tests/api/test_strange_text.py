@@ -38,13 +38,6 @@ def own(tmp_path):
     return settings(tmp_path)
 
 
-@pytest.fixture
-def app(own):
-    app = create_app(**own)
-    yield app
-    services(app).database.close()
-
-
 def store(app, pointer, token_name):
     """Store an NFT as a mirror node shows it, and read it back."""
     answer = {
