@@ -247,10 +247,6 @@ class Base64(fields.String):
         return base64.b64encode(value).decode()
 
 
-class Flag(fields.Boolean):
-    """A 0 or 1 of the database."""
-
-
 class Milliseconds(fields.String):
     """A date of the database, cut from nanoseconds to 2026-11-20T12:34:56.789Z."""
 

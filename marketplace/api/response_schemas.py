@@ -13,7 +13,6 @@ from marketplace.api.fields import (
     Base64,
     CamelCaseSchema,
     ConsensusTimestamp,
-    Flag,
     MediaUrl,
     Milliseconds,
     OriginalImageUrl,
@@ -98,7 +97,7 @@ class NftSchema(CamelCaseSchema):
     serial_no = serial_no_field()
     name = text("Name of the NFT", "Tides #7")
     file_type = text("MIME type of the image", "image/png")
-    is_for_sale = show(Flag, "True when the NFT is listed for sale", True)
+    is_for_sale = show(fields.Boolean, "True when the NFT is listed for sale", True)
     attributes = text(
         "JSON text of an array of objects with the strings trait_type and value; null when the NFT"
         " has no attributes",
@@ -251,8 +250,7 @@ class NftTraitsSchema(CamelCaseSchema):
 
     token = token_field()
     serial_no = serial_no_field()
-    rank = show(
-        fields.Integer,
+    rank = integer(
         "1 of the rarest; null where the NFT has no traits, is burned, or its collection is too large",
         3,
         nullable=True,
@@ -370,8 +368,7 @@ class ServiceStatusSchema(CamelCaseSchema):
         "reachable",
         enum=["reachable", "not asked"],
     )
-    mirror_node_rate = show(
-        fields.Integer,
+    mirror_node_rate = integer(
         "Requests a second that this machine may make to the mirror node: its share of the limit",
         40,
     )

@@ -14,7 +14,6 @@ from marshmallow import Schema, fields
 from marketplace import times
 from marketplace.api.fields import (
     ConsensusTimestamp,
-    Flag,
     MediaUrl,
     Milliseconds,
     OriginalImageUrl,
@@ -37,11 +36,11 @@ def _encoders(app: Flask) -> dict[type[fields.Field[Any]], Encode]:
     """How each kind of field is written. Addresses are made absolute now: settings may change."""
     media_url, public_url = services(app).media.url, app.config["PUBLIC_URL"]
     return {
-        Flag: lambda value: "true" if value else "false",
         Milliseconds: lambda value: f'"{value[:23]}Z"',
         ConsensusTimestamp: lambda value: f'"{times.iso_to_consensus(value)}"',
         MediaUrl: lambda key: quote(media_url(key)),
         OriginalImageUrl: lambda url: quote(public_url + url if url.startswith("/") else url),
+        fields.Boolean: lambda value: "true" if value else "false",
         fields.String: quote,
         fields.Number: str,
     }
