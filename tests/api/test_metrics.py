@@ -17,7 +17,7 @@ from marketplace.api import metrics
 from marketplace.counts import Counts
 from marketplace.counts.table import METRICS
 from marketplace.services import services
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
 from tests.engines import move_database
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import DATABASE, new_server
@@ -83,8 +83,7 @@ def test_its_buckets_are_those_of_a_histogram(client, scraper):
 def test_it_shows_what_the_database_holds(client, scraper, lister):
     for serial_no in (7, 8):
         lister((TOKEN, serial_no))
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/list/extwallet", json=keys | {"listingPrice": 5}).status_code == 200
+    assert client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5}).status_code == 200
     found = scrape(scraper)
     assert found["marketplace_listings",] == 2
     assert found["marketplace_nfts_incomplete",] == 0
@@ -103,10 +102,9 @@ def test_it_shows_how_old_the_last_sync_is(app, scraper):
 @pytest.mark.once("the counts are no database's")
 def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror):
     mirror.fail_first(429, 503)
-    keys = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/add", json=keys).status_code == 200
+    assert client.post("/v1/add", json=KEYS).status_code == 200
     mirror.fail_first(200)
-    assert client.post("/v1/add", json=keys | {"serialNo": 8}).status_code == 502
+    assert client.post("/v1/add", json=KEYS | {"serialNo": 8}).status_code == 502
     found = scrape(scraper)
     assert found["marketplace_mirror_node_requests_total", "429"] == 1
     assert found["marketplace_mirror_node_requests_total", "5xx"] == 1

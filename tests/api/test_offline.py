@@ -5,7 +5,7 @@ import socket
 import pytest
 
 from tests.api.documented import call, operations
-from tests.conftest import ALICE, TOKEN, authorized_client
+from tests.conftest import KEYS, TOKEN, authorized_client
 
 pytestmark = pytest.mark.once("it counts what the ledger is asked")
 
@@ -29,14 +29,12 @@ def test_reads_ask_nobody(app, lister, no_network, asked):
 
 
 def test_adding_a_stored_nft_asks_nobody(client, nft, no_network, asked):
-    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/add", json=body).json == {"result": "OK"}
+    assert client.post("/v1/add", json=KEYS).json == {"result": "OK"}
     assert asked == []
 
 
 def test_the_owner_can_prepare_a_listing_without_the_ledger(client, nft, no_network, asked):
-    body = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
-    assert client.post("/v1/list/extwallet", json=body).status_code == 200
+    assert client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5}).status_code == 200
     assert asked == []
 
 
