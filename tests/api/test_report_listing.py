@@ -174,9 +174,8 @@ def test_a_new_price_is_awaited_by_its_id(client, nft, ledger, lister):
     transaction_id = str(lives.id_of(base64.b64decode(byte_array)))
 
     assert report(client, transaction_id).status_code == 202
-    assert (
-        report(client).status_code == 200
-    )  # without it, the question is whether the NFT is listed
+    # Without it, the question is whether the NFT is listed.
+    assert report(client).status_code == 200
     ledger.sign_and_submit(byte_array)
     assert report(client, transaction_id).json == {"result": "OK"}
     assert shown(client)["listingPrice"] == 80

@@ -92,9 +92,8 @@ def test_commands_make_list_and_revoke(app):
     assert second.startswith("forever  [read]  created ")
     assert second.endswith("never expires")
     assert run(app, "create", "slow", "--rate", "10/s", "--scope", "metrics").exit_code == 0
-    assert (
-        run(app, "list").output.splitlines()[2].startswith("slow  [metrics]  rate 10/s  created ")
-    )
+    third = run(app, "list").output.splitlines()[2]
+    assert third.startswith("slow  [metrics]  rate 10/s  created ")
 
     run(app, "revoke", "shop")
     assert "revoked 20" in run(app, "list").output
