@@ -22,7 +22,7 @@ from marketplace.errors import (
     TransactionRefused,
 )
 from marketplace.market import listings, purchases, reports
-from marketplace.market.prepare import Ask
+from marketplace.market.prepare import Ask, PreparedTransaction
 
 Answer = dict[str, Any]
 
@@ -47,7 +47,7 @@ def prepare_listing(listing_price: int, **listing: Any) -> Answer:
     Transaction.fromBytes() of the SDKs reads once decoded. It stays valid for three minutes, and may
     be asked for again at any time, for another price too.
     """
-    return listings.prepare_listing(Ask(**listing, caller=caller()), listing_price)._asdict()
+    return _answer(listings.prepare_listing(Ask(**listing, caller=caller()), listing_price))
 
 
 @blp.post("/delist/<wallet>")
@@ -66,7 +66,7 @@ def prepare_withdrawal(**withdrawal: Any) -> Answer:
     last minute may still go through. While the ledger can not be asked, the stored owner gets it all the
     same.
     """
-    return listings.prepare_withdrawal(Ask(**withdrawal, caller=caller()))._asdict()
+    return _answer(listings.prepare_withdrawal(Ask(**withdrawal, caller=caller())))
 
 
 @blp.post("/buy/<wallet>")
@@ -87,7 +87,12 @@ def prepare_purchase(**purchase: Any) -> Answer:
     The same request again is answered with the same transaction, until its last 15 seconds. Each caller
     has a share of what the marketplace pays in fees (429): sign and submit what you ask for.
     """
-    return purchases.prepare(Ask(**purchase, caller=caller()))._asdict()
+    return _answer(purchases.prepare(Ask(**purchase, caller=caller())))
+
+
+def _answer(prepared: PreparedTransaction) -> Answer:
+    metadata = {"account_id": prepared.account_id, "return_transaction": False}
+    return {"transaction": prepared.transaction, "metadata": metadata}
 
 
 @blp.post("/comingsoon")

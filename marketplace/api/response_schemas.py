@@ -312,13 +312,10 @@ class SigningMetadataSchema(CamelCaseSchema):
     """Instructions for the wallet, beside the transaction. Contract, section 2.4."""
 
     account_id = text("Account id that must sign the transaction", "0.0.1001", key="accountToSign")
-    return_transaction = fields.Boolean(
-        required=True,
-        dump_default=False,
-        metadata={
-            "description": "Whether the wallet shall return the transaction; false: it submits it itself",
-            "example": False,
-        },
+    return_transaction = show(
+        fields.Boolean,
+        "Whether the wallet shall return the transaction; false: it submits it itself",
+        False,
     )
 
 
@@ -333,9 +330,6 @@ class PreparedTransactionSchema(CamelCaseSchema):
         key="byteArray",
     )
     metadata = fields.Nested(SigningMetadataSchema, required=True)
-
-    def get_attribute(self, obj: Any, attr: str, default: Any) -> Any:
-        return obj if attr == "metadata" else super().get_attribute(obj, attr, default)
 
 
 class ExchangeRateSchema(CamelCaseSchema):
