@@ -19,10 +19,11 @@ from marketplace.market import prepare, reconciler
 from marketplace.market.add_nft import find_account_id, require_nft, require_owned, require_owner
 from marketplace.market.memos import listing_memo, withdrawal_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import Ask, Kind, PreparedTransaction
+from marketplace.market.prepare import Ask, PreparedTransaction
 from marketplace.market.reconciler import Reconciliation
 from marketplace.store import prepared_transactions
 from marketplace.store.database import write
+from marketplace.store.rows import Kind
 
 # The newest listings that one caller prepares for an account, and the newest withdrawals.
 KEPT_FOR_EACH_NFT = 5
@@ -45,7 +46,7 @@ def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> Pre
         raise OwnerIsMarketplace(ask.account_id)
     memo = listing_memo(ask.token, ask.serial_no, listing_price, name)
     build = partial(build_listing, spender=spender)
-    return _prepare(Kind.LISTING, ask, build, memo, listing_price, now)
+    return _prepare("listing", ask, build, memo, listing_price, now)
 
 
 def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
@@ -69,7 +70,7 @@ def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
     else:
         _require_listed(ask.account_id, line)
     memo = withdrawal_memo(ask.token, ask.serial_no, current_app.config["NAME"])
-    return _prepare(Kind.WITHDRAWAL, ask, build_withdrawal, memo)
+    return _prepare("withdrawal", ask, build_withdrawal, memo)
 
 
 def _require_listed(account_id: str, line: Reconciliation) -> None:

@@ -1,26 +1,17 @@
-"""Prepared transactions: their kinds and callers, and the parts that are the same for every kind."""
+"""Prepared transactions: their callers, and the parts that are the same for every kind."""
 
-import enum
 from typing import Any, NamedTuple
 
 from marketplace import times
 from marketplace.ids import TransactionId
 from marketplace.store import prepared_transactions
-from marketplace.store.rows import Connection, PreparedTransactionRow
+from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 
 # A node whose clock is a little behind must not refuse the start.
 START_BEFORE_NOW = 5 * times.SECOND
 
 # Past the end of its validity, before a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND
-
-
-class Kind(enum.StrEnum):
-    """The kind of a prepared transaction, as it stands in the database."""
-
-    LISTING = "listing"
-    WITHDRAWAL = "withdrawal"
-    PURCHASE = "purchase"
 
 
 class Caller(NamedTuple):

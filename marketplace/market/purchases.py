@@ -29,7 +29,7 @@ from marketplace.market import buyer_checks, custom_fees, fee_budget, purchase_f
 from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.memos import purchase_memo
 from marketplace.market.nodes import next_node
-from marketplace.market.prepare import START_BEFORE_NOW, Ask, Kind, PreparedTransaction, insert
+from marketplace.market.prepare import START_BEFORE_NOW, Ask, PreparedTransaction, insert
 from marketplace.market.purchase_fees import VALID_SECONDS
 from marketplace.market.signer import Signer
 from marketplace.market.throttled_log import warn_once_a_minute
@@ -171,7 +171,7 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
         if known := _find_open(db, ask, price, seller):
             return known
         fee_budget.require_room(db, ask.caller, fee, balance)
-        return insert(db, Kind.PURCHASE, ask, payer, valid_start, VALID_SECONDS, **columns)
+        return insert(db, "purchase", ask, payer, valid_start, VALID_SECONDS, **columns)
 
 
 def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:

@@ -17,8 +17,8 @@ from marketplace.ids import NftId, TransactionId
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import listing_rule, reconciler
 from marketplace.market.memos import is_withdrawal_memo, read_listing_memo
-from marketplace.market.prepare import Kind
 from marketplace.market.reconciler import Reconciliation
+from marketplace.store.rows import Kind
 
 LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
@@ -118,7 +118,7 @@ class Report:
 
 
 class ListingReport(Report):
-    kind = Kind.LISTING
+    kind = "listing"
     name = listing_rule.APPROVAL
 
     def is_fulfilled(self) -> bool:
@@ -145,7 +145,7 @@ class ListingReport(Report):
 
 
 class WithdrawalReport(Report):
-    kind = Kind.WITHDRAWAL
+    kind = "withdrawal"
     name = "CRYPTODELETEALLOWANCE"
 
     def is_fulfilled(self) -> bool:
@@ -170,7 +170,7 @@ class WithdrawalReport(Report):
 
 
 class PurchaseReport(Report):
-    kind = Kind.PURCHASE
+    kind = "purchase"
     name = "CRYPTOTRANSFER"
 
     def is_fulfilled(self) -> bool:

@@ -14,7 +14,7 @@ from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
-from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller, Kind
+from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller
 from marketplace.market.report_kinds import (
     ListingReport,
     PurchaseReport,
@@ -50,7 +50,7 @@ def answer(
     # First of all: a transaction that the mirror node had not received by then is not shown afterwards.
     overdue = _find_overdue(row, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
-    report = REPORTS[row["kind"] if row else Kind.LISTING](
+    report = REPORTS[row["kind"] if row else "listing"](
         account_id, transaction_id, row, line, overdue
     )
     if transaction_id and row is None:

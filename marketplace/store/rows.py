@@ -163,9 +163,12 @@ class WebhookRow(TypedDict):
     due_at: str | None
 
 
+Kind = Literal["listing", "withdrawal", "purchase"]  # of a prepared transaction
+
+
 class PreparedTransactionRow(TypedDict):
     transaction_id: str
-    kind: Literal["listing", "withdrawal", "purchase"]
+    kind: Kind
     token: str
     serial_no: int
     account_id: str
