@@ -98,14 +98,13 @@ def _prepare(
     with write() as db:
         row = prepare.insert(db, kind, ask, ask.account_id, valid_start, VALID_SECONDS, **columns)
         prepared_transactions.delete_prepared_transactions_beyond(db, row, KEPT_FOR_EACH_NFT)
-    transaction_id = TransactionId.require(row["transaction_id"])
     transaction = build(
         token=ask.token,
         serial_no=ask.serial_no,
-        transaction_id=transaction_id,
+        transaction_id=TransactionId.require(row["transaction_id"]),
         memo=memo,
         max_fee_tinybars=settings["MAX_TRANSACTION_FEE"],
         valid_seconds=VALID_SECONDS,
         node_account_id=next_node(),
     )
-    return PreparedTransaction(transaction_id, ask.account_id, transaction)
+    return PreparedTransaction(ask.account_id, transaction)

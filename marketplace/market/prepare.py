@@ -42,7 +42,6 @@ class Ask(NamedTuple):
 class PreparedTransaction(NamedTuple):
     """A transaction for a wallet to sign."""
 
-    transaction_id: TransactionId
     account_id: str
     transaction: bytes
 

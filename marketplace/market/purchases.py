@@ -82,8 +82,7 @@ def _prepare(ask: Ask) -> PreparedTransaction:
     row = _reserve(ask, nft, fee, balance, present)
     if not row["signed"]:
         row = _sign(signer, ask, row, balance)
-    transaction_id = TransactionId.require(row["transaction_id"])
-    return PreparedTransaction(transaction_id, ask.account_id, bytes(row["signed"]))
+    return PreparedTransaction(ask.account_id, bytes(row["signed"]))
 
 
 def _signer() -> Signer:
