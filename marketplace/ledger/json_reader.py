@@ -1,6 +1,6 @@
 """Reads JSON objects into NamedTuples, by the types of their fields.
 
-A field's annotation names its key, dotted where the value is nested: ``Annotated[int, "balance.balance"]``.
+An annotation names a value's key, dotted where it is nested: ``Annotated[int, "balance.balance"]``.
 A field with a default may be null or left out; ``X | None`` alone may be null. A value of another type is
 refused, a key that no field names is ignored.
 """
@@ -47,20 +47,18 @@ def _read_fields(shape: Any, document: Any) -> Any:
 @cache
 def _list_fields(shape: Any) -> list[Read]:
     """For each field of a NamedTuple, the function that finds it in an object."""
-    fields: list[Read] = []
-    for name, hint in get_type_hints(shape, include_extras=True).items():
-        key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)]
-        default = shape._field_defaults.get(name, MISSING)
-        path = tuple(key.split("."))
-        fields.append(partial(_find, path, _reader(hint), default, LENIENT in marks))
-    return fields
+    hints, defaults = get_type_hints(shape, include_extras=True), shape._field_defaults
+    return [_reader(hint, defaults.get(name, MISSING)) for name, hint in hints.items()]
 
 
-def _reader(hint: Any) -> Read:
+def _reader(hint: Any, default: Any = MISSING) -> Read:
     """The reader of a type. A reader that stands in an annotation is used as it is."""
     if get_origin(hint) is Annotated:
         own: list[Read] = [mark for mark in hint.__metadata__ if callable(mark)]
-        return own[0] if own else _reader(hint.__origin__)
+        read = own[0] if own else _reader(hint.__origin__)
+        key, *marks = [mark for mark in hint.__metadata__ if isinstance(mark, str)] or [""]
+        path = tuple(key.split("."))
+        return partial(_find, path, read, default, LENIENT in marks) if key else read
     if type(None) in get_args(hint):
         return partial(_read_nullable, _reader(get_args(hint)[0]))
     if get_origin(hint) is tuple:

@@ -27,13 +27,13 @@ from marketplace.ledger.http_client import Fetched, FetchError, Session, Unfetch
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.ledger.mirror_schemas import (
     Account,
-    Block,
+    BlockEnd,
     History,
     Links,
     Message,
     Nft,
     NftEvent,
-    Node,
+    NodeAccount,
     Relationship,
     Token,
     Transaction,
@@ -193,10 +193,10 @@ class MirrorNode:
     def find_present(self, deadline: Deadline) -> int:
         """How far the mirror node has come: the end of its last block, in nanoseconds."""
         path = "/blocks?limit=1&order=desc"
-        blocks = self._get(path, tuple[Block, ...], deadline, "blocks")
+        blocks = self._get(path, tuple[BlockEnd, ...], deadline, "blocks")
         if not blocks:
             raise _invalid(path, "it has no blocks")
-        return blocks[0].end
+        return blocks[0]
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
@@ -213,17 +213,15 @@ class MirrorNode:
 
     def list_nodes(self, deadline: Deadline) -> Iterator[str]:
         """List the accounts of the network's consensus nodes."""
-        nodes = self._pages("/network/nodes?limit=25&order=asc", "nodes", Node, deadline)
-        return (node.account_id for node in nodes)
+        return self._pages("/network/nodes?limit=25&order=asc", "nodes", NodeAccount, deadline)
 
     def find_topic_memo(self, topic: str, deadline: Deadline) -> str | None:
         return self._get(f"/topics/{topic}", str, deadline, "memo")
 
-    def find_message(self, consensus_timestamp: str, deadline: Deadline) -> Message | None:
-        path = f"/topics/messages/{consensus_timestamp}"
-        return self._get(path, Message, deadline)
+    def find_message(self, consensus_timestamp: str, deadline: Deadline) -> bytes | None:
+        return self._get(f"/topics/messages/{consensus_timestamp}", Message, deadline)
 
-    def list_messages(self, topic: str, deadline: Deadline) -> Iterator[Message]:
+    def list_messages(self, topic: str, deadline: Deadline) -> Iterator[bytes]:
         """All messages of a topic, the first one first."""
         path = f"/topics/{topic}/messages?limit={PAGE}&order=asc"
         return self._pages(path, "messages", Message, deadline)

@@ -258,18 +258,10 @@ class History(NamedTuple):
     entries: tuple[NftEvent, ...] = ()  # the newest hundred, the newest first
 
 
-class Message(NamedTuple):
-    """One message of a topic."""
-
-    content: Annotated[bytes, "message"]
-
-
-class Node(NamedTuple):
-    account_id: Annotated[EntityId, "node_account_id"]
-
-
-class Block(NamedTuple):
-    end: Annotated[Consensus, "timestamp.to"]
+# Of a topic's message, a node and a block, the one value that is read.
+Message = Annotated[bytes, "message"]
+NodeAccount = Annotated[EntityId, "node_account_id"]
+BlockEnd = Annotated[Consensus, "timestamp.to"]
 
 
 class Links(NamedTuple):

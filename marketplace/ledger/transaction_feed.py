@@ -1,7 +1,7 @@
 """Reads a page of the ledger's transactions, oldest first: its rows about NFTs, and its last moment."""
 
 from collections.abc import Sequence
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from flask import current_app
 
@@ -15,12 +15,6 @@ TYPES = (
     "TOKENCLAIMAIRDROP", "TOKENDELETION", "TOKENFEESCHEDULEUPDATE", "TOKENREJECT", "TOKENUPDATE",
     "TOKENUPDATENFTS", "TOKENWIPE",
 )  # fmt: skip
-
-
-class Moment(NamedTuple):
-    """The part of a row that must make sense."""
-
-    consensus_at: Annotated[Consensus, "consensus_timestamp"]
 
 
 class Page(NamedTuple):
@@ -39,7 +33,7 @@ def read_page(documents: Sequence[dict[str, Any]], after: int, payer: str, lengt
     """
     rows, last_at = [], after
     for document in documents:
-        consensus_at = json_reader.read(Moment, document).consensus_at
+        consensus_at = json_reader.read(Consensus, document, "consensus_timestamp")
         if consensus_at <= last_at:
             raise ValueError("its rows are out of order")
         last_at = consensus_at

@@ -10,7 +10,6 @@ import pytest
 import zstandard
 
 from marketplace.ledger.http_client import FetchError
-from marketplace.ledger.mirror_schemas import Message
 from marketplace.watcher.strangers.inscriptions import join
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -22,9 +21,7 @@ def inscribed(content=CONTENT, algorithm="zstd", chunk=40):
     compress = {"zstd": zstandard.compress, "brotli": brotli.compress}[algorithm]
     uri = "data:application/json;base64," + base64.b64encode(compress(content)).decode()
     chunks = [uri[at : at + chunk] for at in range(0, len(uri), chunk)]
-    messages = [
-        Message(json.dumps({"o": order, "c": text}).encode()) for order, text in enumerate(chunks)
-    ]
+    messages = [json.dumps({"o": order, "c": text}).encode() for order, text in enumerate(chunks)]
     return f"{hashlib.sha256(content).hexdigest()}:{algorithm}:base64", messages
 
 
@@ -42,7 +39,7 @@ def test_the_order_of_messages_does_not_matter():
 def test_what_others_wrote_to_the_topic_is_passed_over():
     memo, messages = inscribed()
     noise = [b"", b"hello", b"[1]", b'{"o": "0", "c": "x"}', b'{"o": 0, "c": "late"}', b"null"]
-    assert join(memo, messages + [Message(content) for content in noise], 10_000) == CONTENT
+    assert join(memo, messages + noise, 10_000) == CONTENT
 
 
 @pytest.mark.parametrize(
@@ -68,6 +65,6 @@ def test_a_bomb_is_stopped(algorithm):
 
 
 def test_too_many_messages_are_stopped():
-    endless = (Message(json.dumps({"o": n, "c": "x" * 1000}).encode()) for n in range(10**9))
+    endless = (json.dumps({"o": n, "c": "x" * 1000}).encode() for n in range(10**9))
     with pytest.raises(FetchError, match="larger than 10000 bytes"):
         join(inscribed()[0], endless, 10_000)

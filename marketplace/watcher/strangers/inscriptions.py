@@ -10,12 +10,11 @@ import brotli
 import zstandard
 
 from marketplace.ledger.http_client import FetchError, Unfetchable
-from marketplace.ledger.mirror_schemas import Message
 
 MEMO = re.compile(r"([0-9a-f]{64}):(zstd|brotli):base64")
 
 
-def join(memo: str, messages: Iterable[Message], max_bytes: int) -> bytes:
+def join(memo: str, messages: Iterable[bytes], max_bytes: int) -> bytes:
     """The file of a topic, from the topic's memo and its messages. Raises FetchError with the reason."""
     match = MEMO.fullmatch(memo)
     if not match:
@@ -30,13 +29,13 @@ def join(memo: str, messages: Iterable[Message], max_bytes: int) -> bytes:
     return content
 
 
-def _join_chunks(messages: Iterable[Message], max_bytes: int) -> bytes:
+def _join_chunks(messages: Iterable[bytes], max_bytes: int) -> bytes:
     """Join the chunks, each JSON {"o": order, "c": text}, to a data URI, and take its content."""
     chunks: dict[int, str] = {}
     size = 0
     for message in messages:
         try:
-            chunk = json.loads(message.content)
+            chunk = json.loads(message)
             order, content = chunk["o"], chunk["c"]
         except (ValueError, KeyError, TypeError, RecursionError):
             continue  # anybody may write to a topic

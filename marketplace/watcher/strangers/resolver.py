@@ -101,4 +101,4 @@ class Resolver:
         message = self._mirror_node.find_message(timestamp, deadline)
         if message is None:
             raise Unfetchable("its message does not exist")
-        return message.content
+        return message
