@@ -126,12 +126,10 @@ class MirrorNode:
         moments = [entry.consensus_at for entry in newest]
         if moments != sorted(moments, reverse=True):
             raise _invalid(path, "its history is out of order")
-        for event in islice(chain(newest, entries), MAX_HISTORY):
-            if event.name not in HARMLESS:
-                return History(newest[0].consensus_at, event, entries=newest)
-        is_cut = len(newest) == PAGE and next(entries, None) is not None
-        newest_at = newest[0].consensus_at if newest else None
-        return History(newest_at, None, is_cut, newest)
+        read = islice(chain(newest, entries), MAX_HISTORY)
+        last_event = next((entry for entry in read if entry.name not in HARMLESS), None)
+        is_cut = last_event is None and next(entries, None) is not None
+        return History(moments[0] if moments else None, last_event, is_cut, newest)
 
     def find_token(self, token: str, deadline: Deadline) -> Token | None:
         return self._get(f"/tokens/{token}", Token, deadline)
