@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextvars import copy_context
+from fractions import Fraction
 from itertools import chain, islice
 from math import ceil
 from typing import Any, TypeVar
@@ -20,6 +21,7 @@ from requests.adapters import BaseAdapter, HTTPAdapter
 from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable, shown
+from marketplace.hbar import TINYBARS
 from marketplace.ids import TransactionId
 from marketplace.ledger import json_reader, mirror_schemas, transaction_feed
 from marketplace.ledger.deadline import UNHURRIED_SECONDS, Deadline, TimeIsUp
@@ -198,9 +200,8 @@ class MirrorNode:
 
     def find_price(self, cents: int, deadline: Deadline) -> int:
         """US cents in tinybars, by the dearer of the network's current and next exchange rates."""
-        return max(
-            ceil(cents * rate.tinybars_per_cent) for rate in self.find_exchange_rates(deadline)
-        )
+        rates = self.find_exchange_rates(deadline)
+        return max(ceil(Fraction(cents * rate.hbar * TINYBARS, rate.cents)) for rate in rates)
 
     def find_exchange_rates(self, deadline: Deadline) -> mirror_schemas.ExchangeRates:
         path = "/network/exchangerate"

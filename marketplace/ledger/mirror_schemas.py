@@ -6,11 +6,9 @@ Source of the keys: the mirror node's OpenAPI document, /api/v1.
 import re
 import string
 from collections.abc import Callable
-from fractions import Fraction
 from typing import Annotated, Any, NamedTuple
 
 from marketplace import times
-from marketplace.hbar import TINYBARS
 from marketplace.ids import NftId, TransactionId, is_entity_id
 from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text, whole_number
 
@@ -170,10 +168,6 @@ class ExchangeRate(NamedTuple):
 
     cents: Annotated[Positive, "cent_equivalent"]
     hbar: Annotated[Positive, "hbar_equivalent"]
-
-    @property
-    def tinybars_per_cent(self) -> Fraction:
-        return Fraction(self.hbar * TINYBARS, self.cents)
 
 
 class ExchangeRates(NamedTuple):
