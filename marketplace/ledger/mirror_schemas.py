@@ -25,16 +25,9 @@ def _text(is_one: Callable[[str], object], kind: str) -> Read:
     return read
 
 
-def _read_transaction_id(value: Any) -> TransactionId:
-    return TransactionId.require(read_text(value))
-
-
-def _read_consensus(value: Any) -> int:
-    return times.from_consensus(read_text(value))
-
-
-def _read_hex(value: Any) -> bytes:
-    return bytes.fromhex(read_text(value))
+def _parsed_by(parse: Callable[[str], object]) -> Read:
+    """The reader of a text that a function parses, or refuses by a ValueError."""
+    return lambda value: parse(read_text(value))
 
 
 def _read_amount(value: Any) -> int:
@@ -63,8 +56,8 @@ def _is(expected: str) -> Read:
 # The name of a kind of transaction, or of a result.
 Code = Annotated[str, _text(re.compile("[A-Z0-9_]{1,80}").fullmatch, "a code")]
 EntityId = Annotated[str, _text(is_entity_id, "an entity id")]
-Id = Annotated[TransactionId, _read_transaction_id]
-Consensus = Annotated[int, _read_consensus]  # nanoseconds
+Id = Annotated[TransactionId, _parsed_by(TransactionId.require)]
+Consensus = Annotated[int, _parsed_by(times.from_consensus)]  # nanoseconds
 Natural = Annotated[int, whole_number(0)]
 Positive = Annotated[int, whole_number(1)]
 Amount = Annotated[int, _read_amount]
@@ -90,7 +83,7 @@ class Key(NamedTuple):
     """An account's key: ED25519, ECDSA_SECP256K1, or ProtobufEncoded for a list of keys."""
 
     type: Annotated[str, "_type"]
-    content: Annotated[bytes, _read_hex, "key"]
+    content: Annotated[bytes, _parsed_by(bytes.fromhex), "key"]
 
 
 class Account(NamedTuple):
