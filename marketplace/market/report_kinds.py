@@ -186,3 +186,8 @@ class PurchaseReport(Report):
         self.require_ours(signed, is_ours=is_moved)
         # The buyer had it then, even if it was sold on since.
         return self.shows(signed) or not self.may_follow(signed)
+
+
+REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
+# Of a transaction that was not prepared here, by its name on the ledger.
+REPORTS_BY_NAME = {report.name: report for report in REPORTS.values()}

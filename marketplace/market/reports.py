@@ -15,19 +15,11 @@ from marketplace.ledger.mirror_schemas import Transaction
 from marketplace.market import reconciler
 from marketplace.market.add_nft import find_account_id, require_nft
 from marketplace.market.prepare import MIRROR_LAG, OPERATOR, Caller
-from marketplace.market.report_kinds import (
-    ListingReport,
-    PurchaseReport,
-    Report,
-    WithdrawalReport,
-)
+from marketplace.market.report_kinds import REPORTS, REPORTS_BY_NAME, ListingReport, Report
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read
 
-REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
 Keys = tuple[str, int, str]  # token, serial number, account
-# Of a transaction that was not prepared here, by its name on the ledger.
-REPORTS_BY_NAME = {report.name: report for report in REPORTS.values()}
 
 
 def answer(
