@@ -26,7 +26,8 @@ from marketplace.sandbox.ledger import accounts, keys
 from marketplace.services import services
 from marketplace.settings import load
 from marketplace.store.database import write
-from tests.conftest import BOB, KEYS, Ledger, authorized_client, list_nft, settings
+from tests.conftest import Ledger, settings
+from tests.market.selling import Market
 from tests.network import serve
 from tests.serving import run_flask
 
@@ -240,13 +241,9 @@ def learn(app, key):
 @pytest.mark.parametrize("name", ["ED25519, PEM", "ECDSA, DER"])
 def test_purchases_are_signed_by_it(tmp_path, put, name):
     key, content = TAKEN[name]
-    path = put(content)
     learn(create_app(**settings(tmp_path)), key)
-    app = start(tmp_path, path)
-    client = authorized_client(app, "read", "write")
-    list_nft(client)
-    r = client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
-    Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
+    market = Market(tmp_path, ACCOUNT_KEY_FILE=put(content))
+    assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
 
 
 @pytest.mark.parametrize("name", ["ED25519, DER", "ECDSA, PEM"])

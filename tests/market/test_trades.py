@@ -7,18 +7,14 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from marketplace import create_app, times
-from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import accounts, consensus
-from marketplace.services import services
-from marketplace.store.database import read
-from marketplace.watcher.sweep import sync
+from marketplace.sandbox.ledger import accounts
 from stress.audit import TINYBARS, find_sales
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client, settings
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
+from tests.market.selling import MARKET, Market
 
 ACTS = 20  # of each trader
 CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
-MARKET, SHARE = "0.0.9001", 250  # basis points
+SHARE = 250  # basis points
 BUDGET = 100  # HBAR
 NFTS = ((TOKEN, 1), (TOKEN, 2), ("0.0.5002", 1))  # the last one has royalties
 # What a trader may be told; never a 500, and never a 502 under a clear sky.
@@ -27,22 +23,15 @@ ANSWERS = {200, 202, 404, 409, 429, 503}
 
 @pytest.fixture
 def market(tmp_path):
-    app = create_app(
-        **settings(tmp_path),
-        SALE_FEE_BASIS_POINTS=str(SHARE),
-        SALE_FEE_BUDGET=str(BUDGET),
-        MIRROR_NODE_RATE="10000",
-    )
-    return app
+    return Market(tmp_path, SALE_FEE_BASIS_POINTS=str(SHARE), SALE_FEE_BUDGET=str(BUDGET))
 
 
 class Trader:
     """One account that lists, withdraws and buys, as chance will have it."""
 
-    def __init__(self, app, account_id: str) -> None:
-        self._app, self._account_id = app, account_id
-        self._client = authorized_client(app, "read", "write")
-        self._sandbox = services(app).sandbox.app
+    def __init__(self, market: Market, account_id: str) -> None:
+        self._ledger, self._account_id = market.ledger, account_id
+        self._client = authorized_client(market.app, "read", "write")
         self._dice = random.Random(account_id)
         self._kept: list[bytes] = []  # signed by us, and not submitted yet
         self.told: Counter = Counter()
@@ -72,7 +61,7 @@ class Trader:
             return
         if chance < 0.15:  # who leaves the signature out
             return self._submit(content)
-        signed = wallet.sign(self._account_id, content)
+        signed = self._ledger.sign_bytes(content, self._account_id)
         if chance < 0.4:
             self._kept.append(signed)
             return
@@ -83,19 +72,17 @@ class Trader:
             self._note("comingsoon", self._client.post("/v1/comingsoon", json=body))
 
     def _submit(self, content: bytes) -> None:
-        with self._sandbox.app_context():
-            self.told[consensus.submit(content, times.now()).result] += 1
+        self.told[self._ledger.submit(content).result] += 1
 
     def _note(self, what: str, answer) -> None:
         assert answer.status_code in ANSWERS, f"{what}: {answer.text}"
         self.told[what, answer.status_code] += 1
 
 
-def _add_all(app) -> None:
-    client = authorized_client(app, "read", "write")
+def _add_all(market: Market) -> None:
     for position, (token, serial_no) in enumerate(NFTS):
         body = {"accountId": CROWD[position], "tokenId": token, "serialNo": serial_no}
-        assert client.post("/v1/add", json=body).status_code == 200
+        assert market.client.post("/v1/add", json=body).status_code == 200
 
 
 def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
@@ -109,26 +96,20 @@ def test_whatever_a_crowd_does_each_nft_that_moves_is_paid_for(market):
     with ThreadPoolExecutor(len(traders)) as pool:
         list(pool.map(trade, traders))  # raises what one of them raised
     told = sum((trader.told for trader in traders), Counter())
-    sales = find_sales(services(market).sandbox.app, MARKET, share=SHARE)
+    sales = find_sales(market.ledger.sandbox, MARKET, share=SHARE)
     assert [sale.fault for sale in sales if sale.fault] == []
     assert sales, told
     earned = sum(sale.price * SHARE // 10_000 for sale in sales)
-    lost = accounts.FIRST_BALANCE + earned - _balance(market)
+    lost = accounts.FIRST_BALANCE + earned - market.balance()
     assert 0 < lost <= BUDGET * TINYBARS
     _expect_book_in_line(market)
 
 
-def _balance(app) -> int:
-    with services(app).sandbox.app.app_context():
-        return accounts.balance(read(), MARKET)
-
-
-def _expect_book_in_line(app) -> None:
+def _expect_book_in_line(market: Market) -> None:
     """After one round of the watcher the order book holds no NFT that its owner could not sell."""
-    with app.app_context():
-        sync()
-    client, sandbox = authorized_client(app, "read"), services(app).sandbox.app.test_client()
-    for nft in client.get("/v1/orderbook").json:
+    market.sync()
+    sandbox = market.ledger.sandbox.test_client()
+    for nft in market.client.get("/v1/orderbook").json:
         row = sandbox.get(f"/api/v1/tokens/{nft['token']}/nfts/{nft['serialNo']}").json
         assert (row["account_id"], row["spender"]) == (nft["owner"]["accountId"], MARKET)
 
@@ -136,18 +117,15 @@ def _expect_book_in_line(app) -> None:
 def test_a_price_binds_its_owner_for_a_minute_though_he_sells_and_buys_back(market):
     """A purchase that was signed is not taken back; nor does it bind who lists after him."""
     _add_all(market)
-    sandbox, keys = services(market).sandbox.app, {"tokenId": TOKEN, "serialNo": 1}
 
     def sign(what, account_id, **fields):
-        client = authorized_client(market, "write")
-        answer = client.post(
-            f"/v1/{what}/extwallet", json={"accountId": account_id} | keys | fields
-        )
-        return wallet.sign(account_id, base64.b64decode(answer.json["byteArray"]))
+        client = authorized_client(market.app, "write")
+        body = {"accountId": account_id, "tokenId": TOKEN, "serialNo": 1} | fields
+        answer = client.post(f"/v1/{what}/extwallet", json=body)
+        return market.ledger.sign(answer.json["byteArray"], account_id)
 
     def submit(content):
-        with sandbox.app_context():
-            return consensus.submit(content, times.now()).result
+        return market.ledger.submit(content).result
 
     assert submit(sign("list", ALICE, listingPrice=5)) == "SUCCESS"
     kept = [sign("buy", BOB), sign("buy", "0.0.1004")]
@@ -157,7 +135,7 @@ def test_a_price_binds_its_owner_for_a_minute_though_he_sells_and_buys_back(mark
     assert submit(sign("buy", ALICE)) == "SUCCESS"
     assert submit(sign("list", ALICE, listingPrice=500)) == "SUCCESS"
     assert submit(kept.pop()) == "SUCCESS"
-    sales = find_sales(sandbox, MARKET, share=SHARE)
+    sales = find_sales(market.ledger.sandbox, MARKET, share=SHARE)
     assert [(sale.price // TINYBARS, sale.fault) for sale in sales] == [
         (5, None),
         (7, None),
