@@ -45,8 +45,8 @@ class Market:
         list_nft(self.client, price, serialNo=self.serial_no)
         return self.serial_no
 
-    def buy(self, serial_no, account_id=BOB, client=None):
-        keys = {"accountId": account_id, "tokenId": TOKEN, "serialNo": serial_no}
+    def buy(self, serial_no, account_id=BOB, client=None, token=TOKEN):
+        keys = {"accountId": account_id, "tokenId": token, "serialNo": serial_no}
         return (client or self.client).post("/v1/buy/extwallet", json=keys)
 
     def submit(self, r, account_id=BOB):

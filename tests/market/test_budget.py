@@ -38,18 +38,14 @@ class Shopper:
     """An end user, who asks for whatever there is."""
 
     def __init__(self, market, token, address="192.0.2.1", end_user=None):
-        self.market, self.address = market, address
-        self.headers = {"Authorization": f"Bearer {token}"}
+        self.market, self.client = market, market.app.test_client()
+        caller = {"HTTP_AUTHORIZATION": f"Bearer {token}", "REMOTE_ADDR": address}
+        self.client.environ_base |= caller
         if end_user:
-            self.headers["On-Behalf-Of"] = end_user
+            self.client.environ_base["HTTP_ON_BEHALF_OF"] = end_user
 
     def ask(self, serial_no, account_id=BOB):
-        keys = {"accountId": account_id, "tokenId": TOKEN, "serialNo": serial_no}
-        environ = {"REMOTE_ADDR": self.address}
-        client = self.market.app.test_client()
-        return client.post(
-            "/v1/buy/extwallet", json=keys, headers=self.headers, environ_base=environ
-        )
+        return self.market.buy(serial_no, account_id, self.client)
 
     def take_all(self, serial_nos, buyers=range(2000, 2100)):
         """Ask in strangers' names until nothing more is signed; how many were."""

@@ -15,7 +15,6 @@ from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.custom_fees import Sale, find_owed
 from marketplace.market.messages import account, token
 from marketplace.sandbox.ledger import accounts, queries
-from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
 from tests.conftest import ALICE, BOB, TOKEN, assert_error, list_nft
@@ -42,22 +41,21 @@ class Market(selling.Market):
         fees = {"SALE_FEE_BASIS_POINTS": str(BASIS_POINTS), "SALE_FEE_BUDGET": "10000"}
         # Refused at once: images cost more than all else here.
         super().__init__(folder, IPFS_GATEWAYS="https://127.0.0.1", **fees)
-        self._sandbox = services(self.app).sandbox.app
 
     def charge(self, token, *fees):
         """Let an issuer change a token's custom fees."""
-        with self._sandbox.app_context():
+        with self.ledger.sandbox.app_context():
             receipt = lives.change_fees(token, fees, times.now())
         assert receipt.result in ("SUCCESS", "CUSTOM_SCHEDULE_ALREADY_HAS_NO_FEES")
 
     def change(self, change):
         """Change the ledger behind everybody's back."""
-        with self._sandbox.app_context(), write() as db:
+        with self.ledger.sandbox.app_context(), write() as db:
             change(db)
 
     def made_of_nothing(self):
         """The tinybars that there are, beside what accounts begin with."""
-        with self._sandbox.app_context():
+        with self.ledger.sandbox.app_context():
             rows = queries.select(read(), "account")
             return sum(row["balance"] - accounts.FIRST_BALANCE for row in rows)
 
@@ -65,8 +63,7 @@ class Market(selling.Market):
         list_nft(self.client, price, accountId=seller, tokenId=nft[0], serialNo=nft[1])
 
     def buy(self, nft, buyer=BOB):
-        keys = {"accountId": buyer, "tokenId": nft[0], "serialNo": nft[1]}
-        return self.client.post("/v1/buy/extwallet", json=keys)
+        return super().buy(nft[1], buyer, token=nft[0])
 
     def submit(self, r, buyer=BOB):
         return super().submit(r, buyer).result

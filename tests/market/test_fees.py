@@ -22,12 +22,11 @@ from tests.serving import ROOT
 
 @pytest.fixture
 def market(tmp_path):
-    return lambda **more: Market(tmp_path, **more)
+    return Market(tmp_path)
 
 
 @pytest.mark.parametrize("is_behind", [True, False])
 def test_the_watcher_settles_what_nobody_reports(market, is_behind):
-    market = market()
     signed, _ = market.buy(market.list_one()), market.buy(market.list_one(), CHARLIE)
     had = market.balance()
     market.submit(signed)
@@ -38,7 +37,6 @@ def test_the_watcher_settles_what_nobody_reports(market, is_behind):
 
 
 def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
-    market = market()
     market.buy(market.list_one())
     market.age(80)
     Mirror(market.app).set_present(times.now() - 30 * times.SECOND)
@@ -48,7 +46,6 @@ def test_a_mirror_node_that_is_behind_settles_nothing_as_free(market):
 
 def test_a_fee_that_the_ledger_shows_after_all_counts(market):
     """It was taken for one that never came, as a replica did not have it. The feed shows it after all."""
-    market = market()
     serial_no = market.list_one()
     had = market.balance()
     market.submit(market.buy(serial_no))
@@ -70,7 +67,6 @@ def test_a_fee_that_the_ledger_shows_after_all_counts(market):
 
 
 def test_a_fee_of_before_the_first_watcher_counts(market):
-    market = market()
     with market.app.app_context(), write() as db:
         db.execute("DELETE FROM follow")
     serial_no = market.list_one()
@@ -88,7 +84,6 @@ def test_a_fee_of_before_the_first_watcher_counts(market):
 
 def test_a_fee_that_makes_no_sense_is_logged(market, caplog):
     """It neither ends the watcher nor buying."""
-    market = market()
     market.submit(market.buy(market.list_one()))
     market.age(80)
 
@@ -105,7 +100,6 @@ def test_a_fee_that_makes_no_sense_is_logged(market, caplog):
 
 
 def test_old_ones_are_forgotten(market):
-    market = market()
     market.buy(market.list_one())
     market.age(80)
     market.sync()
@@ -117,7 +111,6 @@ def test_old_ones_are_forgotten(market):
 
 def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     """Or the machine of a watcher that is set to the wrong time zone would give the hour's budget back."""
-    market = market()
     market.submit(market.buy(market.list_one()))
     market.age(80)
     market.sync()
