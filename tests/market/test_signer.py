@@ -8,26 +8,15 @@ import time
 import pytest
 from hiero_sdk_python.crypto.private_key import PrivateKey
 
-from marketplace import create_app
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
-from tests.conftest import (
-    ALICE,
-    BOB,
-    KEYS,
-    Ledger,
-    assert_error,
-    authorized_client,
-    list_nft,
-    list_purchases,
-    settings,
-)
+from tests.conftest import ALICE, assert_error
+from tests.market.selling import MARKET, Market
 from tests.mirror import Mirror
 
 pytestmark = pytest.mark.once("a signer sees no engine")
 
-MARKET = "0.0.9001"
 DEMO = wallet.private_key(MARKET)
 OTHER = PrivateKey.generate_ed25519()
 ECDSA = PrivateKey.generate_ecdsa()
@@ -39,19 +28,12 @@ def signing_with(key):
 
 @pytest.fixture
 def market(tmp_path):
-    """A marketplace with something for sale, and a signer of a host's: its client and its ledger."""
-
-    def market(sign):
-        app = create_app(sign=sign, **settings(tmp_path))
-        client = authorized_client(app, "read", "write")
-        list_nft(client)
-        return app, client, Ledger(app)
-
-    return market
+    """A marketplace with a signer of a host's."""
+    return lambda sign: Market(tmp_path, sign=sign)
 
 
-def buy(client):
-    return client.post("/v1/buy/extwallet", json=KEYS | {"accountId": BOB})
+def buy(market):
+    return market.buy(market.list_one())
 
 
 @pytest.mark.parametrize("key", [DEMO, ECDSA, OTHER], ids=["demo", "ECDSA", "ED25519"])
@@ -62,9 +44,8 @@ def test_it_works(market, key):
         given.append(body)
         return signing_with(key)(body)
 
-    _, client, ledger = market(sign)
-    r = buy(client)
-    ledger.sign_and_submit(r.json["byteArray"], BOB)
+    market = market(sign)
+    assert market.submit(buy(market)).result == "SUCCESS"
     [body] = given
     assert type(body) is bytes
 
@@ -102,54 +83,54 @@ NONSENSE = {
 @pytest.mark.parametrize("name", NONSENSE)
 def test_nonsense_is_a_503_and_a_line_for_the_operator(market, caplog, name):
     sign, words = NONSENSE[name]
-    app, client, _ = market(sign)
-    r = buy(client)
+    market = market(sign)
+    r = buy(market)
     body = assert_error(r, 503, "The marketplace's signer did not sign")
     assert r.headers["Retry-After"]
     assert "hunter2" not in str(body)
     [line] = [line for line in caplog.messages if "signer" in line]
     assert line.startswith(f"The signer of {MARKET}: ")
     assert words in line
-    assert list_purchases(app) == []
+    assert market.rows() == []
 
 
 def test_another_key_than_the_accounts_is_refused(market, caplog):
-    app, client, ledger = market(signing_with(OTHER))
-    ledger.hand_over(("0.0.7005", 1), MARKET)  # it signs once: then its key is known
-    ledger.approve(("0.0.7005", 1), MARKET, ALICE)
-    assert_error(buy(client), 503, "did not sign")
+    market = market(signing_with(OTHER))
+    market.ledger.hand_over(("0.0.7005", 1), MARKET)  # it signs once: then its key is known
+    market.ledger.approve(("0.0.7005", 1), MARKET, ALICE)
+    assert_error(buy(market), 503, "did not sign")
     assert f"it signs with the key {OTHER.public_key().to_bytes_raw().hex()}" in caplog.text
-    assert list_purchases(app) == []
+    assert market.rows() == []
 
 
 def test_a_key_that_changed_is_looked_up_anew(market):
     keys = [OTHER]
-    app, client, _ = market(lambda body: signing_with(keys[0])(body))
+    market = market(lambda body: signing_with(keys[0])(body))
 
     def set_key(document):
         document["key"] = {"_type": "ED25519", "key": keys[0].public_key().to_bytes_raw().hex()}
 
-    Mirror(app).alter(f"/accounts/{MARKET}", set_key)
-    assert buy(client).status_code == 200
+    Mirror(market.app).alter(f"/accounts/{MARKET}", set_key)
+    assert buy(market).status_code == 200
     keys[0] = DEMO
-    assert buy(client).status_code == 200
+    assert buy(market).status_code == 200
 
 
 def test_a_key_that_can_not_be_looked_up_is_refused(market):
-    app, client, _ = market(signing_with(DEMO))
-    Mirror(app).alter(f"/accounts/{MARKET}", lambda document: document.update(key={"_type": 5}))
-    assert_error(buy(client), 502, "invalid answer")
+    market, change = market(signing_with(DEMO)), {"key": {"_type": 5}}
+    Mirror(market.app).alter(f"/accounts/{MARKET}", lambda document: document.update(change))
+    assert_error(buy(market), 502, "invalid answer")
 
 
 def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
     monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.3)
     over = threading.Event()
-    app, client, _ = market(lambda body: over.wait(60))
+    market = market(lambda body: over.wait(60))
     began = time.monotonic()
-    assert_error(buy(client), 503, "did not sign")
+    assert_error(buy(market), 503, "did not sign")
     assert time.monotonic() - began < 20
     assert "it took longer than 0.3 s" in caplog.text
-    assert list_purchases(app) == []
+    assert market.rows() == []
     over.set()
 
 
@@ -175,13 +156,13 @@ def test_where_no_thread_can_be_started_it_is_a_503(market, monkeypatch, caplog)
             raise RuntimeError("can't start new thread")
         start_thread(thread)
 
-    _, client, _ = market(signing_with(DEMO))
+    market = market(signing_with(DEMO))
     start_thread = threading.Thread.start
     monkeypatch.setattr(threading.Thread, "start", start)
-    assert_error(buy(client), 503)
+    assert_error(buy(market), 503)
     assert "can't start new thread" in caplog.text
     monkeypatch.undo()
-    assert buy(client).status_code == 200
+    assert buy(market).status_code == 200
 
 
 def test_where_all_hang_no_other_thread_is_begun(app, monkeypatch):
