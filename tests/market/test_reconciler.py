@@ -242,8 +242,7 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(
 def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, lister):
     lister(nft, add=False)
     lister((TOKEN, 8))
-    with ledger.sandbox.app_context():
-        lives.delete_token(TOKEN, times.now())
+    ledger.delete_token()
     assert "NFTs taken off the order book: 2" in sync(app).output
     assert client.get("/v1/orderbook").json == []
     assert_error(report(client), 409, "its token was deleted")
@@ -253,8 +252,7 @@ def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, li
 
 def test_an_nft_of_a_deleted_collection_is_not_added(client, ledger):
     ledger.mint((TOKEN, 7), ALICE, times.now())
-    with ledger.sandbox.app_context():
-        lives.delete_token(TOKEN, times.now())
+    ledger.delete_token()
     assert_error(client.post("/v1/add", json=KEYS), 404, "its token was deleted")
 
 
@@ -263,8 +261,7 @@ def test_an_old_answer_does_not_bring_a_deleted_collection_back(
 ):
     lister(nft, add=False)
     replica = mirror.replica()
-    with ledger.sandbox.app_context():
-        lives.delete_token(TOKEN, times.now())
+    ledger.delete_token()
     sync(app)
     mirror.answer("/", replica)
     prepare(client)
