@@ -1,6 +1,5 @@
 """Asking again for the same: one transaction, one reservation."""
 
-import base64
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -8,8 +7,7 @@ import pytest
 
 from marketplace import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
-from marketplace.sandbox.ledger import envelopes
-from tests.conftest import BOB, CHARLIE, assert_error, authorized_client, list_nft
+from tests.conftest import BOB, CHARLIE, assert_error, authorized_client, list_nft, opened
 from tests.market.selling import MOST, Market
 from tests.mirror import Mirror
 
@@ -95,9 +93,7 @@ def test_nodes_take_turns(market):
     nodes = []
     for _ in range(3):
         r = market.buy(market.list_one())
-        [transaction] = envelopes.read_list(base64.b64decode(r.json["byteArray"]))
-        node = envelopes.open_transaction(transaction).body.nodeAccountID
-        nodes.append(node.accountNum)
+        nodes.append(opened(r).body.nodeAccountID.accountNum)
         assert market.submit(r).result == "SUCCESS"
     assert sorted(nodes) == [3, 4, 7]
 

@@ -1,7 +1,4 @@
 import pytest
-from hiero_sdk_python.hapi.sdk.transaction_list_pb2 import TransactionList
-from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransaction
-from hiero_sdk_python.hapi.services.transaction_pb2 import TransactionBody
 
 from marketplace.ids import TransactionId
 from marketplace.market.memos import (
@@ -11,6 +8,7 @@ from marketplace.market.memos import (
     withdrawal_memo,
 )
 from marketplace.market.transactions import build_listing
+from marketplace.sandbox.ledger import envelopes
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -37,18 +35,13 @@ def build(**fields):
     return build_listing(**values | fields)
 
 
-def bodies(content):
-    for transaction in TransactionList.FromString(content).transaction_list:
-        yield SignedTransaction.FromString(transaction.signedTransactionBytes).bodyBytes
-
-
 def test_it_builds_the_bytes_that_the_javascript_sdk_builds():
     assert build().hex() == BY_JAVASCRIPT
 
 
 def test_its_bytes_mean_what_the_python_sdk_means():
-    [body_bytes] = bodies(build(memo="für 5", serial_no=2**63 - 1))
-    body = TransactionBody.FromString(body_bytes)
+    [transaction] = envelopes.read_list(build(memo="für 5", serial_no=2**63 - 1))
+    body, body_bytes, *_ = envelopes.open_transaction(transaction)
     assert body.memo == "für 5"
     assert list(body.cryptoApproveAllowance.nftAllowances[0].serial_numbers) == [2**63 - 1]
     # Without the zeros that JavaScript writes, nothing else is left over.
