@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import Any
 
 import click
-from flask.cli import AppGroup, with_appcontext
+from flask.cli import with_appcontext
 
 from marketplace.errors import MarketplaceError, printable, reason
 from marketplace.store.database_errors import DatabaseInUse, NoFile, explained
@@ -35,11 +35,10 @@ class Command(click.Command):
             raise click.ClickException(printable(reason(error))) from error
 
 
-class Group(AppGroup):
+class Group(click.Group):
     """A group of such commands."""
 
-    def command(self, *arguments: Any, **options: Any) -> Any:
-        return super().command(*arguments, **{"cls": Command} | options)
+    command_class = Command
 
 
 def echo(text: str, **options: Any) -> None:
