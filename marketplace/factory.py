@@ -40,7 +40,6 @@ from marketplace.store import media as media_store
 from marketplace.store.token_usage import TokenUsage
 from marketplace.watcher import collection_import, loop
 
-MAX_BODY_BYTES = 64 * 1024
 DESCRIPTION = """\
 Hedera NFTs, an order book, and the transactions that list, withdraw and buy one. To list an NFT:
 `POST /v1/add`, then `POST /v1/list/extwallet`; the owner's wallet signs and submits what it is given;
@@ -68,7 +67,7 @@ def create_app(
     until then every request is answered 503.
     """
     loaded = settings.load(overrides, os.environ)
-    app = Application("marketplace", **loaded, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
+    app = Application("marketplace", **loaded)
     request_metrics.name_routes(app)
     cli.init_app(app)  # the sandbox's log goes to this one's, if that is there first
     config, is_sandbox = app.config, app.config["NETWORK"] == "sandbox"

@@ -259,7 +259,7 @@ class World:
         self.app = self._create_app(folder, "market.db")
         self.rebuilt = self._create_app(folder, "rebuilt.db")
         self.ledger = services(self.app).sandbox.app
-        self.replica = create_sandbox(f"{folder}/replica.db", 65536)
+        self.replica = create_sandbox(f"{folder}/replica.db")
         self._answer_freshly = self.ledger.wsgi_app
         self._replica_lock = threading.Lock()
         self.ledger.wsgi_app = self._answer

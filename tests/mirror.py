@@ -93,4 +93,4 @@ class Mirror:
         database = services(self._sandbox).database
         path = database.path.with_name(f"replica-{next(self._numbers)}.db")
         database.copy(path)
-        return create_sandbox(str(path), 65536)
+        return create_sandbox(str(path))

@@ -6,13 +6,15 @@ from typing import Any, cast
 from flask import Flask, Request, g, request
 from flask.json.provider import DefaultJSONProvider
 
+MAX_BODY_BYTES = 64 * 1024
+
 
 class Application(Flask):
     """An application whose views are plain functions, and whose addresses and JSON are taken as they are."""
 
     def __init__(self, name: str, **config: Any) -> None:
         super().__init__(name, static_folder=None)
-        self.config.update(config)
+        self.config.update(config, MAX_CONTENT_LENGTH=MAX_BODY_BYTES)
         self.url_map.merge_slashes = False
         cast(DefaultJSONProvider, self.json).sort_keys = False
 

@@ -49,11 +49,7 @@ def init_app(
     the demo wallet.
     """
     upgrade_at_once(database)
-    sandbox = create_sandbox(
-        f"{app.config['DATA_DIR']}/sandbox.db",
-        app.config["MAX_CONTENT_LENGTH"],
-        app.config["PUBLIC_URL"],
-    )
+    sandbox = create_sandbox(f"{app.config['DATA_DIR']}/sandbox.db", app.config["PUBLIC_URL"])
     sandbox.config["BALANCE_QUERIES"] = app.config["SANDBOX_BALANCE_QUERIES"]
     if sign is None and not app.config["ACCOUNT_KEY_FILE"]:
         sandbox.config["DEMO_WALLET_SIGNS_FOR"] = app.config["ACCOUNT_ID"]
@@ -81,15 +77,9 @@ def init_app(
     )
 
 
-def create_sandbox(
-    path: str, max_body_bytes: int, public_url: str = "http://127.0.0.1:8000"
-) -> Flask:
-    sandbox = Application(
-        "marketplace.sandbox",
-        MAX_CONTENT_LENGTH=max_body_bytes,
-        PUBLIC_URL=public_url,
-        NODE_FILE=Path(path).with_name("sandbox-node"),
-    )
+def create_sandbox(path: str, public_url: str = "http://127.0.0.1:8000") -> Flask:
+    node_file = Path(path).with_name("sandbox-node")
+    sandbox = Application("marketplace.sandbox", PUBLIC_URL=public_url, NODE_FILE=node_file)
     name_routes(sandbox, PATH)
     log.init_app(sandbox)
     database = Database(path, SCHEMA)

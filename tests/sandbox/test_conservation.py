@@ -169,7 +169,7 @@ steps = st.one_of(
 
 @pytest.fixture(scope="module")
 def ledger(tmp_path_factory):
-    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db", 65536)
+    return create_sandbox(f"{tmp_path_factory.mktemp('ledger')}/ledger.db")
 
 
 def begin(ledger):

@@ -71,7 +71,7 @@ FAULTS = {
 @pytest.fixture
 def connect(tmp_path):
     """The service on testnet, whose mirror node is the sandbox's, with these gateways."""
-    sandbox = create_sandbox(f"{tmp_path}/ledger.db", 65536)
+    sandbox = create_sandbox(f"{tmp_path}/ledger.db")
     with serve(sandbox) as mirror_url:
 
         def make(*gateways):
