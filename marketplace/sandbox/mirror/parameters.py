@@ -203,24 +203,34 @@ def is_ascending(default: str = "desc") -> bool:
     return request.args.get("order", default).lower() == "asc"
 
 
+def _place(row: Row, columns: Mapping[str, str]) -> list[int]:
+    """The numbers by which a row is found and sorted: those of its columns."""
+    return [_number(row[column]) for column in columns.values()]
+
+
+def _number(value: str | int | None) -> int:
+    """The number of an id, or of a timestamp. One that is not there has a number that none admits."""
+    if isinstance(value, int):
+        return value
+    if not value:
+        return -1
+    return times.from_consensus(value) if value.count(".") == 1 else to_number(value)
+
+
 def _admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
-    """The rows whose ids and numbers the parameters admit; an id that is not there is not admitted."""
-    asked = {columns[name]: number_filter(name) for name in columns if name in request.args}
+    """The rows that the parameters of some columns admit.
+
+    Of two, the second one begins anew with each value of the first one, as in
+    token.id=gte:0.0.5001&serialnumber=gt:7.
+    """
+    asked = [number_filter(name) for name in columns]
+    low, high = [each.low for each in asked], [each.high for each in asked]
     return [
         row
         for row in rows
-        if all(
-            row[column] not in (None, "") and each.admits(_number(row[column]))
-            for column, each in asked.items()
-        )
+        if low <= (place := _place(row, columns)) <= high
+        and all(map(NumberFilter.may_name, asked, place))
     ]
-
-
-def _number(value: str | int) -> int:
-    """The number of an id, or of a timestamp."""
-    if isinstance(value, int):
-        return value
-    return times.from_consensus(value) if value.count(".") == 1 else to_number(value)
 
 
 def page(
@@ -235,26 +245,17 @@ def page(
 ) -> Document:
     """The rows that the parameters admit, in their order: one page, and the link to the next one.
 
-    ``columns`` has the columns of the parameters that the rows are sorted by. Of two, the second one begins
-    anew with each value of the first one, as in token.id=gte:0.0.5001&serialnumber=gt:7. ``filters`` has
-    those of the parameters that choose among the rows. The rows may depend on ``others`` and
-    ``words``. All are checked before an iterator of rows begins.
+    ``columns`` has the columns of the parameters that the rows are sorted by, ``filters`` those of the
+    parameters that only choose among the rows. The rows may depend on ``others`` and ``words``. All are
+    checked before an iterator of rows begins.
     """
     require_known("limit", "order", *columns, *filters, *others, **words)
     _require_bounds(*columns)
-    asked = [number_filter(parameter) for parameter in columns]
-    low, high = [each.low for each in asked], [each.high for each in asked]
-
-    def place(row: Row) -> list[int]:
-        return [_number(row[column]) for column in columns.values()]
-
-    asked_rows = [
-        row
-        for row in _admitted(rows, filters)
-        if low <= place(row) <= high and all(map(NumberFilter.may_name, asked, place(row)))
-    ]
-    ascending = is_ascending(order)
-    chosen = sorted(asked_rows, key=place, reverse=not ascending)[: limit()]
+    for parameter in filters.keys() & request.args.keys():
+        rows = _admitted(rows, {parameter: filters[parameter]})
+    rows, ascending = _admitted(rows, columns), is_ascending(order)
+    rows.sort(key=lambda row: _place(row, columns), reverse=not ascending)
+    chosen = rows[: limit()]
     return {name: [*map(show, chosen)], "links": links(chosen, columns, ascending)}
 
 
