@@ -13,7 +13,6 @@ from tests.sandbox.bodies import HBAR, NFT, approval, sign
 pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 MARKET = "0.0.9001"
-API = "/sandbox/api/v1"
 
 
 @pytest.fixture
@@ -101,19 +100,3 @@ def test_a_full_page_leads_on_to_an_empty_one(ledger, get):
     assert len(page["nfts"]) == 2
     following = get(page["links"]["next"].removeprefix("/api/v1"))
     assert following == {"nfts": [], "links": {"next": None}}
-
-
-@pytest.mark.parametrize("order", ["asc", "desc"])
-def test_a_history_is_paged(ledger, follow, minted, order):
-    for _ in range(4):
-        ledger.approve(NFT, ALICE, MARKET)
-    path = f"/tokens/{TOKEN}/nfts/7/transactions?limit=2&order={order}"
-    seen = [event["consensus_timestamp"] for event in follow(path, "transactions")]
-    assert len(seen) == 5
-    assert seen == sorted(seen, reverse=order == "desc")
-
-
-@pytest.mark.parametrize("timestamp", ["x", "ne:1.000000000", "lt:", "lt:x"])
-def test_a_history_has_no_other_moments(client, minted, timestamp):
-    path = f"{API}/tokens/{TOKEN}/nfts/7/transactions?timestamp={timestamp}"
-    assert client.get(path).status_code == 400
