@@ -52,12 +52,8 @@ def test_it_refuses_what_is_no_token_id(app, token):
     assert "is not a token id (0.0.1234)" in result.output
 
 
-def test_it_says_what_the_ledger_did_not_answer(app, monkeypatch):
-    from marketplace import ledger
-    from marketplace.services import services
-
-    monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
-    services(app).mirror_node = ledger.from_config(app.config, {})
+def test_it_says_what_the_ledger_did_not_answer(app, mirror):
+    mirror.fail("/")
     result = run(app, TOKEN)
     assert result.exit_code == 1
     assert "did not answer" in result.output

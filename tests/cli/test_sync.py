@@ -1,18 +1,16 @@
 """What ``flask sync`` and ``flask watch`` keep true, without anybody reporting anything."""
 
 import pytest
+from werkzeug import Response
 
 from marketplace import create_app, times
-from marketplace import ledger as outside
 from marketplace.ledger import mirror
 from marketplace.market import listings, reports
 from marketplace.market.memos import listing_memo
 from marketplace.market.prepare import Ask
-from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, settings
-from tests.network import serve
 
 
 @pytest.fixture
@@ -89,12 +87,10 @@ def test_it_takes_off_what_was_sold_or_withdrawn(client, nft, ledger, lister, sy
     assert [listed["serialNo"] for listed in client.get("/v1/orderbook").json] == [8]
 
 
-def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeypatch):
+def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, mirror):
     lister(nft, add=False)
-    with serve(lambda environ, start: (start("404 Not Found", []), [b"nothing"])[1]) as url:
-        monkeypatch.setitem(app.config, "MIRROR_NODE_URL", url)
-        services(app).mirror_node = outside.from_config(app.config, {})
-        assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
+    mirror.answer("/", Response("nothing", 404))
+    assert app.test_cli_runner().invoke(args=["sync"]).exit_code == 1
     assert shown(client)["isForSale"] is True
 
 
@@ -102,14 +98,13 @@ def test_a_wrong_mirror_node_takes_nothing_off(app, client, nft, lister, monkeyp
 def test_one_item_that_fails_ends_no_round(app, client, nft, lister):
     lister(nft, add=False)
     for serial_no in (8, 9):
-        with app.app_context(), write() as db:
-            row = record(TOKEN, serial_no, missing="x", retry_at="2026-01-01T00:00:00Z")
-            nfts.insert_nft(db, row | {"metadata": "ipfs://bafkqacbqfyyc4nzqgayq/7.json"})
-            # The second one's record can not be written.
-            db.execute(
-                "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
-                " BEGIN SELECT RAISE(ABORT, 'no'); END"
-            ) if serial_no == 9 else None
+        client.post("/v1/add", json=KEYS | {"serialNo": serial_no})
+    with app.app_context(), write() as db:
+        # The second one's record can not be written.
+        db.execute(
+            "CREATE TRIGGER failing BEFORE UPDATE ON nft WHEN NEW.serial_no = 9"
+            " BEGIN SELECT RAISE(ABORT, 'no'); END"
+        )
     result = app.test_cli_runner().invoke(args=["sync"])
     assert "sellers checked: 1, not checked: 1, NFTs completed: 1" in result.output
     assert result.exit_code == 1
@@ -137,44 +132,25 @@ def test_it_pages_through_many_listings(app, client, nft, ledger, sync, asked, m
     assert sync() == "sellers checked: 1\n"
 
 
-def record(token, serial_no, **fields):
-    return {
-        "token": token,
-        "serial_no": serial_no,
-        "name": f"#{serial_no}",
-        "file_type": "image/png",
-        "attributes": None,
-        "image": None,
-        "original_image_url": None,
-        "owner": ALICE,
-        "ledger_at": "2026-01-01T00:00:00.000000000Z",
-        "metadata": None,
-        "missing": None,
-        "attempts": 1,
-        "retry_at": None,
-    } | fields
-
-
-def test_what_can_not_be_completed_is_tried_ever_later(app, client, sync):
+def test_what_can_not_be_completed_is_tried_ever_later(app, client, ledger, sync):
+    ledger.mint((TOKEN, 7), ALICE, times.now())
+    ledger.update_metadata((TOKEN, 7), "no address")
+    client.post("/v1/add", json=KEYS)
     with app.app_context(), write() as db:
-        nfts.insert_nft(
-            db,
-            record(TOKEN, 7, metadata="no address", missing="x", retry_at="2026-01-01T00:00:00Z"),
-        )
+        db.execute("UPDATE nft SET attempts = 1")
     assert sync() == "NFTs still incomplete: 1\n"
     assert sync() == "Nothing to do\n"
     with app.app_context():
         nft = nfts.get_nft(read(), TOKEN, 7)
     assert nft["missing"] == "it is not an address"
     assert nft["attempts"] == 2
-    assert nft["name"] == "#7"
+    assert nft["name"] == f"Sandbox {TOKEN} #7"
     assert nft["retry_at"] > times.to_iso(times.now() + 3600 * times.SECOND)
 
 
-def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, monkeypatch):
+def test_a_seller_that_could_not_be_checked_is_said(app, nft, lister, mirror):
     lister(nft, add=False)
-    monkeypatch.setitem(app.config, "MIRROR_NODE_URL", "http://127.0.0.1:1")
-    services(app).mirror_node = outside.from_config(app.config, {})
+    mirror.fail("/")
     result = app.test_cli_runner().invoke(args=["sync"])
     assert result.exit_code == 1
     assert "not checked: 2" in result.output
