@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
@@ -18,7 +17,6 @@ from marketplace.sandbox.ledger.envelopes import TYPES
 Document = dict[str, Any]
 Row = Mapping[Any, Any]
 
-NONE: Mapping[str, str] = MappingProxyType({})
 DEFAULT_LIMIT, MAX_LIMIT = 25, 100
 MAX_RANGE = 60 * times.DAY
 
@@ -240,7 +238,7 @@ def page(
     columns: Mapping[str, str],
     order: str = "desc",
     others: Collection[str] = (),
-    filters: Mapping[str, str] = NONE,
+    filters: Mapping[str, str] = {},
     **words: str,
 ) -> Document:
     """The rows that the parameters admit, in their order: one page, and the link to the next one.
