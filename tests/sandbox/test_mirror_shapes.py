@@ -7,6 +7,7 @@ import pytest
 from hiero_sdk_python import PrivateKey
 
 from marketplace import times
+from marketplace.ids import MAX_INT64
 from marketplace.sandbox.hapi.address import announced
 from marketplace.services import services
 from tests.conftest import ALICE, BOB, CHARLIE
@@ -157,3 +158,12 @@ def test_an_estimate_is_what_a_transaction_costs(client, submit, row):
 def test_the_supply_is_told_in_hbar_too(client):
     answer = client.get("/api/v1/network/supply?q=totalcoins")
     assert answer.text == "50000000000.00000000"
+
+
+def test_a_list_ends_after_the_largest_serial_number(get, follow):
+    path = f"/accounts/0.0.1001/nfts?token.id=0.0.5050&serialnumber={MAX_INT64}"
+    [nft] = get(path)["nfts"]
+    path = "/accounts/0.0.1001/nfts?token.id=0.0.5050&limit=1&order=asc"
+    assert follow(path, "nfts") == [nft]
+    latest = times.to_consensus(MAX_INT64)
+    assert get(f"/transactions?timestamp=gt:{latest}")["transactions"] == []

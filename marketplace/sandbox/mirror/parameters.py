@@ -110,7 +110,7 @@ OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
     "eq": lambda value: (value, value),
     "lt": lambda value: (0, value - 1),
     "lte": lambda value: (0, value),
-    "gt": lambda value: (min(value + 1, MAX_INT64), MAX_INT64),
+    "gt": lambda value: (value + 1, MAX_INT64),
     "gte": lambda value: (value, MAX_INT64),
 }
 
@@ -173,7 +173,7 @@ def recent_bounds() -> tuple[int, int]:
     """The first and the last timestamp that are asked for, at most 60 days apart."""
     low, high, _ = number_filter("timestamp")
     if low:
-        return low, min(high, low + MAX_RANGE)
+        return min(low, MAX_INT64), min(high, low + MAX_RANGE)
     high = min(high, times.now())
     return high - MAX_RANGE, high
 
