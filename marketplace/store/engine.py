@@ -40,6 +40,48 @@ class EngineBase:
                 f" {command('upgrade')}"
             )
 
+    def mark(self, db: Connection, version: int) -> None:
+        """Write down of which version the database is, and whose, in the transaction that made it so."""
+        properties.mark_property(db, PROPERTY, str(version).encode())
+        for name, value in self._owners.items():
+            properties.insert_property(db, name, value.encode())
+        events.insert_epoch(db)
+
+    def find_version(
+        self, db: Connection, name: str, tables: set[str], unnumbered: bytes | None = None
+    ) -> int:
+        """Find of which version a database is, and see whose: this one, or a copy.
+
+        ``unnumbered``: the version of one that does not say it. Raises DatabaseUnreadable for one of another
+        kind, of a newer version, or of another network or account.
+        """
+        if not tables >= self.schema.tables:
+            raise DatabaseUnreadable(
+                f"{name} is not a database of this service: name another database"
+            )
+        asked = [PROPERTY, *self._owners] if "property" in tables else []
+        rows = [row for each in asked if (row := properties.get_property(db, each))]
+        stored = {row["name"]: row["value"] for row in rows}
+        number = stored.pop(PROPERTY, unnumbered)
+        if number is None or not VERSION.fullmatch(number):
+            raise DatabaseUnreadable(
+                f"{name} can not be used: the version of its schema is {number!r}, which is no number."
+                " Restore a backup"
+            )
+        version = int(number)
+        if version > self.schema.version:
+            raise DatabaseUnreadable(
+                f"{name} is of a newer version (its schema is {version}, this version's is"
+                f" {self.schema.version}): install that version, or name another database"
+            )
+        for owner, value in stored.items():
+            if value.decode() != self._owners[owner]:
+                raise DatabaseUnreadable(
+                    f"{name} is an index of {value.decode()}, and MARKETPLACE_{owner.upper()} is"
+                    f" {self._owners[owner]}: name another database"
+                )
+        return version
+
 
 if TYPE_CHECKING:
     from marketplace.store import postgresql, sqlite
@@ -50,53 +92,6 @@ else:
     Engine = EngineBase
 
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
-
-
-def mark(db: Connection, version: int, owners: Mapping[str, str]) -> None:
-    """Write down of which version a database is, and whose, in the transaction that made it so."""
-    properties.mark_property(db, PROPERTY, str(version).encode())
-    for name, value in owners.items():
-        properties.insert_property(db, name, value.encode())
-    events.insert_epoch(db)
-
-
-def find_version(
-    db: Connection,
-    name: str,
-    tables: set[str],
-    schema: Schema,
-    owners: Mapping[str, str],
-    unnumbered: bytes | None = None,
-) -> int:
-    """Find of which version a database is, and see whose. ``owners``: whose index it is to be, by property;
-    ``unnumbered``: the version of one that does not say it.
-
-    Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or account.
-    """
-    if not tables >= schema.tables:
-        raise DatabaseUnreadable(f"{name} is not a database of this service: name another database")
-    asked = [PROPERTY, *owners] if "property" in tables else []
-    rows = [row for each in asked if (row := properties.get_property(db, each))]
-    stored = {row["name"]: row["value"] for row in rows}
-    number = stored.pop(PROPERTY, unnumbered)
-    if number is None or not VERSION.fullmatch(number):
-        raise DatabaseUnreadable(
-            f"{name} can not be used: the version of its schema is {number!r}, which is no number."
-            " Restore a backup"
-        )
-    version = int(number)
-    if version > schema.version:
-        raise DatabaseUnreadable(
-            f"{name} is of a newer version (its schema is {version}, this version's is"
-            f" {schema.version}): install that version, or name another database"
-        )
-    for owner, value in stored.items():
-        if value.decode() != owners[owner]:
-            raise DatabaseUnreadable(
-                f"{name} is an index of {value.decode()}, and MARKETPLACE_{owner.upper()} is"
-                f" {owners[owner]}: name another database"
-            )
-    return version
 
 
 def close_at_fork(engine: Engine) -> None:

@@ -17,9 +17,9 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import EngineBase, close_at_fork, mark
+from marketplace.store.engine import EngineBase, close_at_fork
 from marketplace.store.schema import Schema
-from marketplace.store.sqlite_files import open_file, writing
+from marketplace.store.sqlite_files import open_file, transaction, writing
 from marketplace.store.wal_index import open_map, read_header
 
 # Before this version two processes that write and checkpoint at once may corrupt the file.
@@ -34,6 +34,10 @@ STATEMENTS_KEPT = 300
 INSERT_EVENT = f"""
     INSERT INTO event ({", ".join(events.WRITTEN)}) VALUES ({", ".join("?" for _ in events.WRITTEN)})
 """
+
+
+def ignore(what: str) -> None:
+    """Report to nobody."""
 
 
 class Database(EngineBase):
@@ -100,7 +104,7 @@ class Database(EngineBase):
     def _make(self) -> None:
         with closing(self._open("rwc")) as connection:
             connection.executescript(f"BEGIN IMMEDIATE; {self.schema.sql}")
-            mark(connection, self.schema.version, self._owners)
+            self.mark(connection, self.schema.version)
             connection.execute("COMMIT")
 
     @contextmanager
@@ -162,8 +166,14 @@ class Database(EngineBase):
     def read_version(self, timeout: float | None = None) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         with closing(open_file(self.path, "ro", timeout)) as connection:
-            arguments = connection, self.path, self.schema, self._owners
-            self.version = sqlite_files.read_version(*arguments)
+            self.version = self._find_version(connection, self.path)
+
+    def _find_version(self, connection: sqlite3.Connection, path: Path) -> int:
+        """Find the version of a database, this one or a copy. Raises DatabaseUnreadable, and
+        sqlite3.DatabaseError for what is no database.
+        """
+        tables = sqlite_files.list_tables(connection)
+        return self.find_version(connection, str(path), tables, self.schema.unnumbered)
 
     def data_version(self) -> tuple[int, bytes] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read."""
@@ -202,14 +212,8 @@ class Database(EngineBase):
         """
         connection = self.connection
         self._require_same_file()
-        with explained():
-            try:
-                connection.execute("BEGIN IMMEDIATE")
-                yield connection
-                connection.execute("COMMIT")
-            finally:
-                if connection.in_transaction:
-                    connection.execute("ROLLBACK")
+        with explained(), transaction(connection):
+            yield connection
 
     def size(self) -> int:
         """Bytes, with what was not yet brought from the -wal into the file. Raises DatabaseUnusable."""
@@ -234,35 +238,67 @@ class Database(EngineBase):
 
     @contextmanager
     def contents(self) -> Iterator[sqlite_files.Contents]:
-        """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile."""
+        """All that it holds. Raises DatabaseInUse while another process has it open; none can, meanwhile.
+
+        DatabaseUnreadable where it is damaged.
+        """
         self.require_current()
         self._require_same_file()
         with closing(self._open_exclusive()) as connection:
-            yield sqlite_files.Contents(self.path, connection)
+            try:
+                yield sqlite_files.Contents(self.name, connection)
+            except sqlite3.DatabaseError as error:
+                raise DatabaseUnreadable(f"{self.path} can not be read: {error}") from error
 
     def check(self, copy: Path) -> None:
         """Look at another file. Raises DatabaseUnreadable unless it is sound, and the same owner's."""
-        sqlite_files.check(copy, self.schema, self._owners)
+        try:
+            with closing(open_file(copy, "ro")) as connection:
+                problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
+                if problem == "ok":
+                    self._find_version(connection, copy)
+        except sqlite3.OperationalError as error:
+            raise DatabaseUnreadable(f"{copy} can not be read: {error}") from error
+        except sqlite3.Error as error:
+            problem = str(error)
+        if problem != "ok":
+            reason = " ".join(problem.split())
+            raise DatabaseUnreadable(f"{copy} is damaged, or no database: {reason}")
 
-    def upgrade(self, report: Callable[[str], None] = lambda what: None) -> Path:
+    def upgrade(self, report: Callable[[str], None] = ignore) -> Path:
         """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
 
         Returns the file that holds what it held before. Raises DatabaseInUse while another process has it
         open, OSError where there is no room: then the step is undone, and the next try goes on with it.
         """
-        backup = self._name_backup()
         with closing(self._open_exclusive()) as connection:
-            report(f"Keep what it holds in {backup}")
-            with writing(backup) as old:
-                connection.backup(old)
-            sqlite_files.upgrade(connection, self.path, self.schema, self._owners, report)
+            backup = self._back_up(connection, report)
+            self._take_steps(connection, self.path, report)
         self.read_version()
         return backup
 
-    def _name_backup(self) -> Path:
-        """A file beside the database, for what it holds now."""
+    def _back_up(self, connection: sqlite3.Connection, report: Callable[[str], None]) -> Path:
+        """Keep what the database holds in a file beside it."""
         now = datetime.now(UTC)
-        return self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
+        backup = self.path.with_name(f"{self.path.name}.before-{now:%Y%m%dT%H%M%S.%fZ}")
+        report(f"Keep what it holds in {backup}")
+        with writing(backup) as old:
+            connection.backup(old)
+        return backup
+
+    def _take_steps(
+        self, connection: sqlite3.Connection, path: Path, report: Callable[[str], None]
+    ) -> None:
+        """Bring a database up, this one or a copy. Raises OSError where there is no room."""
+        for step in self.schema.steps_from(self._find_version(connection, path)):
+            try:
+                with transaction(connection):
+                    step.take(connection, report)
+                    self.mark(connection, step.version)
+            except sqlite3.OperationalError as error:
+                if database_errors.explain(error) is None:
+                    raise
+                raise OSError(f"the database can not be written: {error}") from error
 
     def replace(self, source: Path) -> Path:
         """Take over all of another file, in one transaction, and return the file that holds the old content.
@@ -272,7 +308,6 @@ class Database(EngineBase):
         check() refuses, OSError where there is no room. Then nothing was changed.
         """
         self.check(source)
-        backup = self._name_backup()
         with (
             closing(self._open_exclusive()) as connection,
             TemporaryDirectory(dir=self.path.parent, prefix=".restoring-") as folder,
@@ -280,10 +315,9 @@ class Database(EngineBase):
             ready = Path(folder) / "copy.db"
             with closing(open_file(source, "ro")) as theirs, writing(ready) as copy:
                 theirs.backup(copy)
-                sqlite_files.upgrade(copy, source, self.schema, self._owners)
+                self._take_steps(copy, source, ignore)
                 events.mark_epoch(copy)
-            with writing(backup) as old:
-                connection.backup(old)
+            backup = self._back_up(connection, ignore)
             try:
                 with closing(open_file(ready, "ro")) as new:
                     new.backup(connection)

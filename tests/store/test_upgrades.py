@@ -18,7 +18,6 @@ from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
-from marketplace.store.sqlite_files import read_version
 from marketplace.watcher.sweep import sync
 from tests.conftest import assert_error, settings
 from tests.engines import move_database
@@ -46,8 +45,7 @@ def rows(path, table):
 
 
 def version(path):
-    with connect(path) as db:
-        return read_version(db, path, SCHEMA, {})
+    return Database(path, SCHEMA).version
 
 
 def shape(path):

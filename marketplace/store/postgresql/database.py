@@ -11,10 +11,11 @@ from psycopg import errors
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import EngineBase, close_at_fork, find_version, mark
+from marketplace.store.engine import EngineBase, close_at_fork
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
+from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.rows import only
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import Contents
@@ -166,15 +167,15 @@ class Database(EngineBase):
     def _make(self, session: Session) -> None:
         with session.transaction():
             session.execute(translate_ddl(self.schema.sql))
-            self._mark(session, self.schema.version)
+            self.mark(session, self.schema.version)
 
-    def _mark(self, session: Session, version: int) -> None:
-        mark(session, version, self._owners)
-        properties.insert_property(session, "events_home", _find_home(session))
+    def mark(self, db: AnyConnection, version: int) -> None:
+        super().mark(db, version)
+        properties.insert_property(db, "events_home", _find_home(db))
 
     def _read_version(self, session: Session) -> int:
         """Find of which version the database is, and see whose. Raises DatabaseUnreadable."""
-        return find_version(session, self.name, self._tables(session), self.schema, self._owners)
+        return self.find_version(session, self.name, self._tables(session))
 
     def read_version(self) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
@@ -253,7 +254,7 @@ class Database(EngineBase):
             for step in self.schema.steps_from(self._read_version(session)):
                 with session.transaction():
                     step.take(session, report, translate_ddl)
-                    self._mark(session, step.version)
+                    self.mark(session, step.version)
             self.version = self._read_version(session)
 
     def fill(self, source: Contents, report: Callable[[str], None]) -> None:
@@ -273,7 +274,7 @@ class Database(EngineBase):
                     session.execute("SET LOCAL idle_in_transaction_session_timeout = 0")
                     tables = self.schema.in_order
                     filling.fill(session, self.name, tables, source, report)
-                    self._mark(session, self.schema.version)
+                    self.mark(session, self.schema.version)
                     properties.mark_property(session, "events_home", _find_home(session))
                     report("Commit")
             except psycopg.Error as error:
@@ -324,8 +325,8 @@ class Leadership(Connection):
         return bool(only(self, sql, {"name": f".{self._name}"})["is_ours"])
 
 
-def _find_home(session: Session) -> bytes:
-    return bytes(only(session, f"SELECT {HOME} AS home")["home"])
+def _find_home(db: AnyConnection) -> bytes:
+    return bytes(only(db, f"SELECT {HOME} AS home")["home"])
 
 
 def _set_no_timeout(session: Session) -> None:

@@ -1,14 +1,11 @@
 """How a PostgreSQL database takes over all that another one holds, and counts that it has it."""
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Iterable
 
 from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.postgresql.servers import Session
-from marketplace.store.rows import count
+from marketplace.store.rows import Connection, count
 from marketplace.store.sqlite_files import Contents
-
-Row = tuple[Any, ...]
 
 
 def fill(
@@ -28,7 +25,7 @@ def fill(
     # Rows that are copied into a table of this transaction are frozen, and index-only scans see them at once.
     session.execute(f"TRUNCATE {', '.join(tables)}")
     for table in tables:
-        report(f"Copy {table}: {source.count(table):,}")
+        report(f"Copy {table}: {_count(source.connection, table):,}")
         _copy(session, table, source)
         _require_all(session, name, table, source)
     report("Gather statistics")
@@ -55,21 +52,24 @@ def _copy(session: Session, table: str, source: Contents) -> None:
     columns = [row["attname"] for row in session.execute(sql, {"table": table})]
     sql = f"COPY {table} ({', '.join(columns)}) FROM STDIN (FREEZE)"
     with session.cursor() as cursor, cursor.copy(sql) as copy:
-        for row in source.rows(table, columns):
+        for row in source.connection.execute(f"SELECT {', '.join(columns)} FROM {table}"):
             copy.write_row(_without_nuls(row))
 
 
-def _without_nuls(row: Row) -> Row:
+def _without_nuls(row: Iterable[object]) -> tuple[object, ...]:
     """A row as PostgreSQL can hold it. Earlier versions stored NULs; this one does not."""
     return tuple(value.replace("\0", "") if isinstance(value, str) else value for value in row)
 
 
 def _require_all(session: Session, name: str, table: str, source: Contents) -> None:
     """Raise DatabaseUnreadable where rows are missing."""
-    expected = source.count(table)
-    taken = count(session, f"SELECT COUNT(*) AS n FROM {table}")
+    expected, taken = _count(source.connection, table), _count(session, table)
     if taken != expected:
         raise DatabaseUnreadable(
             f"{name} took {taken:,} of {expected:,} rows of {table}: either {source.name} is damaged, or"
             f" {name} has triggers or rules"
         )
+
+
+def _count(db: Connection, table: str) -> int:
+    return count(db, f"SELECT COUNT(*) AS n FROM {table}")
