@@ -10,15 +10,15 @@ from marketplace.store.rows import Connection, EventRow, FeedRow, PageRow, Sales
 # The property that holds a random word: another one where the database goes back in time.
 EPOCH = "events_epoch"
 
-WRITTEN = (
-    "kind", "token", "serial_no", "from_account", "to_account", "price", "previous_price", "transaction_id",
-    "consensus_at", "seen_at", "body",
-)  # fmt: skip
 # For Engine.insert_events(): in a transaction after which no earlier id can become visible.
-INSERT = f"""
-    INSERT INTO event (id, {", ".join(WRITTEN)})
+INSERT = """
+    INSERT INTO event (
+        id, kind, token, serial_no, from_account, to_account, price, previous_price, transaction_id,
+        consensus_at, seen_at, body
+    )
     VALUES (
-        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), {", ".join(f":{name}" for name in WRITTEN)}
+        (SELECT COALESCE(MAX(id), 0) + 1 FROM event), :kind, :token, :serial_no, :from_account, :to_account,
+        :price, :previous_price, :transaction_id, :consensus_at, :seen_at, :body
     )
 """
 

@@ -30,10 +30,6 @@ FILE_CHECK_SECONDS = 0.1
 # More than the service has, but for filters by traits: once pysqlite3's cache is full, others are prepared
 # anew each time.
 STATEMENTS_KEPT = 300
-# As events.INSERT: SQLite gives the next id itself, and values are bound by place in half the time.
-INSERT_EVENT = f"""
-    INSERT INTO event ({", ".join(events.WRITTEN)}) VALUES ({", ".join("?" for _ in events.WRITTEN)})
-"""
 
 
 def ignore(what: str) -> None:
@@ -328,8 +324,9 @@ class Database(EngineBase):
 
     def insert_events(self, rows: Iterable[Mapping[str, object]]) -> None:
         """Insert events, at the end of the calling thread's transaction: no other one writes meanwhile."""
+        db = self.connection
         for row in rows:
-            self.connection.execute(INSERT_EVENT, [row[name] for name in events.WRITTEN])
+            db.execute(events.INSERT, row)
 
     def after_fork(self) -> None:
         """In the child: no other thread of it holds a lock."""
