@@ -3,6 +3,7 @@
 import itertools
 import json
 import re
+from functools import partial
 
 from werkzeug.wrappers import Response
 
@@ -11,7 +12,6 @@ from marketplace.sandbox.application import create_sandbox
 from marketplace.services import services
 
 MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
-DEAD = Response(b"", 503)
 
 
 class Mirror:
@@ -33,7 +33,7 @@ class Mirror:
         answer = self._answer
         for path, alter in self._alterations:
             if re.search(path, environ["PATH_INFO"]):
-                answer = alter(answer)
+                answer = partial(alter, answer)
         return answer(environ, start_response)
 
     def count(self, path):
@@ -43,9 +43,13 @@ class Mirror:
     def heal(self):
         self._alterations = []
 
+    def _add(self, path, alter):
+        """Have a function answer, which is given the application that would, and what that would be given."""
+        self._alterations = [*self._alterations, (path, alter)]
+
     def answer(self, path, application):
         """Have a WSGI application answer."""
-        self._alterations = [*self._alterations, (path, lambda answer: application)]
+        self._add(path, lambda answer, *request: application(*request))
 
     def fail(self, path, status=503):
         self.answer(path, Response(b"", status))
@@ -53,35 +57,29 @@ class Mirror:
     def fail_first(self, *statuses):
         """Answer the next requests with these, without a body."""
         left = iter([Response(b"", status) for status in statuses])
-        self._alterations = [*self._alterations, ("/", lambda answer: next(left, answer))]
+        self._add("/", lambda answer, *request: next(left, answer)(*request))
 
     def before(self, path, act):
         """Call a function with the environ of each request that matches, then answer."""
 
-        def acting(answer):
-            def act_and_answer(environ, start_response):
-                act(environ)
-                return answer(environ, start_response)
+        def act_and_answer(answer, environ, start_response):
+            act(environ)
+            return answer(environ, start_response)
 
-            return act_and_answer
-
-        self._alterations = [*self._alterations, (path, acting)]
+        self._add(path, act_and_answer)
 
     def alter(self, path, change, status=None):
         """Change the JSON of an answer, and its status."""
 
-        def altering(answer):
-            def altered(environ, start_response):
-                response = Response.from_app(answer, environ)
-                document = json.loads(response.get_data())
-                change(document)
-                response.set_data(json.dumps(document))
-                response.status_code = status or response.status_code
-                return response(environ, start_response)
+        def altered(answer, environ, start_response):
+            response = Response.from_app(answer, environ)
+            document = json.loads(response.get_data())
+            change(document)
+            response.set_data(json.dumps(document))
+            response.status_code = status or response.status_code
+            return response(environ, start_response)
 
-            return altered
-
-        self._alterations = [*self._alterations, (path, altering)]
+        self._add(path, altered)
 
     def set_present(self, moment):
         """Have come to a moment, and no further."""
