@@ -94,6 +94,10 @@ else:
 _engines: "weakref.WeakSet[Engine]" = weakref.WeakSet()
 
 
+def ignore(what: str) -> None:
+    """Report to nobody."""
+
+
 def close_at_fork(engine: Engine) -> None:
     """Close the forking thread's connections before each fork: a child must use none of its parent's."""
     _engines.add(engine)

@@ -17,7 +17,7 @@ from sqlite_utils.utils import sqlite3
 from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
-from marketplace.store.engine import EngineBase, close_at_fork
+from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import open_file, transaction, writing
 from marketplace.store.wal_index import open_map, read_header
@@ -30,10 +30,6 @@ FILE_CHECK_SECONDS = 0.1
 # More than the service has, but for filters by traits: once pysqlite3's cache is full, others are prepared
 # anew each time.
 STATEMENTS_KEPT = 300
-
-
-def ignore(what: str) -> None:
-    """Report to nobody."""
 
 
 class Database(EngineBase):

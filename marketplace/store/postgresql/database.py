@@ -11,7 +11,7 @@ from psycopg import errors
 from marketplace.errors import DatabaseUnreachable, MarketplaceError
 from marketplace.store import events, properties
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable
-from marketplace.store.engine import EngineBase, close_at_fork
+from marketplace.store.engine import EngineBase, close_at_fork, ignore
 from marketplace.store.postgresql import filling
 from marketplace.store.postgresql.connection import LOST, Connection
 from marketplace.store.postgresql.servers import LOCK_SECONDS, Servers, Session, words
@@ -241,7 +241,7 @@ class Database(EngineBase):
     def leadership(self, name: str) -> "Leadership":
         return Leadership(self._servers, name)
 
-    def upgrade(self, report: Callable[[str], None] = lambda what: None) -> None:
+    def upgrade(self, report: Callable[[str], None] = ignore) -> None:
         """Bring it up to this version, each step in one transaction; ``report`` is called with what is next.
 
         Raises DatabaseInUse while a service or another command has it open.
