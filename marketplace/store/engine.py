@@ -26,6 +26,7 @@ class EngineBase:
         self.schema = schema
         self._owners = owners or {}
         self.version: int  # of the schema that the database has
+        self.unnumbered: bytes | None = None  # the version of a database that does not say it
 
     @property
     def is_outdated(self) -> bool:
@@ -47,14 +48,17 @@ class EngineBase:
             properties.insert_property(db, name, value.encode())
         events.insert_epoch(db)
 
-    def find_version(
-        self, db: Connection, name: str, tables: set[str], unnumbered: bytes | None = None
-    ) -> int:
+    def list_tables(self, db: Connection) -> set[str]:
+        """The names of a database's tables."""
+        raise NotImplementedError
+
+    def find_version(self, db: Connection, name: str) -> int:
         """Find of which version a database is, and see whose: this one, or a copy.
 
-        ``unnumbered``: the version of one that does not say it. Raises DatabaseUnreadable for one of another
-        kind, of a newer version, or of another network or account.
+        Raises DatabaseUnreadable for one of another kind, of a newer version, or of another network or
+        account.
         """
+        tables = self.list_tables(db)
         if not tables >= self.schema.tables:
             raise DatabaseUnreadable(
                 f"{name} is not a database of this service: name another database"
@@ -62,7 +66,7 @@ class EngineBase:
         asked = [PROPERTY, *self._owners] if "property" in tables else []
         rows = [row for each in asked if (row := properties.get_property(db, each))]
         stored = {row["name"]: row["value"] for row in rows}
-        number = stored.pop(PROPERTY, unnumbered)
+        number = stored.pop(PROPERTY, self.unnumbered)
         if number is None or not VERSION.fullmatch(number):
             raise DatabaseUnreadable(
                 f"{name} can not be used: the version of its schema is {number!r}, which is no number."

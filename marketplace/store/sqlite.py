@@ -18,6 +18,7 @@ from marketplace.errors import DatabaseBusy, DatabaseUnusable, command
 from marketplace.store import database_errors, events, sqlite_files
 from marketplace.store.database_errors import DatabaseInUse, DatabaseUnreadable, explained
 from marketplace.store.engine import EngineBase, close_at_fork, ignore
+from marketplace.store.rows import Connection as AnyConnection
 from marketplace.store.schema import Schema
 from marketplace.store.sqlite_files import open_file, transaction, writing
 from marketplace.store.wal_index import open_map, read_header
@@ -53,6 +54,7 @@ class Database(EngineBase):
                 f" {'.'.join(map(str, SAFE_VERSION))} is needed: pip install pysqlite3"
             )
         super().__init__(str(path), schema, owners)
+        self.unnumbered = schema.unnumbered
         self.path = Path(path)
         self._local = threading.local()
         self._observer: sqlite3.Connection | None = None
@@ -84,7 +86,8 @@ class Database(EngineBase):
         """Tell whether there is no database yet. Raises DatabaseUnreadable for one that has vanished."""
         if self.path.exists() and self.path.stat().st_size:
             # As a start leaves it that is killed before its first commit.
-            return sqlite_files.is_empty(self.path)
+            with closing(open_file(self.path, "ro")) as connection:
+                return not self.list_tables(connection)
         rest = Path(f"{self.path}-wal")
         if rest.exists() and rest.stat().st_size:
             raise DatabaseUnreadable(
@@ -158,14 +161,10 @@ class Database(EngineBase):
     def read_version(self, timeout: float | None = None) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         with closing(open_file(self.path, "ro", timeout)) as connection:
-            self.version = self._find_version(connection, self.path)
+            self.version = self.find_version(connection, self.name)
 
-    def _find_version(self, connection: sqlite3.Connection, path: Path) -> int:
-        """Find the version of a database, this one or a copy. Raises DatabaseUnreadable, and
-        sqlite3.DatabaseError for what is no database.
-        """
-        tables = sqlite_files.list_tables(connection)
-        return self.find_version(connection, str(path), tables, self.schema.unnumbered)
+    def list_tables(self, db: AnyConnection) -> set[str]:
+        return {row["name"] for row in db.execute("SELECT name FROM sqlite_schema")}
 
     def data_version(self) -> tuple[int, bytes] | None:
         """Another value after each commit, by whatever thread or process; None while it can not be read."""
@@ -248,7 +247,7 @@ class Database(EngineBase):
             with closing(open_file(copy, "ro")) as connection:
                 problem = connection.execute("PRAGMA integrity_check(1)").fetchone()[0]
                 if problem == "ok":
-                    self._find_version(connection, copy)
+                    self.find_version(connection, str(copy))
         except sqlite3.OperationalError as error:
             raise DatabaseUnreadable(f"{copy} can not be read: {error}") from error
         except sqlite3.Error as error:
@@ -282,7 +281,7 @@ class Database(EngineBase):
         self, connection: sqlite3.Connection, path: Path, report: Callable[[str], None]
     ) -> None:
         """Bring a database up, this one or a copy. Raises OSError where there is no room."""
-        for step in self.schema.steps_from(self._find_version(connection, path)):
+        for step in self.schema.steps_from(self.find_version(connection, str(path))):
             try:
                 with transaction(connection):
                     step.take(connection, report)

@@ -17,16 +17,6 @@ class Contents(NamedTuple):
     connection: sqlite3.Connection
 
 
-def is_empty(path: Path) -> bool:
-    """Tell whether a file that is there holds nothing yet."""
-    with closing(open_file(path, "ro")) as connection:
-        return not list_tables(connection)
-
-
-def list_tables(connection: sqlite3.Connection) -> set[str]:
-    return {row[0] for row in connection.execute("SELECT name FROM sqlite_schema")}
-
-
 def open_file(
     path: Path, mode: str, timeout: float | None = None, **options: Any
 ) -> sqlite3.Connection:

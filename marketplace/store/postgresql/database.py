@@ -94,9 +94,9 @@ class Database(EngineBase):
         self._data_version: tuple[int, str] | None = None
         self._observer = Connection(self._connect, self._servers)
         with self.startup_lock() as session:
-            if not self._tables(session):
+            if not self.list_tables(session):
                 self._make(session)
-            self.version = self._read_version(session)
+            self.version = self.find_version(session, self.name)
         close_at_fork(self)
 
     @contextmanager
@@ -160,9 +160,9 @@ class Database(EngineBase):
         if row["schema"] is None:
             raise self._unfit("none of the schemas in its search_path exists: create one")
 
-    def _tables(self, session: Session) -> set[str]:
+    def list_tables(self, db: AnyConnection) -> set[str]:
         sql = "SELECT tablename FROM pg_tables WHERE schemaname = current_schema()"
-        return {row["tablename"] for row in session.execute(sql)}
+        return {row["tablename"] for row in db.execute(sql)}
 
     def _make(self, session: Session) -> None:
         with session.transaction():
@@ -173,21 +173,17 @@ class Database(EngineBase):
         super().mark(db, version)
         properties.insert_property(db, "events_home", _find_home(db))
 
-    def _read_version(self, session: Session) -> int:
-        """Find of which version the database is, and see whose. Raises DatabaseUnreadable."""
-        return self.find_version(session, self.name, self._tables(session))
-
     def read_version(self) -> None:
         """Read again of which version it is, and whose. Raises DatabaseUnreadable."""
         with self._open() as session:
-            self.version = self._read_version(session)
+            self.version = self.find_version(session, self.name)
 
     def _connect(self) -> Session:
         """Connect for a thread, and see that the database is what it was at the start."""
         session = self._servers.connect()
         try:
             session.execute(f"SELECT pg_advisory_lock_shared({USE})")
-            self.version = self._read_version(session)
+            self.version = self.find_version(session, self.name)
             self.require_current()
         except psycopg.Error as error:
             session.close()
@@ -251,11 +247,11 @@ class Database(EngineBase):
             _set_no_timeout(session)
             session.execute(f"SET lock_timeout = '{LOCK_SECONDS}s'")
             self._require_alone(session)
-            for step in self.schema.steps_from(self._read_version(session)):
+            for step in self.schema.steps_from(self.find_version(session, self.name)):
                 with session.transaction():
                     step.take(session, report, translate_ddl)
                     self.mark(session, step.version)
-            self.version = self._read_version(session)
+            self.version = self.find_version(session, self.name)
 
     def fill(self, source: Contents, report: Callable[[str], None]) -> None:
         """Take over all that another database of this version holds, in one transaction.
