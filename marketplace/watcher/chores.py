@@ -8,7 +8,6 @@ from collections.abc import Callable
 from flask import current_app
 
 from marketplace import times
-from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ids import numbers
 from marketplace.ledger import UNHURRIED_SECONDS, Deadline, mirror_node
 from marketplace.market import freshness, nft_collections
@@ -30,11 +29,7 @@ def refresh_collections() -> Counter[Done]:
     counts: Counter[Done] = Counter()
     now, until = times.to_iso(times.now()), time.monotonic() + REFRESHING_SECONDS
     for token in list_collections_due(read(), now, COLLECTIONS_AT_ONCE):
-        is_read = False
-        try:
-            is_read = time.monotonic() < until and nft_collections.refresh(token)
-        except (LedgerUnreachable, LedgerAnswerInvalid) as error:
-            current_app.logger.warning("%s was not checked: %s", token, error)
+        is_read = time.monotonic() < until and nft_collections.refresh(token)
         counts[Done.COLLECTIONS if is_read else Done.COLLECTIONS_LATE] += 1
     return counts
 
