@@ -84,10 +84,11 @@ class Follower:
         if not rechecks and time.monotonic() < self._written_at + WRITING_SECONDS:
             return
         with write() as db:
+            now = times.to_iso(times.now())
             for recheck in rechecks:
                 enqueue(db, recheck, times.now())
-            _mark_collections_due(db, page.rows)
-            now = times.to_iso(times.now())
+                if recheck.kind == "token":  # what is stored of its collection may have changed
+                    nft_collections.mark_collection_due(db, recheck.id, now, now)
             following.mark_followed_to(db, times.to_iso(cursor), times.to_iso(fresh), now)
         self._stored, self._written_at = cursor, time.monotonic()
         if rechecks:
@@ -155,13 +156,6 @@ def _is_ours(db: Connection, recheck: Recheck) -> bool:
         return nfts.is_any_listed_of_owner(db, recheck.id)
     is_named = recheck.stale_ok_at is not None  # by a memo
     return is_named or nfts.get_nft(db, recheck.id, recheck.serial_no) is not None
-
-
-def _mark_collections_due(db: Connection, rows: list[Transaction]) -> None:
-    """Have collections read again whose tokens were changed."""
-    now = times.to_iso(times.now())
-    for token in {row.entity_id for row in rows if row.name in OF_TOKENS and row.entity_id}:
-        nft_collections.mark_collection_due(db, token, now, now)
 
 
 def backfill(stop: threading.Event) -> float:
