@@ -14,9 +14,8 @@ from typing import NamedTuple
 from PIL import Image
 
 from marketplace.settings import load
-from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses
-from marketplace.watcher.strangers.found import QUICK, Found, Limits
+from marketplace.watcher.found import QUICK, Found, Limits
 from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES
 from tests.network import response, serve_raw
 
@@ -272,20 +271,18 @@ class Cost(NamedTuple):
 
 def cost(content: bytes, seconds: float = QUICK.decoding) -> Cost:
     """Fetch and decode an image as the first try does, with so many seconds of the processor."""
-    limits = Limits(15, seconds)
-    enrichment_processes.QUICK = limits
     with serve_raw(lambda connection: connection.sendall(response(content))) as url:
         settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{url}/ipfs"}, {})
         with closing(EnrichmentProcesses(settings, dict)) as processes:
             began = time.monotonic()
-            found, process = _enrich(processes)
+            found, process = _enrich(processes, Limits(15, seconds))
     return Cost(found.reason or "made small", process, time.monotonic() - began)
 
 
-def _enrich(processes: EnrichmentProcesses) -> tuple[Found, int]:
+def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[Found, int]:
     """What became of it, and the most memory that the process took."""
     peak, is_done = 0, threading.Event()
-    processes.enrich("{}", is_quick=True)  # which begins the fork server
+    processes.enrich("{}", limits)  # which begins the fork server
     server = processes._server.pid
     before = _memory(server)
 
@@ -299,7 +296,7 @@ def _enrich(processes: EnrichmentProcesses) -> tuple[Found, int]:
     looker = threading.Thread(target=look)
     looker.start()
     try:
-        return processes.enrich(POINTER, is_quick=True), peak
+        return processes.enrich(POINTER, limits), peak
     finally:
         is_done.set()
         looker.join()

@@ -22,9 +22,10 @@ from marketplace.sandbox.ledger import consensus, envelopes
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
 from marketplace.store.database import read
+from marketplace.watcher import enrichment
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.strangers import enrich, found
-from marketplace.watcher.strangers.found import Limits
+from marketplace.watcher.found import Limits
+from marketplace.watcher.strangers import enrich
 from stress import lives
 from tests.engines import (
     ENGINES,
@@ -138,8 +139,8 @@ def authorized_client(app, *scopes):
 def patience(monkeypatch):
     """A minute for what has seconds in the service. The tests of a time-out set it to what they need."""
     monkeypatch.setattr(reconciler, "LEDGER_SECONDS", 60)
-    monkeypatch.setattr(found, "QUICK", Limits(60, 60))
-    monkeypatch.setattr(found, "LONG", Limits(60, 60))
+    monkeypatch.setattr(enrichment, "QUICK", Limits(60, 60))
+    monkeypatch.setattr(enrichment, "LONG", Limits(60, 60))
     monkeypatch.setattr(mirror_node, "FIRST_PAUSE_SECONDS", 0.01)
     # Nothing is written behind a test's back.
     monkeypatch.setattr(token_usage, "PAUSE_SECONDS", 3600)
@@ -190,8 +191,7 @@ def enriching(app):
     adapters = sandbox.gateway_adapters if sandbox else dict
     resolver = enrich.make_resolver(app.config, adapters)
 
-    def find(pointer, *, is_quick):
-        limits = found.QUICK if is_quick else found.LONG
+    def find(pointer, limits):
         fetched, content = enrich.fetch(resolver, pointer, limits.fetching)
         return enrich.decode(fetched, content) if content else fetched
 

@@ -4,7 +4,7 @@ import random
 import time
 from collections import Counter
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any
 
 from flask import Flask, current_app
 
@@ -21,10 +21,8 @@ from marketplace.store import nfts, traits
 from marketplace.store.database import read, write
 from marketplace.store.database_errors import explained
 from marketplace.store.rows import NftRow
+from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome
 from marketplace.watcher.work import Done, Tasks
-
-if TYPE_CHECKING:
-    from marketplace.watcher.strangers.found import Found
 
 PAUSE_SECONDS = 0.25  # between two queries for what is due
 COMPLETING_SECONDS = 20  # of one sync
@@ -33,6 +31,8 @@ MAX_ATTEMPTS = 20
 
 Key = tuple[str, int]
 Record = dict[str, Any]  # the columns of an NFT
+# Finds the metadata and the image of an NFT by its pointer, as watcher/enrichment_processes.py does.
+Enrich = Callable[[str, Limits], Found]
 # Each returns the NFT as it was, and as it is to be stored.
 Tries = Tasks[Key, tuple[NftRow, Record]]
 
@@ -53,12 +53,6 @@ def make_enricher(app: Flask) -> "Enricher":
     make_adapters = sandbox.gateway_adapters if sandbox else dict
     processes = EnrichmentProcesses(app.config, make_adapters)
     return Enricher(app, processes.enrich, processes.close)
-
-
-class Enrich(Protocol):
-    """Finds the metadata and the image of an NFT: watcher/enrichment_processes.py."""
-
-    def __call__(self, pointer: str, *, is_quick: bool) -> "Found": ...
 
 
 class Enricher:
@@ -132,16 +126,16 @@ class Enricher:
             due = nfts.list_incomplete(read(), token, now, is_first, at_most)
             free = [nft for nft in due if self._is_free(_key(nft))]
             for nft in free[: min(most - running[token], tries.places - len(tries))]:
-                tries.begin(_key(nft), self._complete, nft, is_first)
+                tries.begin(_key(nft), self._complete, nft, QUICK if is_first else LONG)
 
     def _is_free(self, key: Key) -> bool:
         """Tell whether it may be tried: perhaps a later try of an older pointer is in progress."""
         return not any(key in keys for keys in (self._first, self._later, self._unwritable))
 
-    def _complete(self, nft: NftRow, is_quick: bool) -> tuple[NftRow, Record]:
+    def _complete(self, nft: NftRow, limits: Limits) -> tuple[NftRow, Record]:
         with self._app.app_context():
             try:
-                return nft, enrich(nft, self._enrich, is_quick=is_quick)
+                return nft, enrich(nft, self._enrich, limits)
             except Exception:
                 name = f"{nft['token']} #{nft['serial_no']}"
                 self._app.logger.exception("%s was not completed", name)
@@ -158,23 +152,23 @@ def _key(nft: NftRow) -> Key:
     return nft["token"], nft["serial_no"]
 
 
-def enrich(nft: NftRow, enrich: Enrich, *, is_quick: bool) -> Record:
+def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:
     """Make what is to be stored of an NFT, and keep its image. Missing parts stay as they were."""
-    found = enrich(nft["metadata"] or "", is_quick=is_quick)
-    key, reason, is_ours = nft["image"], found.reason, found.outcome.name == "BUSY"
+    found = enrich(nft["metadata"] or "", limits)
+    key, reason, outcome = nft["image"], found.reason, found.outcome
     if found.image:
         try:
             key = services().media.put(found.image.content, "webp")
         except (MediaUnreachable, MediaFull) as error:
-            reason, is_ours = error.message, True
+            reason, outcome = error.message, Outcome.BUSY
             warn_once_a_minute("An image can not be stored: %s", error.__cause__ or reason)
     count("images", outcome=found.outcome.value)
-    schedule = _schedule(found.outcome.name, nft["attempts"], is_quick=is_quick, is_ours=is_ours)
     record = {**nft, "image": key} | _describe(nft, found)
-    return record | {"missing": reason and clean_text(reason)} | schedule
+    record["missing"] = reason and clean_text(reason)
+    return record | _schedule(outcome, nft["attempts"], is_quick=limits is QUICK)
 
 
-def _describe(nft: NftRow, found: "Found") -> Record:
+def _describe(nft: NftRow, found: Found) -> Record:
     """The columns that the metadata says; none where it could not be had."""
     if found.description is None:
         return {}
@@ -195,18 +189,16 @@ def _without_public_url(url: str | None) -> str | None:
     return url.removeprefix(public_url)
 
 
-def _schedule(outcome: str, attempts: int, *, is_quick: bool, is_ours: bool) -> Record:
+def _schedule(outcome: Outcome, attempts: int, *, is_quick: bool) -> Record:
     """When to try again: ever later, at least once a day where there is hope, and not for ever."""
-    if is_ours:
+    if outcome is Outcome.BUSY:
         return _at(attempts, times.MINUTE)
     attempts += 1
-    if outcome == "COMPLETE":
-        return {"attempts": attempts, "retry_at": None}
-    if is_quick and outcome != "UNUSABLE":
+    if is_quick and outcome in (Outcome.SLOW, Outcome.UNREACHABLE):
         return _at(attempts, 0)  # with more time
-    if attempts >= MAX_ATTEMPTS:
+    if outcome is Outcome.COMPLETE or attempts >= MAX_ATTEMPTS:
         return {"attempts": attempts, "retry_at": None}
-    pause = times.DAY if outcome == "UNUSABLE" else min(2**attempts * times.MINUTE, times.DAY)
+    pause = times.DAY if outcome is Outcome.UNUSABLE else min(2**attempts * times.MINUTE, times.DAY)
     return _at(attempts, pause)
 
 

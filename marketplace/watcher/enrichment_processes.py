@@ -12,9 +12,7 @@ from multiprocessing import Pipe
 from multiprocessing.connection import Connection
 from typing import Any
 
-from marketplace.watcher.strangers import fork_server
-from marketplace.watcher.strangers.found import (
-    LONG,
+from marketplace.watcher.found import (
     MAX_MESSAGE_BYTES,
     QUICK,
     Found,
@@ -23,6 +21,7 @@ from marketplace.watcher.strangers.found import (
     Outcome,
     read_message,
 )
+from marketplace.watcher.strangers import fork_server
 
 # The function that a process runs. The watcher itself does not load it: Pillow would take 8 MB of it.
 RUN = "marketplace.watcher.strangers.enrich:run"
@@ -50,9 +49,8 @@ class EnrichmentProcesses:
         self._server: subprocess.Popen[bytes] | None = None
         self._messages = socket.socket()  # to the fork server
 
-    def enrich(self, pointer: str, *, is_quick: bool) -> Found:
+    def enrich(self, pointer: str, limits: Limits) -> Found:
         """Find the metadata and the image of an NFT."""
-        limits = QUICK if is_quick else LONG
         seconds = _seconds(limits) + KILLED_AFTER_SECONDS
         (ours, theirs), (ended, ending) = Pipe(), Pipe(duplex=False)
         with ours, ended:

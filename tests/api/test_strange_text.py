@@ -17,6 +17,7 @@ from marketplace.services import services
 from marketplace.store import nfts
 from marketplace.store.database import read, write
 from marketplace.watcher.enrichment import enrich
+from marketplace.watcher.found import LONG
 from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, enriching, settings
 from tests.network import serve_raw
 from tests.serving import run_flask
@@ -55,7 +56,7 @@ def store(app, pointer, token_name):
             db.execute("DELETE FROM nft")
             assert nfts.insert_nft(db, record)["name"] == record["name"]
         before = nfts.get_nft(read(), TOKEN, 7)
-        completed = enrich(before, enriching(app), is_quick=True)
+        completed = enrich(before, enriching(app), LONG)
         with write() as db:
             assert nfts.mark_enriched(db, completed, before)["name"] == completed["name"]
         return nfts.get_nft(read(), TOKEN, 7)

@@ -14,9 +14,7 @@ from marketplace.store import media, nfts
 from marketplace.store.database import read, write
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
-from marketplace.watcher.strangers import found
-from marketplace.watcher.strangers.found import Found, Limits, Optimised, Outcome
-from marketplace.watcher.strangers.metadata import Description
+from marketplace.watcher.found import Description, Found, Limits, Optimised, Outcome
 from marketplace.watcher.work import Done
 from tests import network
 from tests.conftest import ALICE, TOKEN, authorized_client, completing, settings
@@ -91,8 +89,8 @@ def connect(tmp_path):
 @pytest.mark.parametrize("fault", FAULTS)
 def test_a_failing_host_leaves_what_is_there(connect, monkeypatch, fault):
     if fault == "silence":
-        monkeypatch.setattr(found, "QUICK", Limits(HURRY_SECONDS, 60))
-        monkeypatch.setattr(found, "LONG", Limits(HURRY_SECONDS, 60))
+        monkeypatch.setattr(module, "QUICK", Limits(HURRY_SECONDS, 60))
+        monkeypatch.setattr(module, "LONG", Limits(HURRY_SECONDS, 60))
     with serve_raw(FAULTS[fault]) as gateway:
         app = connect(gateway)
         add(app)
@@ -134,7 +132,8 @@ class Hosts:
         self.answers, self.asked = {}, []
         self._app = app
 
-    def __call__(self, pointer, *, is_quick):
+    def __call__(self, pointer, limits):
+        is_quick = limits is module.QUICK
         self.asked.append((pointer, is_quick))
         answer = self.answers.get(pointer, Found(Outcome.COMPLETE, None, OLD, "http://old", WEBP))
         return answer(is_quick) if callable(answer) else answer

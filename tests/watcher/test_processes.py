@@ -19,8 +19,8 @@ from PIL import Image
 from marketplace.settings import load
 from marketplace.watcher import enrichment_processes
 from marketplace.watcher.enrichment_processes import EnrichmentProcesses, receive
+from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome, write_message
 from marketplace.watcher.strangers import confine
-from marketplace.watcher.strangers.found import LONG, Found, Limits, Outcome, write_message
 from marketplace.watcher.strangers.images import optimise
 from stress.bombs import CORPUS
 from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
@@ -59,7 +59,7 @@ def document(content):
 def test_the_confined_process_has_all_that_it_needs(processes, format, options):
     """What Pillow would import later, it can not."""
     content = encoded(frames(1)[0], format, **options)
-    found = processes.enrich(document(content), is_quick=False)
+    found = processes.enrich(document(content), LONG)
     assert (found.outcome, found.reason) == (Outcome.COMPLETE, None)
     assert found.description.name == "A"
     assert found.image == optimise(content)
@@ -68,26 +68,24 @@ def test_the_confined_process_has_all_that_it_needs(processes, format, options):
 def test_a_transparent_palette_needs_nothing_more(processes):
     image = gradient((64, 64)).convert("P", palette=Image.Palette.ADAPTIVE)
     content = encoded(image, "PNG", transparency=0)
-    assert processes.enrich(document(content), is_quick=False).image == optimise(content)
+    assert processes.enrich(document(content), LONG).image == optimise(content)
 
 
 def test_an_image_that_can_not_be_shown_leaves_the_metadata(processes):
-    found = processes.enrich(document(b"<svg/>"), is_quick=True)
+    found = processes.enrich(document(b"<svg/>"), QUICK)
     assert found[:2] == (Outcome.UNUSABLE, "it is not an image that can be shown")
     assert found.description.name == "A"
 
 
 def test_an_image_that_takes_too_long_is_ended(make, monkeypatch):
-    endless, limits = response(CORPUS["jpeg_endless"]()), Limits(5, 0.2)
+    endless, short = response(CORPUS["jpeg_endless"]()), Limits(5, 0.2)
     pointer = json.dumps({"name": "A", "image": POINTER})
     with serve_raw(lambda connection: connection.sendall(endless)) as url, make(url) as processes:
-        monkeypatch.setattr(enrichment_processes, "QUICK", limits)
-        found = processes.enrich(pointer, is_quick=True)
-        assert (found.outcome, found.description.name) == (Outcome.SLOW, "A")
-        monkeypatch.setattr(enrichment_processes, "LONG", limits)
-        monkeypatch.setattr(enrichment_processes, "QUICK", LONG)
-        found = processes.enrich(pointer, is_quick=False)
+        found = processes.enrich(pointer, short)
         assert found[:2] == (Outcome.UNUSABLE, "it takes too long to decode")
+        monkeypatch.setattr(enrichment_processes, "QUICK", short)
+        found = processes.enrich(pointer, short)
+        assert (found.outcome, found.description.name) == (Outcome.SLOW, "A")
 
 
 def child_of(processes):
@@ -113,14 +111,14 @@ def children(pid):
 )
 def test_a_process_that_is_ended_is_told_from_one_that_breaks(make, number, outcome):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
-        under_way = thread.submit(processes.enrich, POINTER, is_quick=False)
+        under_way = thread.submit(processes.enrich, POINTER, LONG)
         os.kill(int(child_of(processes)), number)
         assert under_way.result(PATIENCE_SECONDS).outcome is outcome
 
 
 def test_closing_ends_what_is_under_way(make):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
-        under_way = thread.submit(processes.enrich, POINTER, is_quick=False)
+        under_way = thread.submit(processes.enrich, POINTER, LONG)
         child_of(processes)
         processes.close()
         assert under_way.result(PATIENCE_SECONDS).outcome is Outcome.BUSY
@@ -128,11 +126,10 @@ def test_closing_ends_what_is_under_way(make):
 
 def test_one_that_takes_too_long_is_killed_and_the_next_nft_is_completed(make, monkeypatch):
     """Its own time is up long after: whatever it does, it ends."""
-    monkeypatch.setattr(enrichment_processes, "QUICK", Limits(20, 0))
     monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", -19.7)
     with serve_raw(drip_headers) as url, make(url) as processes:
-        assert processes.enrich(POINTER, is_quick=True).outcome is Outcome.SLOW
-        found = processes.enrich("{}", is_quick=False)
+        assert processes.enrich(POINTER, Limits(20, 0)).outcome is Outcome.SLOW
+        found = processes.enrich("{}", LONG)
         assert found.reason == "the metadata names no image"
 
 
@@ -142,7 +139,7 @@ def test_each_fork_server_is_without_our_environment(make, monkeypatch):
     monkeypatch.setenv("HTTPS_PROXY", "http://proxy:3128")
     with make() as processes:
         for _ in range(2):
-            assert processes.enrich("{}", is_quick=False).reason == "the metadata names no image"
+            assert processes.enrich("{}", LONG).reason == "the metadata names no image"
             environment = Path(f"/proc/{processes._server.pid}/environ").read_text()
             assert "HTTPS_PROXY=http://proxy:3128" in environment
             assert "PASSWORD" not in environment
@@ -154,14 +151,14 @@ def test_a_fork_server_ends_when_nothing_is_asked(make, monkeypatch):
     monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.2)
     with make() as processes:
         for _ in range(2):
-            assert processes.enrich("{}", is_quick=False).reason == "the metadata names no image"
+            assert processes.enrich("{}", LONG).reason == "the metadata names no image"
             assert processes._server.wait(PATIENCE_SECONDS) == 0
 
 
 def test_nothing_is_lost_between_two_fork_servers(make, monkeypatch):
     monkeypatch.setattr(enrichment_processes, "IDLE_SECONDS", 0.002)
     with make() as processes, ThreadPoolExecutor(3) as threads:
-        found = threads.map(lambda _: processes.enrich("{}", is_quick=False), range(12))
+        found = threads.map(lambda _: processes.enrich("{}", LONG), range(12))
         assert {each.reason for each in found} == {"the metadata names no image"}
 
 
@@ -171,7 +168,7 @@ def test_nothing_outlives_the_watcher():
 from tests.watcher.test_processes import *
 settings = load({{"NETWORK": "sandbox", "IPFS_GATEWAYS": "{url}/ipfs"}}, {{}})
 processes = EnrichmentProcesses(settings, dict)
-threading.Thread(target=processes.enrich, args=(POINTER,), kwargs={{"is_quick": False}}, daemon=True).start()
+threading.Thread(target=processes.enrich, args=(POINTER, LONG), daemon=True).start()
 print(child_of(processes), flush=True)
 os.kill(os.getpid(), signal.SIGKILL)
 """
@@ -196,11 +193,10 @@ def end_the_pipe(answers, *_):
 @pytest.mark.parametrize("stay", [send_half_a_message, end_the_pipe])
 def test_one_that_stays_is_killed(make, monkeypatch, stay):
     monkeypatch.setattr(enrichment_processes, "RUN", f"{__name__}:{stay.__name__}")
-    monkeypatch.setattr(enrichment_processes, "QUICK", Limits(0, 0))
     monkeypatch.setattr(enrichment_processes, "SPARE_SECONDS", 0.2)
     monkeypatch.setattr(enrichment_processes, "KILLED_AFTER_SECONDS", 0.2)
     with make() as processes:
-        found = processes.enrich(POINTER, is_quick=True)
+        found = processes.enrich(POINTER, Limits(0, 0))
     assert found.outcome in (Outcome.SLOW, Outcome.UNUSABLE)
 
 

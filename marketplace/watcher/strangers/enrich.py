@@ -14,8 +14,8 @@ from typing import Any
 from marketplace import ledger
 from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
+from marketplace.watcher.found import Found, Limits, MakeAdapters, Outcome, write_message
 from marketplace.watcher.strangers import confine
-from marketplace.watcher.strangers.found import Found, Limits, MakeAdapters, Outcome, write_message
 from marketplace.watcher.strangers.guarded_fetch import Fetcher
 from marketplace.watcher.strangers.images import MAX_IMAGE_BYTES, ImageUnusable, optimise
 from marketplace.watcher.strangers.resolver import Resolver

@@ -20,7 +20,7 @@ from PIL import (
     WebPImagePlugin,
 )
 
-from marketplace.watcher.strangers.found import MAX_KEPT_BYTES, Optimised
+from marketplace.watcher.found import MAX_KEPT_BYTES, Optimised
 
 MAX_IMAGE_BYTES = 20 * 1024 * 1024
 # 5,000 x 5,000 pixels of 4 bytes. The process has twice as much, and holds the image's bytes, too.

@@ -3,22 +3,14 @@
 import json
 import re
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from marketplace.ledger.clean_text import clean_text
+from marketplace.watcher.found import Description
 
 MAX_ATTRIBUTES = 200
 MAX_ATTRIBUTES_TEXT = 16_000  # all of them together
 MAX_ADDRESS = 2000
-
-
-class Description(NamedTuple):
-    """The fields of a metadata document, fit for a record. None for a missing one."""
-
-    name: str | None = None
-    file_type: str | None = None
-    attributes: str | None = None
-    image: str | None = None
 
 
 def describe(document: dict[str, Any]) -> Description:

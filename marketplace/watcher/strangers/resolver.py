@@ -7,9 +7,10 @@ from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
+from marketplace.watcher.found import Description
 from marketplace.watcher.strangers import inscriptions
 from marketplace.watcher.strangers.guarded_fetch import Address, Fetcher
-from marketplace.watcher.strangers.metadata import Description, describe
+from marketplace.watcher.strangers.metadata import describe
 from marketplace.watcher.strangers.uri import Gateways, Inline, Inscription, TopicMessage, Web
 
 MAX_DOCUMENT_BYTES = 1024 * 1024

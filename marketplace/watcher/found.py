@@ -10,12 +10,19 @@ from typing import NamedTuple
 
 from requests.adapters import BaseAdapter
 
-from marketplace.watcher.strangers.metadata import Description
-
 MAX_KEPT_BYTES = 2_000_000  # of an image that was made small
 MAX_MESSAGE_BYTES = MAX_KEPT_BYTES + 100_000
 
 MakeAdapters = Callable[[], Mapping[str, BaseAdapter]]
+
+
+class Description(NamedTuple):
+    """The fields of a metadata document, fit for a record. None for a missing one."""
+
+    name: str | None = None
+    file_type: str | None = None
+    attributes: str | None = None
+    image: str | None = None
 
 
 class Optimised(NamedTuple):
