@@ -11,7 +11,7 @@ from flask import Flask, current_app
 from marketplace import times
 from marketplace.counts import count
 from marketplace.errors import MarketplaceError, MediaFull, MediaUnreachable
-from marketplace.ids import EventKind
+from marketplace.ids import EventKind, NftId
 from marketplace.ledger.clean_text import clean_text
 from marketplace.market import events
 from marketplace.market.events import Event
@@ -29,12 +29,10 @@ COMPLETING_SECONDS = 20  # of one sync
 FIRST_AT_ONCE, LATER_AT_ONCE = 8, 4  # later tries have more time
 MAX_ATTEMPTS = 20
 
-Key = tuple[str, int]
+Key = tuple[NftId, bool]  # of a try: its NFT, and whether it is a first one
 Record = dict[str, Any]  # the columns of an NFT
 # Finds the metadata and the image of an NFT by its pointer, as watcher/enrichment_processes.py does.
 Enrich = Callable[[str, Limits], Found]
-# Each returns the NFT as it was, and as it is to be stored.
-Tries = Tasks[Key, tuple[NftRow, Record]]
 
 
 def make_enricher(app: Flask) -> "Enricher":
@@ -61,34 +59,34 @@ class Enricher:
     def __init__(self, app: Flask, enrich: Enrich, end: Callable[[], None] = lambda: None) -> None:
         """``end`` ends what enriches."""
         self._app, self._enrich, self._end = app, enrich, end
-        self._first = Tries(FIRST_AT_ONCE, "enrich")
-        self._later = Tries(LATER_AT_ONCE, "enrich-again")
-        self._later.changed = self._first.changed
-        self._unwritable: set[Key] = set()
+        # Each returns the NFT as it was, and as it is to be stored.
+        self._tries: Tasks[Key, tuple[NftRow, Record]] = Tasks(
+            FIRST_AT_ONCE + LATER_AT_ONCE, "enrich"
+        )
+        self._unwritable: set[NftId] = set()
 
     def run(self) -> float:
         """Store what has ended, begin what is due, and wait a moment."""
         self.step()
-        self._first.wait(PAUSE_SECONDS)
+        self._tries.wait(PAUSE_SECONDS)
         return 0
 
     def drain(self, seconds: float) -> Counter[Done]:
         """Complete what is due, for so long at most. Returns how often what was done."""
         until = time.monotonic() + seconds
         counts = self.step()
-        while self._first or self._later:
-            self._first.wait(PAUSE_SECONDS)
+        while self._tries:
+            self._tries.wait(PAUSE_SECONDS)
             counts += self.step(begins=time.monotonic() < until)
         return counts
 
     def step(self, *, begins: bool = True) -> Counter[Done]:
         """Store what has ended, and begin what is due. Raises the database's errors."""
         with self._app.app_context(), explained():
-            counts = Counter(self._store(*ended) for ended in self._first.take_ended())
-            counts += Counter(self._store(*ended) for ended in self._later.take_ended())
+            counts = Counter(self._store(*ended) for ended in self._tries.take_ended())
             if begins:
-                self._begin_due(self._first, is_first=True)
-                self._begin_due(self._later, is_first=False)
+                self._begin_due(FIRST_AT_ONCE, is_first=True)
+                self._begin_due(LATER_AT_ONCE, is_first=False)
             return counts
 
     def _store(self, nft: NftRow, record: Record) -> Done:
@@ -98,8 +96,8 @@ class Enricher:
         except (MarketplaceError, OSError):
             raise
         except Exception:
-            self._app.logger.exception("%s #%s can not be stored", *_key(nft))
-            self._unwritable.add(_key(nft))
+            self._app.logger.exception("%s can not be stored", _id(nft))
+            self._unwritable.add(_id(nft))
             return Done.NOT_CHECKED
         return Done.INCOMPLETE if record["missing"] else Done.COMPLETED
 
@@ -109,47 +107,45 @@ class Enricher:
             if nft:
                 traits.replace_traits(db, before, nft)
             if nft and events.is_redrawn(before, nft):
-                events.store(db, {_key(nft): [Event(EventKind.METADATA_CHANGED)]})
+                events.store(db, {_id(nft): [Event(EventKind.METADATA_CHANGED)]})
 
-    def _begin_due(self, tries: Tries, *, is_first: bool) -> None:
+    def _begin_due(self, places: int, *, is_first: bool) -> None:
         """Begin tries where there is room: first of the collections with the fewest in progress.
 
         At most half of the places is for one collection.
         """
-        if len(tries) == tries.places:
+        running = Counter(id.token for id, first in self._tries if first == is_first)
+        if running.total() == places:
             return
-        now, running = times.to_iso(times.now()), Counter(token for token, _ in tries)
-        tokens, most = nfts.list_collections_incomplete(read(), now), tries.places // 2
+        now, limits = times.to_iso(times.now()), QUICK if is_first else LONG
+        tokens, most = nfts.list_collections_incomplete(read(), now), places // 2
         random.shuffle(tokens)
         for token in sorted(tokens, key=running.__getitem__):
             at_most = most + len(self._unwritable)
             due = nfts.list_incomplete(read(), token, now, is_first, at_most)
-            free = [nft for nft in due if self._is_free(_key(nft))]
-            for nft in free[: min(most - running[token], tries.places - len(tries))]:
-                tries.begin(_key(nft), self._complete, nft, QUICK if is_first else LONG)
-
-    def _is_free(self, key: Key) -> bool:
-        """Tell whether it may be tried: perhaps a later try of an older pointer is in progress."""
-        return not any(key in keys for keys in (self._first, self._later, self._unwritable))
+            # Perhaps a later try of an older pointer is in progress.
+            taken = self._unwritable.union(id for id, _ in self._tries)
+            free = [nft for nft in due if _id(nft) not in taken]
+            for nft in free[: min(most - running[token], places - running.total())]:
+                self._tries.begin((_id(nft), is_first), self._complete, nft, limits)
+                running[token] += 1
 
     def _complete(self, nft: NftRow, limits: Limits) -> tuple[NftRow, Record]:
         with self._app.app_context():
             try:
                 return nft, enrich(nft, self._enrich, limits)
             except Exception:
-                name = f"{nft['token']} #{nft['serial_no']}"
-                self._app.logger.exception("%s was not completed", name)
+                self._app.logger.exception("%s was not completed", _id(nft))
                 return nft, {**nft} | _at(nft["attempts"], times.MINUTE)
 
     def close(self) -> None:
         """End the tries in progress: they are due as before."""
-        self._first.close()
-        self._later.close()
+        self._tries.close()
         self._end()
 
 
-def _key(nft: NftRow) -> Key:
-    return nft["token"], nft["serial_no"]
+def _id(nft: NftRow) -> NftId:
+    return NftId(nft["token"], nft["serial_no"])
 
 
 def enrich(nft: NftRow, enrich: Enrich, limits: Limits) -> Record:

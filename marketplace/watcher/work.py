@@ -15,7 +15,6 @@ class Tasks(Generic[Key, Result]):
     """Tasks in progress, each in a thread and under a key."""
 
     def __init__(self, places: int, name: str) -> None:
-        self.places = places
         self._threads = ThreadPoolExecutor(places, name)
         self._tasks: dict[Key, Future[Result]] = {}
         self.changed = threading.Event()  # there may be something to begin, or to take
