@@ -6,6 +6,7 @@ import random
 import re
 import time
 from contextlib import contextmanager
+from functools import partial
 from itertools import pairwise
 
 import pytest
@@ -57,9 +58,8 @@ class Receiver:
 
 
 @contextmanager
-def receiving(folder, *options, statuses=()):
-    receiver = Receiver()
-    receiver.statuses = list(statuses)
+def receiving(folder, *options, make=Receiver):
+    receiver = make()
     with serve(receiver) as receiver.url:
         receiver.id, receiver.secret = add(folder, f"{receiver.url}/hooks", *options)
         yield receiver
@@ -77,21 +77,21 @@ def receiver(app, tmp_path):
         yield receiver
 
 
+def let_happen(app, *serial_numbers, kind="SOLD"):
+    """Something happens to an NFT, once for each serial number."""
+    for serial_no in serial_numbers:
+        event = {
+            "kind": kind, "token": "0.0.7001", "serial_no": serial_no, "from_account": "0.0.1001",
+            "to_account": "0.0.1002", "price": 60, "previous_price": 60, "transaction_id": None,
+            "consensus_at": None, "seen_at": times.to_iso(times.now()),
+        }  # fmt: skip
+        with app.app_context(), write() as db:
+            insert(db, [event])
+
+
 @pytest.fixture
 def happen(app):
-    """Something happens to an NFT, once for each serial number."""
-
-    def happen(*serial_numbers, kind="SOLD"):
-        for serial_no in serial_numbers:
-            event = {
-                "kind": kind, "token": "0.0.7001", "serial_no": serial_no, "from_account": "0.0.1001",
-                "to_account": "0.0.1002", "price": 60, "previous_price": 60, "transaction_id": None,
-                "consensus_at": None, "seen_at": times.to_iso(times.now()),
-            }  # fmt: skip
-            with app.app_context(), write() as db:
-                insert(db, [event])
-
-    return happen
+    return partial(let_happen, app)
 
 
 @pytest.fixture
