@@ -4,7 +4,7 @@ import json
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from marketplace.errors import LedgerAnswerInvalid, LedgerUnreachable
-from marketplace.ledger.deadline import Deadline, TimeIsUp
+from marketplace.ledger.deadline import Deadline
 from marketplace.ledger.http_client import FetchError, Unfetchable
 from marketplace.ledger.mirror import MirrorNode
 from marketplace.watcher.found import Description
@@ -50,8 +50,6 @@ class Resolver:
                 case TopicMessage(timestamp):
                     return self._fetch_message(timestamp, deadline)
             raise Unfetchable("it is not an address")
-        except TimeIsUp:
-            raise FetchError("it took too long") from None
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             raise FetchError(error.message) from error
 
