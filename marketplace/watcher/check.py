@@ -103,13 +103,12 @@ def _check_token(token: str) -> Checked:
 def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
     """These NFTs, one by one: where they are few among many."""
     for serial_no in serial_nos:
+        deadline = Deadline(reconciler.LEDGER_SECONDS)
         try:
-            nft = mirror_node().find_nft(token, serial_no, Deadline(reconciler.LEDGER_SECONDS))
+            if nft := mirror_node().find_nft(token, serial_no, deadline):
+                yield nft
         except LedgerAnswerInvalid as error:
             yield error
-        else:
-            if nft:
-                yield nft
 
 
 def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int]]) -> Checked:
