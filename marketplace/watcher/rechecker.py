@@ -57,16 +57,14 @@ class Rechecker:
         return counts
 
     def _check(self, row: RecheckRow, now: int | None) -> Done:
-        with self._app.app_context():
+        with self._app.app_context(), explained():
             try:
-                with explained():
-                    checked = check(row)
+                checked = check(row)
             except (LedgerUnreachable, LedgerAnswerInvalid) as error:
                 name = f"{row['id']} #{row['serial_no']}" if row["serial_no"] else row["id"]
                 self._app.logger.warning("%s was not checked: %s", name, error)
                 checked = Checked(Done.NOT_CHECKED)
-            with explained():
-                _store(row, checked, now or times.now())
+            _store(row, checked, now or times.now())
             return checked.done
 
     def close(self) -> None:
