@@ -3,7 +3,6 @@
 import json
 import random
 import time
-from contextvars import copy_context
 from typing import Any
 
 from flask import Flask
@@ -91,24 +90,23 @@ class Deliveries:
             except KeyUnusable as error:
                 warn_once_a_minute("Webhook %s gets nothing: %s", webhook["id"], error.message)
                 return
-            context = copy_context()  # in which deliveries are counted
             following = json.loads(write_events(page))
-            arguments = self._deliver, webhook, secret, following
-            self._deliveries.begin(webhook["id"], context.run, *arguments)
+            self._deliveries.begin(webhook["id"], self._deliver, webhook, secret, following)
 
     def _deliver(
         self, webhook: WebhookRow, secret: bytes, following: list[dict[str, Any]]
     ) -> tuple[WebhookRow, int, str | None]:
         """Deliver events in order, until one fails or it is time to store how far it is."""
         until, to = time.monotonic() + STORING_SECONDS, webhook["delivered_to"]
-        for event in following:
-            if time.monotonic() > until:
-                break
-            body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
-            if failure := messages.post(self._fetcher, webhook, secret, event["id"], body):
-                return webhook, to, failure
-            to = int(event["id"].rpartition("-")[2])
-            count("webhook_deliveries", outcome="delivered")
+        with self._app.app_context():
+            for event in following:
+                if time.monotonic() > until:
+                    break
+                body = messages.write(f"nft.{event['kind'].lower()}", event["date"], event)
+                if failure := messages.post(self._fetcher, webhook, secret, event["id"], body):
+                    return webhook, to, failure
+                to = int(event["id"].rpartition("-")[2])
+                count("webhook_deliveries", outcome="delivered")
         return webhook, to, None
 
 
