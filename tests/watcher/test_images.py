@@ -8,14 +8,9 @@ import pytest
 from PIL import Image, ImageChops, ImageSequence, ImageStat
 
 from marketplace.watcher.strangers.images import MAX_KEPT_BYTES, ImageUnusable, optimise
+from stress.bombs import chunk, encoded
 
 pytestmark = pytest.mark.once("no statement is asked")
-
-
-def encoded(image, format, **options):
-    content = io.BytesIO()
-    image.save(content, format, **options)
-    return content.getvalue()
 
 
 def opened(optimised):
@@ -148,12 +143,6 @@ def test_of_an_animation_that_stays_large_the_first_frame_is_kept():
 def png_bomb(width, height):
     """A few hundred bytes of PNG that claim to be very large."""
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-
-    def chunk(kind, data):
-        return (
-            struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))
-        )
-
     return (
         b"\x89PNG\r\n\x1a\n"
         + chunk(b"IHDR", header)

@@ -22,9 +22,9 @@ from marketplace.watcher.enrichment_processes import EnrichmentProcesses, receiv
 from marketplace.watcher.found import LONG, QUICK, Found, Limits, Outcome, write_message
 from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
-from stress.bombs import CORPUS
+from stress.bombs import CORPUS, encoded
 from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
-from tests.watcher.test_images import encoded, frames, gradient
+from tests.watcher.test_images import frames, gradient
 
 pytestmark = pytest.mark.once("no statement is asked")
 
