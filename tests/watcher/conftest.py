@@ -15,6 +15,11 @@ class Watcher:
         self.app = app
         self.follower, self.rechecker = Follower(), Rechecker(app)
 
+    def begin_anew(self):
+        """Be another watcher, after this one was killed."""
+        self.rechecker.close()
+        self.follower, self.rechecker = Follower(), Rechecker(self.app)
+
     def read(self):
         """Read all pages that there are."""
         with self.app.app_context():

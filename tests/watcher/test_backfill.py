@@ -26,12 +26,9 @@ def listed(ledger):
 
 
 @pytest.fixture
-def late(app, listed):
+def late(listed, watcher):
     """A watcher that began after the listing."""
-    watcher = Watcher(app)
-    watcher.read()
-    yield watcher
-    watcher.rechecker.close()
+    return watcher
 
 
 def read_all(app):
@@ -72,13 +69,12 @@ def test_who_was_hopelessly_behind_reads_what_came_since(app, late, ledger):
     with app.app_context(), write() as db:
         moment = times.to_iso(times.now() - 48 * 3600 * times.SECOND)
         following.mark_followed_from(db, moment, moment)
-    other = Watcher(app)
-    other.read()
+    late.begin_anew()
+    late.read()
     with app.app_context():
         assert following.get_follow(read())["backfilled_to"] == moment
     read_all(app)
-    assert other.recheck() == {Done.LISTED: 1}
-    other.rechecker.close()
+    assert late.recheck() == {Done.LISTED: 1}
 
 
 @pytest.mark.once("of this version there is no other")

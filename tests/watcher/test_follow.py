@@ -184,9 +184,8 @@ def test_a_kill_after_reading_loses_nothing(app, client, watcher, nft, ledger):
     """Another watcher goes on where the first one was killed, whatever it still had to look at."""
     approve(ledger, nft)
     watcher.read()
-    other = type(watcher)(app)
-    assert other.follow() == {Done.LISTED: 1}
-    other.rechecker.close()
+    watcher.begin_anew()
+    assert watcher.follow() == {Done.LISTED: 1}
 
 
 def test_a_row_that_makes_no_sense_stops_nothing(app, watcher, nft, ledger, alter, caplog):
@@ -264,15 +263,14 @@ def test_who_is_hopelessly_behind_sweeps_and_follows_from_now_on(app, client, wa
     two_days_ago = times.to_iso(times.now() - 2 * following_module.HOPELESS)
     with app.app_context(), write() as db:
         following.mark_followed_from(db, two_days_ago, two_days_ago)
-    other = type(watcher)(app)
-    assert other.follow() == {}
+    watcher.begin_anew()
+    assert watcher.follow() == {}
     assert client.get("/status").json["lastSync"] is None
     with app.app_context():
         sweep_step()
-        assert other.recheck() == {Done.LISTED: 1}
+        assert watcher.recheck() == {Done.LISTED: 1}
         sweep_step()
     assert client.get("/status").json["lastSync"] > "2026"
-    other.rechecker.close()
 
 
 @pytest.mark.parametrize("is_queued_before", [True, False])
@@ -302,12 +300,11 @@ def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger
     with app.app_context():
         end_sweep(begin_sweep(SLOWLY))
         assert freshness.find_last_sweep() == ""
-    other = type(watcher)(app)
-    assert other.rechecker.drain(times.now() + SLOWLY)[Done.TOKENS] == 1
+    watcher.begin_anew()
+    assert watcher.rechecker.drain(times.now() + SLOWLY)[Done.TOKENS] == 1
     with app.app_context():
         end_sweep("2026-01-01")
         assert freshness.find_last_sweep() == "2026-01-01"
-    other.rechecker.close()
 
 
 def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
