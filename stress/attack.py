@@ -26,7 +26,7 @@ from unittest.mock import patch
 from marketplace.sandbox.application import create_sandbox
 from stress.bombs import CORPUS
 from tests import network
-from tests.serving import run_flask, serve
+from tests.serving import run_flask, serve, watcher
 
 CLIENTS = 200
 SCRIPT = Path(__file__).with_name("attack.lua")
@@ -146,18 +146,6 @@ def beside():
 
 
 @contextmanager
-def watching(folder, environ):
-    """Let a watcher work beside the service; it meets the strangers' hosts."""
-    command = ["flask", "--app", "wsgi", "watch"]
-    watcher = subprocess.Popen(command, cwd=folder, env=environ, stderr=subprocess.DEVNULL)
-    try:
-        yield
-    finally:
-        watcher.terminate()
-        watcher.wait(network.PATIENCE_SECONDS)
-
-
-@contextmanager
 def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, settings=None):
     """A service on a testnet of our own; yields it, and an access token."""
     with ExitStack() as stack:
@@ -187,7 +175,7 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
                 lock = sqlite3.connect(folder / "market.db", isolation_level=None)
                 lock.execute("BEGIN IMMEDIATE")
                 stack.callback(lock.close)
-            enter(watching(folder, service.environ))
+            enter(watcher(folder, PUBLIC_URL=service.url, **own))  # it meets the strangers' hosts
             yield service, made.stdout.strip()
 
 

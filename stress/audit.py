@@ -115,7 +115,7 @@ def _follow(
         if kind not in ("CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE"):
             continue
         if kind == "CRYPTOTRANSFER" and event.payer == market and event.told["is_approval"]:
-            yield _judge(event, asked, royalties, market, share, lag)
+            yield _judge(event, asked, royalties, share, lag)
         if asked and asked[-1].end is None:
             asked[-1] = asked[-1]._replace(end=event.moment)
         if kind == "CRYPTOTRANSFER":
@@ -126,9 +126,7 @@ def _follow(
             asked.append(Asked(event.payer, int(price[1]), event.moment))
 
 
-def _judge(
-    event: Event, asked: list[Asked], royalties: list, market: str, share: int, lag: int
-) -> Sale:
+def _judge(event: Event, asked: list[Asked], royalties: list, share: int, lag: int) -> Sale:
     seller, buyer = event.told["sender_account_id"], event.told["receiver_account_id"]
     paid = event.paid
     price = -paid[buyer]
