@@ -57,6 +57,12 @@ def run_program(*command, check=False, **options):
     return ended
 
 
+def run_python(code, *arguments, **options):
+    """What Python prints, of a clone where nothing says otherwise; it must succeed."""
+    command = (sys.executable, "-c", code, *arguments)
+    return run_program(*command, check=True, **{"cwd": ROOT} | options).stdout
+
+
 def begin_flask(own, *arguments, variables=None, **options):
     """A command in a process of its own, with these settings; its output is in pipes."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}

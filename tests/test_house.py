@@ -3,20 +3,17 @@
 import ast
 import json
 import re
-import subprocess
-import sys
 from functools import cache
-from pathlib import Path
 
 import pytest
 
 from marketplace import create_app
 from marketplace.services import services
 from tests.conftest import settings
+from tests.serving import ROOT, run_python
 
 pytestmark = pytest.mark.once("no statement is asked")
 
-ROOT = Path(__file__).parent.parent
 MODULES = sorted((ROOT / "marketplace").rglob("*.py"))
 WORDS = {
     "errors",
@@ -169,17 +166,13 @@ def test_a_web_process_loads_nothing_that_meets_strangers_or_that_it_never_needs
     tmp_path, network, without
 ):
     options = settings(tmp_path) | {"NETWORK": network, "ACCOUNT_ID": "0.0.9001"}
-    command = [sys.executable, "-c", PROGRAM, *map(json.dumps, [options, *without])]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert run.stdout == "[]\n"
+    assert run_python(PROGRAM, *map(json.dumps, [options, *without])) == "[]\n"
 
 
 def test_a_watcher_leaves_images_to_processes_of_their_own():
     modules = "marketplace.watcher.enrichment_processes, marketplace.watcher.webhooks.deliveries"
     program = f"import sys, marketplace.watcher.loop, {modules}; print('PIL' in sys.modules)"
-    command = [sys.executable, "-c", program]
-    run = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    assert run.stdout == "False\n"
+    assert run_python(program) == "False\n"
 
 
 def test_only_the_watcher_imports_what_meets_strangers():

@@ -1,7 +1,5 @@
 """What was answered with success survives; several processes share one file safely."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -13,7 +11,7 @@ from marketplace.store import sqlite as engine
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.forks import fork, join
-from tests.serving import ROOT, run_flask
+from tests.serving import run_flask, run_python
 from tests.store.test_upgrades import put
 from tests.store.tokens import names
 from tests.store.writers import writing
@@ -79,9 +77,7 @@ subprocess.run([sys.executable, "-c", READ_ALL, sys.argv[1]], check=True)
 
 
 def test_a_child_writes_where_others_read_though_its_parent_had_the_database_open(tmp_path):
-    command = [sys.executable, "-c", FORKING, tmp_path / "market.db"]
-    seen = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
-    assert seen == "child other parent\n"
+    assert run_python(FORKING, tmp_path / "market.db") == "child other parent\n"
 
 
 def test_an_old_sqlite_library_stops_the_start(tmp_path, monkeypatch):

@@ -1,7 +1,5 @@
 """The version of an SQLite database is another one after each commit, and reading it costs nobody a lock."""
 
-import subprocess
-import sys
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 
@@ -11,7 +9,7 @@ from marketplace.store import wal_index
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
 from tests.forks import fork, join
-from tests.serving import ROOT
+from tests.serving import run_python
 from tests.store.tokens import insert_token
 
 pytestmark = pytest.mark.once("its file, locks and library")
@@ -24,9 +22,7 @@ def database(tmp_path):
 
 
 def in_another_process(database, program):
-    command = [sys.executable, "-c", program, str(database.path)]
-    ended = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return ended.stdout.strip()
+    return run_python(program, database.path).strip()
 
 
 WRITE = """

@@ -1,11 +1,11 @@
 """Makes examples/postman.json of the OpenAPI document, with Postman's own converter: make postman."""
 
-import subprocess
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from marketplace import create_app
 from tests.conftest import settings
+from tests.serving import run_program
 
 COLLECTION = Path(__file__).parents[2] / "examples/postman.json"
 CONVERTER = Path(__file__).parent / "openapi/postman.js"
@@ -13,9 +13,8 @@ CONVERTER = Path(__file__).parent / "openapi/postman.js"
 
 def convert(folder):
     """The collection of a new service whose data is in a folder."""
-    document = create_app(**settings(folder)).test_client().get("/openapi.json").data
-    made = subprocess.run(["node", CONVERTER], input=document, capture_output=True, check=True)
-    return made.stdout.decode()
+    document = create_app(**settings(folder)).test_client().get("/openapi.json").text
+    return run_program("node", CONVERTER, input=document, check=True).stdout
 
 
 if __name__ == "__main__":

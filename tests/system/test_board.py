@@ -3,7 +3,6 @@
 import json
 import re
 import shutil
-import subprocess
 
 import pytest
 
@@ -12,7 +11,7 @@ from marketplace.counts.table import METRICS
 from stress import board
 from stress.board import BOARD, RULES, prometheus, queries, read, trade
 from tests.postgresql import until
-from tests.serving import ROOT, serve
+from tests.serving import ROOT, run_program, serve
 
 pytestmark = pytest.mark.once("tests/api/test_metrics.py asks both engines")
 
@@ -43,10 +42,7 @@ def test_every_alert_is_documented():
 
 @needs_prometheus
 def test_the_alerts_are_rules():
-    checked = subprocess.run(
-        ["promtool", "check", "rules", RULES], capture_output=True, text=True, check=False
-    )
-    assert checked.returncode == 0, checked.stdout + checked.stderr
+    run_program("promtool", "check", "rules", RULES, check=True)
 
 
 @needs_prometheus
@@ -74,9 +70,8 @@ def test_prometheus_reads_it_and_answers_the_board(tmp_path):
             assert {rule["health"] for rule in rules} <= {"ok", "unknown"}, rules
             token = re.search("credentials: ([^}]+)", (tmp_path / "prometheus.yml").read_text())[1]
         with service.get("/metrics", Authorization=f"Bearer {token}") as response:
-            shown = response.read()
-    checked = subprocess.run(["promtool", "check", "metrics"], input=shown, capture_output=True)
-    assert checked.returncode == 0, checked.stderr.decode()
+            shown = response.read().decode()
+    run_program("promtool", "check", "metrics", input=shown, check=True)
 
 
 def expressions():

@@ -6,13 +6,13 @@ Needs npm: make openapi installs what is needed.
 import json
 import os
 import shutil
-import subprocess
 from pathlib import Path
 
 import pytest
 
 from marketplace import create_app
 from tests.conftest import settings
+from tests.serving import run_program
 from tests.system import postman
 
 FOLDER = Path(__file__).parent / "openapi"
@@ -29,10 +29,7 @@ pytestmark = [
 
 def run(*command):
     quiet = {"REDOCLY_TELEMETRY": "off", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true"}
-    process = subprocess.run(
-        command, cwd=FOLDER, env=os.environ | quiet, capture_output=True, text=True
-    )
-    return json.loads(process.stdout)
+    return json.loads(run_program(*command, cwd=FOLDER, env=os.environ | quiet).stdout)
 
 
 def findings(path):

@@ -17,7 +17,7 @@ from marketplace import __version__
 from tests import serving
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import until
-from tests.serving import BIN, ROOT, Service, reserved_port, run_program
+from tests.serving import BIN, ROOT, Service, reserved_port, run_program, run_python
 from tests.system.test_documents import LOCAL
 from tests.system.test_node import ping
 
@@ -270,7 +270,7 @@ def test_it_works_on_newer_pythons(wheel, tmp_path, version):
 def test_the_clones_own_files_are_the_packages_faces():
     assert Path(ROOT / "schema.sql").resolve() == ROOT / "marketplace/store/schema.sql"
     code = "import app, marketplace; assert app.create_app is marketplace.create_app"
-    run_program(sys.executable, "-c", code, cwd=ROOT, check=True)
+    run_python(code)
 
 
 def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
@@ -279,5 +279,4 @@ def test_settings_of_the_clones_config_beat_the_environment(tmp_path):
     (tmp_path / "config.py").write_text('SETTINGS = {"NAME": "The shop"}\n')
     code = "import wsgi; print(wsgi.app.config['NAME'])"
     environ = os.environ | {"MARKETPLACE_NAME": "Another", "PYTHONPATH": str(ROOT)}
-    ended = run_program(sys.executable, "-c", code, cwd=tmp_path, env=environ)
-    assert ended.stdout == "The shop\n", ended.stderr
+    assert run_python(code, cwd=tmp_path, env=environ) == "The shop\n"
