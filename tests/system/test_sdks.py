@@ -12,19 +12,7 @@ import shutil
 import sys
 
 import pytest
-from hiero_sdk_python import (
-    AccountInfoQuery,
-    Client,
-    NftId,
-    TokenId,
-    TokenInfoQuery,
-    TokenMintTransaction,
-    TokenNftInfoQuery,
-)
 
-from marketplace.sandbox import wallet
-from tests.conftest import ALICE
-from tests.sandbox.test_sandbox_ledger import account
 from tests.serving import ROOT, Service, environment, run_program, sandbox_market
 from tests.watcher.test_fetch_guard import UNSHARE, needs_namespaces
 
@@ -128,30 +116,6 @@ def test_java(run):
 @needs_java
 def test_the_tutorial_in_java(run):
     assert_printed(run("java", "-cp", str(JAR), str(JAVA / "Tutorial.java")), TUTORIAL)
-
-
-@pytest.fixture
-def client(market):
-    """Alice's, of the Python SDK; her key is the demo wallet's."""
-    client = Client.for_network({f"127.0.0.1:{market.node.port}": account("0.0.3")})
-    client.set_operator(account(ALICE), wallet.private_key(ALICE))
-    yield client
-    client.close()
-
-
-def test_what_the_sdk_reads(client):
-    client.set_operator(account("0.0.1000"), wallet.private_key("0.0.1000"))  # the treasury
-    mint = TokenMintTransaction().set_token_id(TokenId.from_string("0.0.7102"))
-    receipt = mint.set_metadata([b"one", b"two"]).execute(client)
-    assert receipt.serial_numbers == [1, 2]
-    nft = TokenNftInfoQuery(NftId(TokenId.from_string("0.0.7102"), 2)).execute(client)
-    assert (nft.metadata, str(nft.account_id)) == (b"two", "0.0.1000")
-    token = TokenInfoQuery(TokenId.from_string("0.0.5001")).execute(client)
-    [royalty] = token.custom_fees
-    assert (token.name, royalty.numerator, royalty.denominator) == ("Tides", 5, 100)
-    info = AccountInfoQuery(account("0.0.1000")).execute(client)
-    expected = wallet.private_key("0.0.1000").public_key().to_bytes_raw()
-    assert info.key.to_bytes_raw() == expected
 
 
 class LocalNetwork(Service):

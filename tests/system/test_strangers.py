@@ -20,6 +20,7 @@ import pytest
 from hiero_sdk_python import (
     AccountCreateTransaction,
     AccountId,
+    AccountInfoQuery,
     AccountUpdateTransaction,
     Client,
     CustomFixedFee,
@@ -36,6 +37,7 @@ from hiero_sdk_python import (
     TokenFreezeTransaction,
     TokenInfoQuery,
     TokenMintTransaction,
+    TokenNftInfoQuery,
     TokenPauseTransaction,
     TokenType,
     TokenUnfreezeTransaction,
@@ -174,15 +176,20 @@ def test_hederas_own_tutorial(program):
     creation.set_custom_fees([royalty_of_a_tenth(treasury)]).set_admin_key(admin)
     creation.set_supply_key(supply).set_pause_key(pause).set_freeze_key(freeze).set_wipe_key(wipe)
     token = execute(creation, treasury.key, admin).token_id
-    [fee] = TokenInfoQuery(token).execute(program.client).custom_fees
-    assert (fee.numerator, fee.denominator) == (1, 10)
+    info = TokenInfoQuery(token).execute(program.client)
+    [fee] = info.custom_fees
+    assert (info.name, fee.numerator, fee.denominator) == ("Fall Collection", 1, 10)
     assert fee.fee_collector_account_id == treasury.id
 
     minted = execute(TokenMintTransaction(token, metadata=CIDS), supply)
     assert minted.serial_numbers == [1, 2, 3, 4, 5]
+    nft = TokenNftInfoQuery(NftId(token, 2)).execute(program.client)
+    assert (nft.metadata, nft.account_id) == (CIDS[1], treasury.id)
     execute(TokenBurnTransaction().set_token_id(token).set_serials([5]), supply)
     assert TokenInfoQuery(token).execute(program.client).total_supply == 4
 
+    shown = AccountInfoQuery(alice.id).execute(program.client)
+    assert shown.key.to_bytes_raw() == alice.key.public_key().to_bytes_raw()
     update = AccountUpdateTransaction().set_account_id(alice.id)
     execute(update.set_max_automatic_token_associations(10), alice.key)
     execute(TokenAssociateTransaction(bob.id, [token]), bob.key)
