@@ -138,6 +138,13 @@ def connect(url):
     return closing(sqlite3.connect(url.removeprefix("sqlite:///"), isolation_level=None))
 
 
+def execute(url, sql, *parameters):
+    """One statement past the service; its rows."""
+    with connect(url) as db:
+        cursor = db.execute(sql, parameters) if parameters else db.execute(sql)
+        return cursor.fetchall() if cursor.description else []
+
+
 def move_database(path: Path, target: Path) -> Path:
     """Move the file of a database that is in use, and wait until its service looks for it again."""
     moved = path.rename(target)

@@ -9,7 +9,9 @@ from marketplace.settings import SETTINGS, SettingError, load, written
 from tests.conftest import settings
 from tests.serving import ROOT
 
-pytestmark = pytest.mark.once("no statement is asked")
+pytestmark = pytest.mark.once(
+    "no statement is asked", but=["test_a_database_is_of_one_network_and_account_for_ever"]
+)
 
 
 def test_the_defaults_serve_the_sandbox():
@@ -213,21 +215,15 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
     assert not (tmp_path / "sandbox.db").exists()
 
 
-def test_a_database_is_of_one_network_for_ever(tmp_path):
-    create_app(**settings(tmp_path))
-    with pytest.raises(
-        StartRefused, match=r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"
-    ):
-        create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
-
-
-def test_a_database_is_of_one_account_for_ever(tmp_path):
+def test_a_database_is_of_one_network_and_account_for_ever(tmp_path):
     """What it lists was approved for that account: a sync for another would take all of it off."""
     create_app(**settings(tmp_path))
-    with pytest.raises(
-        StartRefused, match=r"of 0\.0\.\d+, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"
+    for network, account_id, said in (
+        ("testnet", "0.0.9001", r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"),
+        ("sandbox", "0.0.900", r"of 0\.0\.9001, and MARKETPLACE_ACCOUNT_ID is 0\.0\.900:"),
     ):
-        create_app(ACCOUNT_ID="0.0.900", **settings(tmp_path))
+        with pytest.raises(StartRefused, match=said):
+            create_app(NETWORK=network, ACCOUNT_ID=account_id, **settings(tmp_path))
 
 
 def test_every_setting_is_in_the_operators_table():

@@ -20,7 +20,7 @@ from marketplace.store.database_errors import DatabaseUnreadable
 from marketplace.store.sqlite import Database
 from marketplace.watcher.sweep import sync
 from tests.conftest import assert_error, settings
-from tests.engines import move_database
+from tests.engines import execute, move_database
 from tests.serving import ROOT, run_flask
 
 pytestmark = pytest.mark.once("of these versions there is no other")
@@ -31,6 +31,7 @@ RELEASES = sorted(path.name for path in OLD.iterdir() if path.is_dir())
 KEPT = {"nft": "nft", "prepared_listing": "prepared_transaction", "access_token": "access_token"}
 LISTED = {("0.0.5001", 1), ("0.0.5001", 2), ("0.0.7001", 1), ("0.0.7001", 3)}
 TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
+SET_PROPERTY = "UPDATE property SET value = ? WHERE name = ?"
 
 
 def connect(path):
@@ -67,10 +68,8 @@ def put(folder, release, **properties):
     """Copy the databases of a release, as an index of another network or account."""
     for path in (OLD / release).glob("*.db"):
         shutil.copy(path, folder)
-    with connect(folder / "marketplace.db") as db:
-        for name, value in properties.items():
-            sql = "UPDATE property SET value = ? WHERE name = ?"
-            db.execute(sql, (value.encode(), name.lower()))
+    for name, value in properties.items():
+        execute(folder / "marketplace.db", SET_PROPERTY, value.encode(), name.lower())
     return folder / "marketplace.db"
 
 
@@ -116,8 +115,7 @@ def test_what_version_0_1_0_decided_is_looked_at_again(tmp_path, wrong):
         return {nft for nft in listed if nft[:2] in LISTED - {("0.0.7001", 1)}}
 
     before = list_all()
-    with connect(path) as db:
-        db.execute(f"UPDATE nft SET {wrong} WHERE is_for_sale = 1")
+    execute(path, f"UPDATE nft SET {wrong} WHERE is_for_sale = 1")
     app = create_app(**settings(tmp_path))
     with app.app_context():
         sync()
@@ -215,11 +213,6 @@ def test_it_is_refused_while_another_process_has_it_open(outdated):
     flask(outdated, "upgrade")
 
 
-def set_version(path, value):
-    with connect(path) as db:
-        db.execute("UPDATE property SET value = ? WHERE name = 'schema_version'", (value,))
-
-
 @pytest.mark.parametrize(
     ("value", "words"),
     [
@@ -229,12 +222,14 @@ def set_version(path, value):
         ),
         (b"four", "the version of its schema is b'four', which is no number. Restore a backup"),
         (b"-1", "which is no number"),
+        (b"\xff\0", r"b'\xff\x00', which is no number. Restore a backup"),
+        (b"9" * 5000, "which is no number"),
     ],
 )
 def test_what_is_of_no_version_of_ours_is_refused(tmp_path, value, words):
     path = tmp_path / "marketplace.db"
     flask(path, "token", "list")
-    set_version(path, value)
+    execute(path, SET_PROPERTY, value, "schema_version")
     for command in (("token", "list"), ("token", "create", "x"), ("upgrade",)):
         told = flask(path, *command, succeeds=False)
         assert told.startswith(f"Error: {path} ")
@@ -257,8 +252,7 @@ def test_nothing_of_another_network_is_upgraded_by_mistake(tmp_path, release):
 
 def test_a_foreign_file_is_never_written_into(tmp_path):
     path = tmp_path / "foreign.db"
-    with connect(path) as db:
-        db.execute("CREATE TABLE nft (id INTEGER)")
+    execute(path, "CREATE TABLE nft (id INTEGER)")
     content = path.read_bytes()
     for schema in (SCHEMA, SANDBOX_SCHEMA):
         with pytest.raises(DatabaseUnreadable, match="is not a database of this service"):
@@ -367,8 +361,7 @@ def test_an_older_database_is_left_for_an_older_backup(outdated):
     """The command works where no other does, so that there is a way back."""
     backup = outdated.with_name("backup.db")
     shutil.copy(outdated, backup)
-    with connect(outdated) as db:
-        db.execute("DELETE FROM access_token")
+    execute(outdated, "DELETE FROM access_token")
     flask(outdated, "restore", str(backup))
     assert "writer" in flask(outdated, "token", "list")
 
@@ -385,8 +378,7 @@ def test_a_backup_of_anothers_or_of_a_newer_version_is_refused(tmp_path, column,
     path, copy = tmp_path / "marketplace.db", tmp_path / "copy.db"
     flask(path, "token", "create", "mine")
     flask(path, "backup", str(copy))
-    with connect(copy) as db:
-        db.execute("UPDATE property SET value = ? WHERE name = ?", (value, column))
+    execute(copy, SET_PROPERTY, value, column)
     told = flask(path, "restore", str(copy), succeeds=False)
     assert f"Nothing was changed: {copy}" in told
     assert words in told

@@ -9,7 +9,7 @@ from sqlite_utils.utils import sqlite3
 
 from marketplace.store.database import SCHEMA
 from marketplace.store.sqlite import Database
-from tests.engines import connect
+from tests.engines import execute
 from tests.serving import Service, environment
 from tests.store.tokens import insert_token, names
 from tests.store.writers import writing
@@ -119,8 +119,7 @@ def make_damaged(path):
 
 def make_another(path):
     path.unlink()
-    with connect(path) as connection:
-        connection.execute("CREATE TABLE t (x)")
+    execute(path, "CREATE TABLE t (x)")
 
 
 @pytest.mark.parametrize(

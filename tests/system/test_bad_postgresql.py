@@ -17,6 +17,7 @@ from marketplace.store.database import open_database
 from marketplace.store.database_errors import DatabaseOutdated
 from marketplace.watcher import sweep
 from tests.conftest import authorized_client, settings
+from tests.engines import execute
 from tests.mirror import Mirror
 from tests.network import answering, serve_raw
 from tests.postgresql import DATABASE, Proxy, new_server, standing_before
@@ -204,17 +205,15 @@ def as_odd(server, url):
 def test_a_user_that_may_not_create_tables(tmp_path, server, database):
     url = as_odd(server, database)
     assert "permission denied for schema public. Make this user" in refuse(tmp_path, url, "s3cret")
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("GRANT USAGE, CREATE ON SCHEMA public TO odd")
-        create_app(**settings(tmp_path) | {"DATABASE_URL": url})
-        assert "permission denied for table" in refuse(tmp_path, database)
+    execute(database, "GRANT USAGE, CREATE ON SCHEMA public TO odd")
+    create_app(**settings(tmp_path) | {"DATABASE_URL": url})
+    assert "permission denied for table" in refuse(tmp_path, database)
 
 
 def test_a_user_that_may_only_read(tmp_path, server, database):
     """What a start does not find out, a request does: it is for the operator, and no fault of ours."""
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("GRANT SELECT ON ALL TABLES IN SCHEMA public TO odd")
+    execute(database, "GRANT SELECT ON ALL TABLES IN SCHEMA public TO odd")
     url = as_odd(server, database)
     ended = run_flask(tmp_path, "token", "create", "x", DATABASE_URL=url)
     assert ended.exit_code == 1
@@ -225,45 +224,29 @@ def test_a_user_that_may_only_read(tmp_path, server, database):
 
 
 def test_foreign_tables(tmp_path, server, database):
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("CREATE TABLE nft (id INTEGER); CREATE TABLE other (id INTEGER)")
-        sentence = refuse(tmp_path, database, server.password)
-        assert sentence.endswith("is not a database of this service: name another database")
-        tables = connection.execute("SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
-        assert sorted(tables) == [("nft",), ("other",)]
+    execute(database, "CREATE TABLE nft (id INTEGER); CREATE TABLE other (id INTEGER)")
+    sentence = refuse(tmp_path, database, server.password)
+    assert sentence.endswith("is not a database of this service: name another database")
+    tables = execute(database, "SELECT tablename FROM pg_tables WHERE schemaname = 'public'")
+    assert sorted(tables) == [("nft",), ("other",)]
 
 
 def test_a_schema_of_ones_own(tmp_path, server, database):
     own = f"{database}?options=-csearch_path%3Down"
     assert "none of the schemas in its search_path exists: create one" in refuse(tmp_path, own)
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("CREATE SCHEMA own")
-        client = authorized_client(create_app(**settings(tmp_path) | {"DATABASE_URL": own}), "read")
-        assert client.get("/v1/orderbook").json == []
-        create_app(**settings(tmp_path) | {"DATABASE_URL": database})
-        count = "SELECT schemaname FROM pg_tables WHERE tablename = 'nft' ORDER BY 1"
-        assert connection.execute(count).fetchall() == [("own",), ("public",)]
-
-
-@pytest.mark.parametrize(
-    ("name", "value", "words"),
-    [
-        ("network", b"testnet", "is an index of testnet, and MARKETPLACE_NETWORK is sandbox"),
-        ("account_id", b"0.0.7", "is an index of 0.0.7, and MARKETPLACE_ACCOUNT_ID is 0.0.9001"),
-        ("schema_version", b"99", "is of a newer version (its schema is 99, this version's is"),
-        ("schema_version", b"\xff\0", r"b'\xff\x00', which is no number. Restore a backup"),
-        ("schema_version", b"9" * 5000, "which is no number"),
-    ],
-)
-def test_a_database_of_another(tmp_path, database, name, value, words):
+    execute(database, "CREATE SCHEMA own")
+    client = authorized_client(create_app(**settings(tmp_path) | {"DATABASE_URL": own}), "read")
+    assert client.get("/v1/orderbook").json == []
     create_app(**settings(tmp_path) | {"DATABASE_URL": database})
-    with psycopg.connect(database, autocommit=True) as connection:
-        sql = "UPDATE property SET value = %s WHERE name = %s"
-        connection.execute(sql, (value, name))
-        assert words in refuse(tmp_path, database)
-        connection.execute("DELETE FROM property")
-        if name == "schema_version":
-            assert "which is no number" in refuse(tmp_path, database)
+    schemas = "SELECT schemaname FROM pg_tables WHERE tablename = 'nft' ORDER BY 1"
+    assert execute(database, schemas) == [("own",), ("public",)]
+
+
+def test_a_database_of_no_version(tmp_path, database):
+    """tests/store/test_upgrades.py has what else its version may be."""
+    create_app(**settings(tmp_path) | {"DATABASE_URL": database})
+    execute(database, "DELETE FROM property WHERE name = 'schema_version'")
+    assert "which is no number" in refuse(tmp_path, database)
 
 
 # TLS
@@ -309,13 +292,13 @@ def test_every_way_to_start_says_it_in_one_sentence(tmp_path, server):
 def test_a_round_that_loses_the_database_fails_as_one(tmp_path, server, database, caplog):
     with standing_before(database, Proxy) as (proxy, url):
         app = create_app(**settings(tmp_path) | {"DATABASE_URL": url})
-        with psycopg.connect(database, autocommit=True) as connection:
-            connection.execute(
-                "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
-                " listing_price, ledger_at)"
-                " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
-                " FROM generate_series(1, 20) AS n"
-            )
+        execute(
+            database,
+            "INSERT INTO nft (token, serial_no, name, file_type, owner, is_for_sale,"
+            " listing_price, ledger_at)"
+            " SELECT '0.0.7001', n, 'It', 'image/png', '0.0.' || n, 1, 1, '2026-01-01T00:00:00Z'"
+            " FROM generate_series(1, 20) AS n",
+        )
 
         def cut(environ):
             with suppress(OSError):
@@ -357,14 +340,13 @@ def test_an_old_database_is_served_by_nobody(tmp_path, database):
     """A start says what to do; a service that runs already answers 503."""
     app = create_app(**settings(tmp_path) | {"DATABASE_URL": database})
     client = authorized_client(app, "read")
-    with psycopg.connect(database, autocommit=True) as connection:
-        connection.execute("UPDATE property SET value = '3' WHERE name = 'schema_version'")
-        services(app).database.close()
-        r = client.get("/v1/orderbook")
-        assert r.status_code == 503
-        assert "is not what it was at the start" in r.json["message"]
-        connection.execute("UPDATE property SET value = 'testnet' WHERE name = 'network'")
-        real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
-        app = create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})
-        with pytest.raises(DatabaseOutdated, match="is of an earlier version"):
-            services(app).database.require_current()
+    execute(database, "UPDATE property SET value = '3' WHERE name = 'schema_version'")
+    services(app).database.close()
+    r = client.get("/v1/orderbook")
+    assert r.status_code == 503
+    assert "is not what it was at the start" in r.json["message"]
+    execute(database, "UPDATE property SET value = 'testnet' WHERE name = 'network'")
+    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.9001"}
+    app = create_app(**settings(tmp_path) | real | {"DATABASE_URL": database})
+    with pytest.raises(DatabaseOutdated, match="is of an earlier version"):
+        services(app).database.require_current()

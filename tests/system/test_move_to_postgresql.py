@@ -11,14 +11,13 @@ from marketplace.services import services
 from marketplace.store.database import SCHEMA
 from marketplace.store.postgresql import filling
 from tests.conftest import ALICE, BOB, TOKEN, authorized_client, settings
-from tests.engines import connect
+from tests.engines import END_OTHERS, connect, execute
 from tests.postgresql import Proxy, standing_before, until
 from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
 pytestmark = pytest.mark.once("from one engine to the other")
 
-OWNERS = {"network": "sandbox", "account_id": "0.0.9001"}
 LARGE = 30_000
 
 
@@ -42,16 +41,9 @@ def assert_refused(ended, *words):
         assert word in ended.output, ended.output
 
 
-def ask(url, sql):
-    """One statement on PostgreSQL, past the service; its rows."""
-    with connect(url) as connection:
-        cursor = connection.execute(sql)
-        return cursor.fetchall() if cursor.description else []
-
-
 def held(url):
     """How many rows each table holds, but for those that a start makes."""
-    return {table: ask(url, f"SELECT count(*) FROM {table}")[0][0] for table in NOTHING}
+    return {table: execute(url, f"SELECT count(*) FROM {table}")[0][0] for table in NOTHING}
 
 
 NOTHING = dict.fromkeys(SCHEMA.tables - {"property"}, 0)
@@ -79,8 +71,7 @@ def insert(path, name="x", count=1):
         SELECT '0.0.6000', serial_no, ?, 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z', ?
         FROM n
     """
-    with connect(path) as db:
-        db.execute(sql, (count, name, "ipfs://x/y.json" * 8))
+    execute(path, sql, count, name, "ipfs://x/y.json" * 8)
 
 
 @pytest.mark.usefixtures("nft")
@@ -120,7 +111,7 @@ def test_pages_are_read_in_the_index_alone_from_the_start(source, tmp_path, post
     insert(source, count=1000)
     moved_all(tmp_path, postgresql_url)
     sql = "SELECT reltuples, relpages - relallvisible FROM pg_class WHERE oid = 'nft'::regclass"
-    [(rows, others)] = ask(postgresql_url, sql)
+    [(rows, others)] = execute(postgresql_url, sql)
     assert rows == 1000
     assert others <= 1, "pages that are not visible to all"
 
@@ -144,7 +135,7 @@ def test_what_it_was_moved_from_stays_as_it_is(source, tmp_path, postgresql_url)
 def test_nul_characters_are_left_out(source, tmp_path, postgresql_url):
     insert(source, name="\0N\0UL", count=2)
     moved_all(tmp_path, postgresql_url)
-    assert set(ask(postgresql_url, "SELECT name FROM nft")) == {("NUL",)}
+    assert set(execute(postgresql_url, "SELECT name FROM nft")) == {("NUL",)}
 
 
 # What is refused
@@ -152,7 +143,7 @@ def test_nul_characters_are_left_out(source, tmp_path, postgresql_url):
 
 def assert_empty(url):
     tables = "SELECT tablename FROM pg_tables WHERE schemaname = 'public'"
-    assert ask(url, tables) == [] or held(url) == NOTHING
+    assert execute(url, tables) == [] or held(url) == NOTHING
 
 
 @pytest.mark.parametrize(
@@ -187,9 +178,9 @@ def test_a_service_that_is_up(source, tmp_path, postgresql_url):
 
 
 def test_somebody_elses_database(source, tmp_path, postgresql_url):
-    ask(postgresql_url, "CREATE TABLE wallet (id BIGINT)")
+    execute(postgresql_url, "CREATE TABLE wallet (id BIGINT)")
     assert_refused(move(tmp_path, postgresql_url), "is not a database of this service")
-    assert ask(postgresql_url, "SELECT * FROM wallet") == []
+    assert execute(postgresql_url, "SELECT * FROM wallet") == []
 
 
 def test_an_older_database(tmp_path, postgresql_url):
@@ -222,8 +213,7 @@ def test_what_is_on_postgresql_already(tmp_path, postgresql_url):
 )
 def test_what_can_not_be_moved(source, tmp_path, postgresql_url, spoil, words):
     insert(source)
-    with connect(source) as db:
-        db.execute(spoil)
+    execute(source, spoil)
     assert_refused(move(tmp_path, postgresql_url), words)
     assert_empty(postgresql_url)
 
@@ -238,7 +228,7 @@ TRIGGER = """
 def test_rows_that_do_not_arrive(source, tmp_path, postgresql_url):
     insert(source, count=3)
     start(postgresql_url, tmp_path)
-    ask(postgresql_url, TRIGGER)
+    execute(postgresql_url, TRIGGER)
     assert_refused(move(tmp_path, postgresql_url), "of 3 rows of nft: either ")
     assert_empty(postgresql_url)
 
@@ -259,11 +249,7 @@ def interrupt(process, url):
 
 
 def lose_the_server(process, url):
-    sql = """
-        SELECT pg_terminate_backend(pid) FROM pg_stat_activity
-        WHERE datname = current_database() AND pid <> pg_backend_pid()
-    """
-    assert ask(url, sql)
+    assert execute(url, END_OTHERS)
     return 1, "Error: The database can not be reached: "
 
 
@@ -293,7 +279,7 @@ def test_what_is_interrupted_ends_where_the_server_can_not_be_told(
         def interrupt(session, *_):
             session.pgconn.send_query(b"SELECT pg_sleep(60)")
             sleeping = "SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"
-            until(lambda: ask(postgresql_url, sleeping), "it does not sleep")
+            until(lambda: execute(postgresql_url, sleeping), "it does not sleep")
             proxy.cut()
             raise KeyboardInterrupt
 

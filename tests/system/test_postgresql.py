@@ -22,6 +22,7 @@ from marketplace.store.postgresql import Database, servers
 from marketplace.store.postgresql.servers import AGAIN_SECONDS, Servers
 from marketplace.store.schema import Schema
 from tests.conftest import KEYS, TOKEN, assert_error, authorized_client, settings
+from tests.engines import execute
 from tests.forks import fork, join
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import Proxy, new_server, standing_before, until
@@ -305,9 +306,8 @@ def test_several_processes_may_start_at_once(url, tmp_path):
 
 
 def test_a_start_that_is_killed_leaves_nothing_half_made(url, server):
-    with psycopg.connect(url, autocommit=True) as other:
-        other.execute("CREATE TABLE other (id INTEGER)")  # of nobody: it must not be in the way
-        other.execute("DROP TABLE other")
+    execute(url, "CREATE TABLE other (id INTEGER)")  # of nobody: it must not be in the way
+    execute(url, "DROP TABLE other")
     broken = Schema(SCHEMA_FOLDER, tables=SCHEMA.tables, unnumbered=b"3")
     broken.sql = f"{SCHEMA.sql}; SELECT 1 / 0"
     with pytest.raises(DatabaseUnreadable, match="division by zero"):
@@ -369,8 +369,7 @@ UPDATE access_token SET name = name || ' of before; and ''so on''';
 
 def columns(url, table):
     sql = "SELECT column_name, data_type FROM information_schema.columns WHERE table_name = %s"
-    with psycopg.connect(url) as connection:
-        return dict(connection.execute(sql, (table,)).fetchall())
+    return dict(execute(url, sql, table))
 
 
 def test_an_upgrade(url, database, newer):

@@ -7,8 +7,10 @@ import signal
 import pytest
 
 from marketplace.store.database import SCHEMA
+from tests.engines import execute
 from tests.serving import begin_flask, serve
-from tests.store.test_upgrades import TESTNET, connect, flask, outdated, version
+from tests.store.test_upgrades import TESTNET, flask, outdated, version
+from tests.system.test_move_to_postgresql import insert
 
 pytestmark = pytest.mark.once("its file")
 
@@ -18,23 +20,8 @@ __all__ = ["outdated"]
 @pytest.fixture
 def large(outdated):
     """A database of an earlier version, so large that an upgrade takes a moment."""
-    with connect(outdated) as db:
-        db.execute(
-            """
-            WITH RECURSIVE n (serial_no) AS (
-                SELECT 1 UNION ALL SELECT serial_no + 1 FROM n WHERE serial_no < 100000
-            )
-            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
-            SELECT '0.0.6000', serial_no, 'x', 'image/png', '0.0.1001', '2026-11-20T12:34:56.789012345Z'
-            FROM n
-            """
-        )
+    insert(outdated, name="x", count=100_000)
     return outdated
-
-
-def count(path):
-    with connect(path) as db:
-        return db.execute("SELECT COUNT(*) FROM nft").fetchone()[0]
 
 
 def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
@@ -52,7 +39,7 @@ def test_a_full_disk_leaves_it_as_it_was_before_the_step(large):
     assert version(large) == 5, error  # the steps before it are done
     assert "Keep what it holds" in flask(large, "upgrade")
     assert version(large) == SCHEMA.version
-    assert count(large) == 100_010
+    assert execute(large, "SELECT COUNT(*) FROM nft") == [(100_010,)]
 
 
 def test_nothing_makes_anew_what_has_vanished(tmp_path):
