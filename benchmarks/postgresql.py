@@ -10,16 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import psycopg
-from sqlite_utils.utils import sqlite3
 
-from benchmarks import records, service
-from marketplace.services import services
+from benchmarks import service
 from tests import postgresql
+from tests.engines import execute
+from tests.serving import run_flask
 
 # Of a server of the run's own: it writes as it would for an operator.
 DURABLE = {"fsync": "on", "full_page_writes": "on"}
 SIZES = {"shared_buffers": "256MB", "max_wal_size": "4GB"}
-TABLES = {"nft": records.COLUMNS, "access_token": "hash, name, scopes, created_at, expires_at"}
 
 
 @contextlib.contextmanager
@@ -42,16 +41,9 @@ def copied(database: Path) -> Iterator[str | None]:
 
 
 def fill(database: Path, url: str) -> None:
-    """Copy NFTs and access tokens, as they are by now."""
-    services(service.create(database, url)).database.close()
-    with (
-        contextlib.closing(sqlite3.connect(database)) as source,
-        contextlib.closing(psycopg.connect(url, autocommit=True)) as target,
-    ):
-        for table, columns in TABLES.items():
-            with target.cursor().copy(f"COPY {table} ({columns}) FROM STDIN") as copy:
-                for row in source.execute(f"SELECT {columns} FROM {table}"):
-                    copy.write_row(row)
-        target.execute("VACUUM ANALYZE")  # which the server does by itself, some time later
-        with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
-            target.execute("CHECKPOINT")
+    """Copy all that it holds, as an operator moves a service."""
+    moved = run_flask(database.parent, "move", url, **service.settings(database))
+    assert moved.exit_code == 0, moved.output
+    execute(url, "VACUUM ANALYZE")  # which the server does by itself, some time later
+    with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
+        execute(url, "CHECKPOINT")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 from marketplace import create_app
+from marketplace.services import services
 from marketplace.store import access_tokens
 
 PUBLIC_URL = "https://nft.example.com"
@@ -29,8 +30,9 @@ def create(database: Path, url: str | None = None):
 
 def create_access_tokens(database: Path) -> tuple[str, str]:
     """Real tokens, made as an operator makes them: one that may read, one that may write, too."""
-    with create(database).app_context():
-        return (
-            access_tokens.create("reader", ("read",), 86_400),
-            access_tokens.create("seller", ("read", "write"), 86_400),
-        )
+    app = create(database)
+    with app.app_context():
+        reader = access_tokens.create("reader", ("read",), 86_400)
+        seller = access_tokens.create("seller", ("read", "write"), 86_400)
+    services(app).database.close()
+    return reader, seller
