@@ -162,19 +162,20 @@ def complete(folder):
 @pytest.fixture
 def visit(browsers, browser, screen, market):
     """Open a page: visit("/", size=PHONE). Whatever goes wrong unasked in it fails the test."""
-    visitors = []
+    pages = []
 
     def visit(path="/", at=market.url, size=screen[0], **options):
         begun = browsers(browser, screen[1])
         name = f"{browser}-{screen[1]}-{size[0]}"
-        visitors.append(Visitor(begun, name, at, size, screen[1], **options))
-        visitors[-1].page.goto(at + path)
-        return visitors[-1]
+        page = CheckedPage(begun, name, at, size, screen[1], **options)
+        pages.append(page)
+        page.goto(at + path)
+        return page
 
     yield visit
-    for visitor in visitors:
-        visitor.context.close()
-        assert visitor.problems == []
+    for page in pages:
+        page.context.close()
+        assert page.problems == []
 
 
 TOO_WIDE = """[...document.querySelectorAll("*")]
@@ -182,14 +183,14 @@ TOO_WIDE = """[...document.querySelectorAll("*")]
     .map((each) => `${each.tagName}.${each.className}#${each.id}`).slice(0, 20)"""
 
 
-class Visitor:
-    """Somebody with a browser: the page, and all that a page can do wrong.
+class CheckedPage:
+    """A page in a browser of its own, and all that a page can do wrong. Playwright's own is in ``tab``.
 
     ``remembered`` is what the demo has kept in that browser, such as "account": "0.0.1001".
     """
 
     def __init__(self, browser, name, url, size, scheme, refusals=(), remembered=None, **options):
-        self.context = browser.new_context(
+        context = browser.new_context(
             viewport={"width": size[0], "height": size[1]},
             color_scheme=scheme,
             reduced_motion="reduce",
@@ -197,17 +198,21 @@ class Visitor:
         )
         self.problems = []
         self._name = name
-        self.url = url
+        self.site = url
         self._refusals = refusals
         for key, value in (remembered or {}).items():
-            self.context.add_init_script(REMEMBER % (f"market-{key}", value))
-        self.page = self.context.new_page()
-        self.page.set_default_timeout(PATIENCE_MS)
-        self.page.on("console", self._hear)
-        self.page.on("pageerror", lambda error: self._note(f"{error}"))
-        self.page.on("requestfailed", self._fail)
-        self.page.on("request", self._check_address)
-        self.page.on("response", lambda response: self._refuse(response.status, response.url))
+            context.add_init_script(REMEMBER % (f"market-{key}", value))
+        self.tab = context.new_page()
+        self.set_default_timeout(PATIENCE_MS)
+        self.on("console", self._hear)
+        self.on("pageerror", lambda error: self._note(f"{error}"))
+        self.on("requestfailed", self._fail)
+        self.on("request", self._check_address)
+        self.on("response", lambda response: self._refuse(response.status, response.url))
+
+    def __getattr__(self, name):
+        """It does whatever Playwright's page does."""
+        return getattr(self.tab, name)
 
     def _hear(self, message):
         if message.type in ("error", "warning"):
@@ -226,7 +231,7 @@ class Visitor:
             self.problems.append(f"{status} {url}")
 
     def _check_address(self, request):
-        if not request.url.startswith(self.url):
+        if not request.url.startswith(self.site):
             self.problems.append(f"an external request: {request.url}")
         if "nftm_" in request.url:
             self.problems.append(f"a token in an address: {request.url}")
@@ -234,19 +239,19 @@ class Visitor:
     def look(self, name, full=True, settle=True):
         """Check what is on the screen as people would, and keep a picture of it."""
         if settle:
-            self.page.wait_for_load_state("networkidle")
-        width = self.page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        assert width <= 0, f"{name} is {width} px too wide: {self.page.evaluate(TOO_WIDE)}"
-        assert self.page.locator("h1").count() == 1
+            self.wait_for_load_state("networkidle")
+        width = self.evaluate("document.documentElement.scrollWidth - innerWidth")
+        assert width <= 0, f"{name} is {width} px too wide: {self.evaluate(TOO_WIDE)}"
+        assert self.locator("h1").count() == 1
         SCREENSHOTS.mkdir(exist_ok=True)
-        self.page.screenshot(path=SCREENSHOTS / f"{name}-{self._name}.png", full_page=full)
-        found = Axe().run(self.page)
+        self.screenshot(path=SCREENSHOTS / f"{name}-{self._name}.png", full_page=full)
+        found = Axe().run(self.tab)
         assert found.violations_count == 0, found.generate_report()
 
     def tab_to(self, selector):
         """Go on with the keyboard until the focus is there."""
         for _ in range(80):
-            self.page.keyboard.press("Tab")
-            if self.page.evaluate("s => document.activeElement.matches(s)", selector):
+            self.keyboard.press("Tab")
+            if self.evaluate("s => document.activeElement.matches(s)", selector):
                 return
         raise AssertionError(f"the keyboard does not reach {selector}")

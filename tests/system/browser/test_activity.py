@@ -28,40 +28,39 @@ def rows(page):
 
 @everywhere
 def test_it_works(visit, trader, sold):
-    visitor = visit(f"/demo/activity?collection={sold[0]}")
-    expect(rows(visitor.page)).to_have_count(3)
-    expect(rows(visitor.page).locator(".what")).to_have_text(
+    page = visit(f"/demo/activity?collection={sold[0]}")
+    expect(rows(page)).to_have_count(3)
+    expect(rows(page).locator(".what")).to_have_text(
         [
             f"Sold by {SELLER} to {BUYER} for 1,200 HBAR",
             f"Price lowered by {SELLER} from 1,500 HBAR to 1,200 HBAR",
             f"Listed by {SELLER} for 1,500 HBAR",
         ]
     )
-    sale = rows(visitor.page).first
+    sale = rows(page).first
     link = sale.get_by_role("link", name="Transaction (JSON, in a new tab)")
     expect(link).to_have_attribute("target", "_blank")
     expect(link).to_have_attribute("rel", "noopener")
     expect(sale.locator("time")).to_have_attribute("datetime", re.compile(r"^20.*Z$"))
     expect(sale.get_by_role("link", name=BUYER)).to_have_attribute("href", f"/demo/account/{BUYER}")
     expect(sale.locator(".of a")).to_have_attribute("href", f"/demo/nft/{sold[0]}/{sold[1]}")
-    visitor.look("activity")
+    page.look("activity")
     address = link.get_attribute("href")
     assert trader.call(address)["transactions"][0]["result"] == "SUCCESS"
 
 
 def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trader):
     account = "0.0.2023"
-    visitor = visit(f"/demo/activity?account={account}")
-    page = visitor.page
+    page = visit(f"/demo/activity?account={account}")
     expect(page.get_by_role("heading", name="Nothing has happened yet")).to_be_visible()
-    visitor.look("activity-empty")
+    page.look("activity-empty")
     trader.list(("0.0.7852", 1), account, 10)
     expect(rows(page)).to_have_count(1)
     expect(page.get_by_role("heading", name="Nothing has happened yet")).to_have_count(0)
     expect(page.locator("#events [role=status]")).to_have_text("1 new event")
 
     live = page.get_by_role("switch", name="Live")
-    visitor.tab_to("#live")
+    page.tab_to("#live")
     page.keyboard.press("Space")
     expect(live).not_to_be_checked()
     trader.list(("0.0.7852", 2), account, 20)
@@ -73,7 +72,7 @@ def test_new_events_appear_by_themselves_until_that_is_switched_off(visit, trade
 
 
 def test_older_ones_follow(visit):
-    page = visit("/demo/activity").page
+    page = visit("/demo/activity")
     expect(rows(page)).to_have_count(30)
     page.get_by_role("button", name="Show older").press("Enter")
     expect(rows(page).nth(30)).to_be_visible()
@@ -85,8 +84,7 @@ def test_older_ones_follow(visit):
 
 def test_a_feed_that_begins_anew_is_read_anew(visit, trader):
     account = "0.0.2024"
-    visitor = visit(f"/demo/activity?account={account}", refusals=[410])
-    page = visitor.page
+    page = visit(f"/demo/activity?account={account}", refusals=[410])
     expect(page.locator("#events .empty")).to_be_visible()
     page.route("**/v1/events?*after=*", lambda route: route.continue_(url=of_another_feed(route)))
     with page.expect_response(lambda response: response.status == 410):
@@ -100,7 +98,7 @@ def of_another_feed(route):
 
 
 def test_a_collection_and_an_account_lead_there(visit, sold):
-    page = visit(f"/demo/collection/{sold[0]}").page
+    page = visit(f"/demo/collection/{sold[0]}")
     shown = figures(page)
     assert (shown["Sales"], shown["Volume"]) == ("1", "1,200 HBAR")
     assert shown["Last 24 hours"] == "1,200 HBAR, 1 sale"
@@ -124,8 +122,7 @@ def test_a_collection_and_an_account_lead_there(visit, sold):
 @in_both
 @on_screens((NARROW, "dark"), (DESKTOP, "light"))
 def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
-    visitor = visit(f"/demo/nft/{sold[0]}/{sold[1]}")
-    page = visitor.page
+    page = visit(f"/demo/nft/{sold[0]}/{sold[1]}")
     expect(page.locator(".prices svg")).to_be_visible()
     table = page.get_by_role("table", name="Prices over time")
     expect(table.get_by_role("row")).to_have_text(
@@ -139,14 +136,14 @@ def test_the_history_of_an_nft_has_a_picture_of_its_prices(visit, sold):
     expect(page.locator(".prices")).to_contain_text("not to scale of time")
     line = page.locator(".plot .asked").get_attribute("d")
     assert re.fullmatch(r"M0 0H50V20H100", line)
-    visitor.look("history")
-    visitor.page.goto(f"{visitor.url}/demo/activity")
+    page.look("history")
+    page.goto(f"{page.site}/demo/activity")
     expect(rows(page)).to_have_count(30)
-    visitor.look("activity-market")
+    page.look("activity-market")
 
 
 def test_what_came_before_it_was_added_is_said_so(visit):
-    page = visit("/demo/nft/0.0.5004/1").page
+    page = visit("/demo/nft/0.0.5004/1")
     words = ["Picture and traits found", "Listed by", "Added here, owned by"]
     dated = [r"(ago|now)$", r"ago, before it was added here · Transaction", r"(ago|now)$"]
     # On a busy machine the picture follows the traits, in an event of its own.
@@ -159,7 +156,7 @@ def test_what_came_before_it_was_added_is_said_so(visit):
 def test_what_happens_to_an_nft_shows_on_its_page(visit, trader):
     nft = ("0.0.7854", 1)
     trader.list(nft, SELLER, 10)
-    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}").page
+    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}")
     expect(page.locator("#state .price")).to_contain_text("10 HBAR")
     trader.buy(nft, BUYER)
     # Its image may come before or after.

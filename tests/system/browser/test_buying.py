@@ -23,11 +23,11 @@ def offer(visit, trader):
         nft = TIDES, next(SERIALS)
         trader.list(nft, seller, price)
         remembered = {"account": you} | (EVERY_STEP if every_step else {})
-        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
-        visitor.nft = nft
-        visitor.page.get_by_role("link", name="Buy it").click()
-        expect(visitor.page.get_by_role("heading", name="Buy it")).to_be_focused()
-        return visitor
+        page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
+        page.nft = nft
+        page.get_by_role("link", name="Buy it").click()
+        expect(page.get_by_role("heading", name="Buy it")).to_be_focused()
+        return page
 
     return offer
 
@@ -54,8 +54,7 @@ def go_on_to_submit(page):
 def test_it_takes_two_clicks_from_the_gallery(visit, trader):
     nft = TIDES, next(SERIALS)
     trader.list(nft, SELLER, 40)
-    visitor = visit("/")
-    page = visitor.page
+    page = visit("/")
     page.locator(".card").first.hover()
     page.get_by_role("link", name=f"Buy Tides #{nft[1]}").click()
     press(page, "Buy for 40 HBAR")
@@ -69,7 +68,7 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
         [f"Marketplace {MARKET}", "gets 0 HBAR"],
     ]
     expect(step(steps(page), "report")).to_be_hidden()
-    visitor.look("buying-one-click")
+    page.look("buying-one-click")
     press(page, "See it")
     expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER} (you)")
     expect(page.get_by_role("link", name="List it", exact=True)).to_be_visible()
@@ -78,7 +77,7 @@ def test_it_takes_two_clicks_from_the_gallery(visit, trader):
 
 
 def test_every_step_stays_open_for_whoever_opened_it(offer):
-    page = offer(every_step=False).page
+    page = offer(every_step=False)
     page.get_by_text("Show every step").first.click()
     press(page, "Buy for 200 HBAR")
     expect(page.get_by_role("heading", name="You own Tides")).to_be_focused()
@@ -91,9 +90,9 @@ def test_every_step_stays_open_for_whoever_opened_it(offer):
 
 @everywhere
 def test_it_works(offer):
-    visitor = offer()
-    page, (token, serial_no) = visitor.page, visitor.nft
-    visitor.look("buying-1-start")
+    page = offer()
+    token, serial_no = page.nft
+    page.look("buying-1-start")
     press(steps(page), "Prepare the transaction")
     expect_done(steps(page), "look", "Without the buyer's signature it is worth nothing")
     inside = shown(page, "#buying")
@@ -120,14 +119,14 @@ def test_it_works(offer):
     assert differences[SELLER] == "+190"
     assert differences[ROYALTIES] == "+10"
     assert re.fullmatch(r"-0\.\d+", differences[MARKET])
-    visitor.look("buying-2-bought")
+    page.look("buying-2-bought")
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator("#state")).to_contain_text(f"Owned by {BUYER}")
     expect(page.locator(".history .what").first).to_contain_text(f"to {BUYER}")
 
 
 def test_what_a_sale_costs_whom_is_said_before(offer):
-    page = offer().page
+    page = offer()
     table = page.locator("#cost table")
     expect(table).to_be_visible()
     others = [
@@ -147,26 +146,25 @@ def test_what_a_sale_costs_whom_is_said_before(offer):
 
 @in_both
 def test_who_has_too_little_is_told_before(offer):
-    visitor = offer(price=20_000)
-    deal = steps(visitor.page).locator("[data-trade]")
+    page = offer(price=20_000)
+    deal = steps(page).locator("[data-trade]")
     words = "You have too little to buy it: it costs 20,000 HBAR."
     expect(deal.locator(".notice")).to_have_text(words)
     expect(deal.get_by_role("button", name="Buy for 20,000 HBAR")).to_be_disabled()
-    visitor.look("buying-too-little")
+    page.look("buying-too-little")
 
 
 @in_both
 def test_another_price_is_shown_and_asked_again(offer, trader):
-    visitor = offer(price=200, refusals=[409])
-    page = visitor.page
-    trader.list(visitor.nft, SELLER, 250)
+    page = offer(price=200, refusals=[409])
+    trader.list(page.nft, SELLER, 250)
     press(steps(page), "Buy for 200 HBAR")
     words = "It costs 250 HBAR now, and no longer 200 HBAR. Press again to buy it for that."
     expect(step(steps(page), "prepare").locator(".notice")).to_have_text(words)
     expect(page.locator("#state .price")).to_contain_text("250 HBAR")
     expect(steps(page).locator("[data-deal]")).to_contain_text("250 HBAR")
     expect(step(steps(page), "look")).to_have_class(re.compile("locked"))
-    visitor.look("buying-another-price")
+    page.look("buying-another-price")
     press(steps(page), "Buy for 250 HBAR")
     ticket = step(steps(page), "look").locator(".ticket")
     expect(ticket).to_contain_text(f"{BUYER}, the buyer: 250 HBAR")
@@ -174,10 +172,10 @@ def test_another_price_is_shown_and_asked_again(offer, trader):
 
 
 def test_the_price_follows_an_event_while_the_dialog_is_open(offer, trader):
-    visitor = offer(price=200)
-    trader.list(visitor.nft, SELLER, 250)
-    expect(steps(visitor.page).locator("[data-trade] .button")).to_have_text("Buy for 250 HBAR")
-    expect(steps(visitor.page).locator("[data-deal]")).to_contain_text("250 HBAR")
+    page = offer(price=200)
+    trader.list(page.nft, SELLER, 250)
+    expect(steps(page).locator("[data-trade] .button")).to_have_text("Buy for 250 HBAR")
+    expect(steps(page).locator("[data-deal]")).to_contain_text("250 HBAR")
 
 
 @in_both
@@ -190,11 +188,10 @@ def test_the_price_follows_an_event_while_the_dialog_is_open(offer, trader):
     ids=["withdrawn", "bought"],
 )
 def test_what_somebody_else_has_ended_is_said(offer, trader, end, words):
-    visitor = offer(size=PHONE, refusals=[409])
-    page = visitor.page
+    page = offer(size=PHONE, refusals=[409])
     # They are held: the page would see it by itself.
     page.route("**/v1/nft/*/*/events?*", lambda route: None)
-    end(trader, visitor.nft)
+    end(trader, page.nft)
     press(steps(page), "Buy for 200 HBAR")
     page.unroute("**/v1/nft/*/*/events?*")
     said = step(steps(page), "prepare").locator(".notice.bad")
@@ -202,12 +199,12 @@ def test_what_somebody_else_has_ended_is_said(offer, trader, end, words):
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_have_text("Not for sale")
     expect(steps(page).locator("[data-trade] .button")).to_be_disabled()
-    visitor.look("buying-too-late")
+    page.look("buying-too-late")
 
 
 @pytest.mark.parametrize("button", ["Buy for 200 HBAR", "Prepare the transaction"])
 def test_a_refusal_is_the_sentence_of_the_api(offer, button):
-    page = offer(you=MARKET, refusals=[409]).page
+    page = offer(you=MARKET, refusals=[409])
     press(steps(page), button)
     said = step(steps(page), "prepare").locator(".notice.bad")
     expect(said).to_contain_text("sells and does not buy")
@@ -215,25 +212,24 @@ def test_a_refusal_is_the_sentence_of_the_api(offer, button):
 
 
 def test_what_the_ledger_refuses_is_said_and_asked_for_again(offer, trader):
-    visitor = offer(refusals=[409])
-    page = visitor.page
+    page = offer(refusals=[409])
     press(steps(page), "Prepare the transaction")
     go_on_to_submit(page)
-    trader.withdraw(visitor.nft, SELLER)  # a second too late
+    trader.withdraw(page.nft, SELLER)  # a second too late
     press(steps(page), "Submit to the ledger")
     said = step(steps(page), "submit").locator(".notice.bad")
     expect(said).to_contain_text("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
     expect(said).to_contain_text("no longer lets the marketplace sell it, or has sold it")
     expect(said).to_contain_text("Nothing was paid")
     expect(page.locator("#state")).to_contain_text("Not for sale")
-    visitor.look("buying-refused")
+    page.look("buying-refused")
     press(steps(page), "Ask for a new one")
     expect(step(steps(page), "prepare").locator(".notice.bad")).to_contain_text("is not for sale")
 
 
 @in_both
 def test_back_and_escape_close_the_dialog(offer):
-    page = offer(every_step=False).page
+    page = offer(every_step=False)
     page.evaluate("history.back()")
     expect(page.locator("#buying")).to_be_hidden()
     press(page, "Switch to its owner")
@@ -242,4 +238,4 @@ def test_back_and_escape_close_the_dialog(offer):
     expect(page.locator("#withdrawing")).to_be_visible()
     page.keyboard.press("Escape")
     expect(page.locator("#withdrawing")).to_be_hidden()
-    expect(page).to_have_url(re.compile("^[^#]*$"))
+    expect(page.tab).to_have_url(re.compile("^[^#]*$"))

@@ -15,10 +15,9 @@ def figures(page):
 
 @everywhere
 def test_it_works(visit, screen):
-    visitor = visit("/demo/collection/0.0.5002")
-    page = visitor.page
+    page = visit("/demo/collection/0.0.5002")
     expect(page.get_by_role("heading", level=1)).to_have_text("Orbits")
-    expect(page).to_have_title("Orbits · NFT Marketplace")
+    expect(page.tab).to_have_title("Orbits · NFT Marketplace")
     expect(page.locator(".eyebrow")).to_have_text("Collection 0.0.5002 · ORBIT")
     expect(cards(page).first).to_be_visible()
     shown = figures(page)
@@ -37,20 +36,19 @@ def test_it_works(visit, screen):
         page.get_by_text("Who pays and who gets what").click()
     expect(page.locator("#cost")).to_contain_text("At the floor price:")
     expect(page.locator("#cost tr").first).to_contain_text(f"pays {floor}")
-    visitor.look("collection")
+    page.look("collection")
 
 
 @everywhere
 def test_the_index_has_all_of_them(visit, trader):
-    visitor = visit("/")
-    page = visitor.page
+    page = visit("/")
     page.get_by_role("navigation").get_by_role("link", name="Collections").click()
     page.get_by_role("link", name="Most for sale").click()
     page.wait_for_url("**/demo/collections?sort=listed")
     best = trader.call("/v1/collections?sort=listed&limit=1")[0]
     expect(cards(page).first).to_contain_text(f"{best['listed']} for sale")
     expect(cards(page).first.locator(".price")).to_have_text(f"from {best['floorPrice']:,} HBAR")
-    visitor.look("collections", full=False)
+    page.look("collections", full=False)
     page.get_by_text("Filter", exact=True).click()
     page.get_by_label("A word of the name").fill("orb")
     page.get_by_role("button", name="Apply").click()
@@ -63,8 +61,7 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader):
     traits = trader.call("/v1/collection/0.0.5002/traits")
     palette = next(trait["values"] for trait in traits if trait["trait_type"] == "Palette")
     chosen = next(value for value in palette if value["listed"])
-    visitor = visit("/demo/collection/0.0.5002")
-    page = visitor.page
+    page = visit("/demo/collection/0.0.5002")
     page.get_by_text("Filter", exact=True).click()
     page.locator("#traits summary", has_text="Palette").click()
     box = page.get_by_role("checkbox", name=chosen["value"])
@@ -72,7 +69,7 @@ def test_its_nfts_are_chosen_by_their_traits(visit, trader):
     page.wait_for_url("**/demo/collection/0.0.5002?trait=Palette*")
     expect(cards(page)).to_have_count(chosen["listed"])
     expect(box).to_be_checked()
-    visitor.look("collection-traits")
+    page.look("collection-traits")
     page.get_by_role("link", name=f"Without Palette:{chosen['value']}").click()
     page.wait_for_url("**/demo/collection/0.0.5002")
 
@@ -85,7 +82,7 @@ ADDRESSES = "all => all.map(one => one.src)"
 
 @in_both
 def test_a_choice_leaves_place_panel_focus_and_banner_as_they_are(visit):
-    page = visit("/demo/collection/0.0.5002").page
+    page = visit("/demo/collection/0.0.5002")
     banner = page.locator("#strip img")
     expect(cards(page).first).to_be_visible()
     expect(page.locator("#traits summary").first).to_be_attached()
@@ -114,15 +111,15 @@ def test_a_choice_leaves_place_panel_focus_and_banner_as_they_are(visit):
 
 
 def test_an_nfts_page_leads_to_it(visit):
-    page = visit("/demo/nft/0.0.5002/1").page
+    page = visit("/demo/nft/0.0.5002/1")
     page.get_by_role("link", name="Orbits", exact=True).click()
     page.wait_for_url("**/demo/collection/0.0.5002")
 
 
 @on_two_screens
 def test_it_handles_one_of_which_nothing_is_stored(visit):
-    visitor = visit("/demo/collection/0.0.7654", refusals=[404])
-    expect(visitor.page.locator(".collection .notice")).to_contain_text("0.0.7654")
-    expect(visitor.page.get_by_text("Nothing of it is for sale")).to_be_visible()
-    expect(visitor.page.locator("#strip")).to_be_hidden()
-    visitor.look("collection-not-stored")
+    page = visit("/demo/collection/0.0.7654", refusals=[404])
+    expect(page.locator(".collection .notice")).to_contain_text("0.0.7654")
+    expect(page.get_by_text("Nothing of it is for sale")).to_be_visible()
+    expect(page.locator("#strip")).to_be_hidden()
+    page.look("collection-not-stored")

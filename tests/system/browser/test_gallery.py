@@ -30,9 +30,9 @@ def prices(page):
 
 @everywhere
 def test_it_works(visit):
-    visitor = visit("/")
-    expect(cards(visitor.page)).to_have_count(20)
-    first = cards(visitor.page).first
+    page = visit("/")
+    expect(cards(page)).to_have_count(20)
+    first = cards(page).first
     expect(first.get_by_role("heading")).not_to_be_empty()
     expect(first.locator(".price")).to_have_text(re.compile(r"^[\d,]+ HBAR$"))
     expect(first.locator(".by a")).to_have_text(re.compile(r"^0\.0\.\d+$"))
@@ -40,12 +40,12 @@ def test_it_works(visit):
     expect(first.get_by_role("img")).to_have_attribute("alt", re.compile(r"^Artwork of .+ #\d+"))
     decoded = "image => image.decode().then(() => image.naturalWidth)"
     assert first.get_by_role("img").evaluate(decoded)
-    expect(visitor.page.locator("#count")).to_have_text("The first 20 for sale; more follow")
-    visitor.look("gallery", full=False)
+    expect(page.locator("#count")).to_have_text("The first 20 for sale; more follow")
+    page.look("gallery", full=False)
 
 
 def test_more_follows_the_link(visit):
-    page = visit("/").page
+    page = visit("/")
     more = page.get_by_role("button", name="Show more")
     more.click()
     expect(cards(page)).to_have_count(40)
@@ -64,7 +64,7 @@ def test_more_follows_the_link(visit):
 
 @in_both
 def test_back_returns_to_the_same_place(visit):
-    page = visit("/").page
+    page = visit("/")
     page.get_by_role("button", name="Show more").click()
     expect(cards(page)).to_have_count(40)
     link = cards(page).nth(30).locator("h2 a")
@@ -80,7 +80,7 @@ def test_back_returns_to_the_same_place(visit):
 
 
 def test_order_and_prices_are_in_the_address(visit):
-    page = visit("/").page
+    page = visit("/")
     for order, address in (("Most expensive", "-price"), ("Cheapest", "price")):
         page.get_by_role("link", name=order).click()
         page.wait_for_url(f"**/?sort={address}")
@@ -99,7 +99,7 @@ def test_order_and_prices_are_in_the_address(visit):
 
 def test_the_chips_are_the_collections_that_are_listed_by_name(visit, trader):
     listed = [one for one in trader.call("/v1/collections?limit=8") if one["listed"]]
-    page = visit("/").page
+    page = visit("/")
     named = sorted(f"{collection['name']}{collection['listed']}" for collection in listed)
     chips = page.locator("#collections .chip")
     expect(chips).to_have_text(["Everything", *named, "All collections"])
@@ -113,8 +113,7 @@ def test_the_chips_are_the_collections_that_are_listed_by_name(visit, trader):
 
 
 def test_it_handles_an_account_and_its_part_of_a_collection(visit):
-    visitor = visit("/")
-    page = visitor.page
+    page = visit("/")
     owner = cards(page).first.locator(".by a").inner_text()
     cards(page).first.locator(".by a").click()
     page.wait_for_url(f"**/demo/account/{owner}")
@@ -122,7 +121,7 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
     assert {*cards(page).locator(".by a").all_inner_texts()} == {owner}
     page.get_by_role("button", name="Switch to it").click()
     expect(page.locator("#account")).to_contain_text("This is you.")
-    visitor.look("account", full=False)
+    page.look("account", full=False)
     page.get_by_role("link", name="What is for sale").click()
     page.wait_for_url(f"**/?account={owner}")
     expect(page.get_by_role("heading", level=1)).to_have_text(owner)
@@ -141,7 +140,7 @@ def test_it_handles_an_account_and_its_part_of_a_collection(visit):
 
 
 def test_nonsense_can_not_be_you(visit):
-    page = visit("/demo/account/foo", refusals=[400, 422]).page
+    page = visit("/demo/account/foo", refusals=[400, 422])
     expect(page.get_by_role("alert")).to_be_visible()
     expect(page.get_by_role("button", name="Switch to it")).to_have_count(0)
 
@@ -150,36 +149,35 @@ def test_nonsense_can_not_be_you(visit):
 @on_screens((PHONE, "light"), (TABLET, "light"), (DESKTOP, "light"))
 def test_a_price_leaves_the_name_its_number(visit, trader):
     trader.list(("0.0.7100", 327_041), "0.0.1009", 50_000_000_000)
-    visitor = visit("/?collection=0.0.7100")
-    name = cards(visitor.page).first.locator(".words")
+    page = visit("/?collection=0.0.7100")
+    name = cards(page).first.locator(".words")
     expect(name).to_have_text("Sandbox 0.0.7100 #327041")
     assert name.evaluate("(all) => all.scrollHeight <= all.clientHeight"), "it is cut"
-    visitor.look("gallery-price")
+    page.look("gallery-price")
 
 
 @on_two_screens
 def test_it_handles_nothing_for_sale(visit):
-    visitor = visit("/?account=0.0.99")
-    expect(visitor.page.get_by_text("Nothing owned by 0.0.99 is listed right now.")).to_be_visible()
-    visitor.look("gallery-empty")
+    page = visit("/?account=0.0.99")
+    expect(page.get_by_text("Nothing owned by 0.0.99 is listed right now.")).to_be_visible()
+    page.look("gallery-empty")
 
 
 def test_it_shows_that_it_is_loading(visit):
-    visitor = visit("/demo/list")
-    visitor.page.route("**/v1/orderbook", lambda route: None)  # it is held
-    visitor.page.get_by_role("link", name="For sale").click()
-    expect(visitor.page.locator(".skeleton").first).to_be_visible()
-    expect(visitor.page.locator("#gallery")).to_have_attribute("aria-busy", "true")
-    visitor.look("gallery-loading", settle=False)
-    visitor.page.unroute("**/v1/orderbook")  # what is held goes on, and what was not asked yet
-    expect(cards(visitor.page)).to_have_count(20)
-    expect(visitor.page.locator(".skeleton")).to_have_count(0)
+    page = visit("/demo/list")
+    page.route("**/v1/orderbook", lambda route: None)  # it is held
+    page.get_by_role("link", name="For sale").click()
+    expect(page.locator(".skeleton").first).to_be_visible()
+    expect(page.locator("#gallery")).to_have_attribute("aria-busy", "true")
+    page.look("gallery-loading", settle=False)
+    page.unroute("**/v1/orderbook")  # what is held goes on, and what was not asked yet
+    expect(cards(page)).to_have_count(20)
+    expect(page.locator(".skeleton")).to_have_count(0)
 
 
 @everywhere
 def test_what_is_wrong_stands_at_its_field(visit):
-    visitor = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", refusals=[422])
-    page = visitor.page
+    page = visit("/?collection=Tides&minPrice=1.5&account=0.0.1001", refusals=[422])
     sentence = 'The token must be three integers joined by dots, such as 0.0.1234, not "Tides"'
     expect(page.get_by_role("alert")).to_contain_text(sentence)
     assert "false" not in page.locator("#more").inner_text()
@@ -190,7 +188,7 @@ def test_what_is_wrong_stands_at_its_field(visit):
     expect(page.get_by_label("From, in HBAR")).to_be_focused()
     expect(page.get_by_label("Account", exact=True)).not_to_have_attribute("aria-invalid", "true")
     expect(page.get_by_role("button", name="Try again")).to_have_count(0)
-    visitor.look("gallery-error")
+    page.look("gallery-error")
 
 
 @pytest.mark.parametrize(
@@ -201,15 +199,15 @@ def test_what_is_wrong_stands_at_its_field(visit):
     ],
 )
 def test_it_stands_at_its_field_on_other_pages_too(visit, path, label, words):
-    visitor = visit(path, refusals=[422])
-    expect(visitor.page.get_by_role("alert")).to_contain_text("The token must be three integers")
-    field = visitor.page.get_by_label(label, exact=True)
+    page = visit(path, refusals=[422])
+    expect(page.get_by_role("alert")).to_contain_text("The token must be three integers")
+    field = page.get_by_label(label, exact=True)
     expect(field).to_have_accessible_description(re.compile(f"^It must be {words}"))
-    visitor.look(f"error-{label[:4]}")
+    page.look(f"error-{label[:4]}")
 
 
 def test_numbers_are_read_as_people_write_them(visit):
-    page = visit("/", refusals=[422]).page
+    page = visit("/", refusals=[422])
     page.get_by_text("Filter", exact=True).click()
     page.get_by_label("From, in HBAR").fill("1,000")
     page.get_by_label("To, in HBAR").fill("900")
@@ -221,26 +219,25 @@ def test_numbers_are_read_as_people_write_them(visit):
 
 
 def test_small_pictures_are_remembered(visit):
-    visitor = visit("/", size=PHONE)
-    page = visitor.page
+    page = visit("/", size=PHONE)
     width = cards(page).first.bounding_box()["width"]
     page.get_by_role("switch", name="Small pictures").click()
-    page.goto(visitor.url + "/?sort=price")
+    page.goto(page.site + "/?sort=price")
     expect(page.get_by_role("switch", name="Small pictures")).to_be_checked()
     assert cards(page).first.bounding_box()["width"] < width
-    visitor.look("gallery-small", full=False)
+    page.look("gallery-small", full=False)
 
 
 def test_what_is_nowhere_is_said_to_people(visit):
-    visitor = visit("/demo/nowhere", refusals=[404])
-    expect(visitor.page.get_by_role("heading", level=1)).to_have_text("Nothing here")
-    visitor.look("nowhere")
-    visitor.page.get_by_role("link", name="See what is for sale").click()
-    expect(cards(visitor.page)).to_have_count(20)
+    page = visit("/demo/nowhere", refusals=[404])
+    expect(page.get_by_role("heading", level=1)).to_have_text("Nothing here")
+    page.look("nowhere")
+    page.get_by_role("link", name="See what is for sale").click()
+    expect(cards(page)).to_have_count(20)
 
 
 def test_a_service_that_is_gone_is_said(visit):
-    page = visit("/demo/list", refusals=[0]).page
+    page = visit("/demo/list", refusals=[0])
     page.route("**/v1/orderbook", lambda route: route.abort())
     page.goto(page.url.replace("/demo/list", "/"))
     expect(page.get_by_role("alert")).to_contain_text("The service did not answer")
@@ -253,7 +250,7 @@ def test_a_service_that_is_gone_is_said(visit):
 @in_both
 def test_a_thumb_meets_each_link(visit):
     """44 px, or 24 px with room around: WCAG 2.5.8 asks for the latter."""
-    page = visit("/", size=PHONE).page
+    page = visit("/", size=PHONE)
     expect(cards(page)).to_have_count(20)
     for link in [*cards(page).locator(".by a").all()[:4], *page.locator("nav a, .chip").all()]:
         assert link.bounding_box()["height"] >= 43.9

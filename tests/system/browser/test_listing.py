@@ -43,13 +43,13 @@ def finish(page):
 
 @everywhere
 def test_it_works_from_the_gallery_to_the_order_book(visit):
-    visitor = visit("/", remembered=EVERY_STEP | {"account": "0.0.2002"})
-    page, serial_no = visitor.page, next(SERIALS)
+    page = visit("/", remembered=EVERY_STEP | {"account": "0.0.2002"})
+    serial_no = next(SERIALS)
     page.locator("#gallery h2 a").first.click()
     expect(page.locator("#history li").first).to_be_visible()
     page.get_by_role("navigation").get_by_role("link", name="List an NFT").click()
     page.get_by_label("Serial number").fill(str(serial_no))
-    visitor.look("listing-1-start")
+    page.look("listing-1-start")
 
     prepare(page)
     inside = shown(page)
@@ -68,16 +68,16 @@ def test_it_works_from_the_gallery_to_the_order_book(visit):
         "Nodes": "0.0.3",
         "Signatures": "None yet",
     }
-    visitor.look("listing-2-prepared")
+    page.look("listing-2-prepared")
 
     press(page, "Sign with the demo wallet")
     expect_done(page, "sign", "The demo wallet signed for 0.0.2002.")
     finish(page)
     name = f"Sandbox 0.0.7007 #{serial_no}"
     expect(step(page, "appear").get_by_role("heading", level=3).first).to_have_text(name)
-    visitor.look("listing-3-listed")
+    page.look("listing-3-listed")
 
-    gallery = visitor.context.new_page()
+    gallery = page.context.new_page()
     gallery.goto(page.url.partition("/demo")[0])
     expect(gallery.locator("#gallery h2").first).to_have_text(name)
 
@@ -87,12 +87,12 @@ def test_it_works_from_the_gallery_to_the_order_book(visit):
 
 
 def test_the_keyboard_is_enough(start):
-    visitor = start()
-    page, keyboard = visitor.page, visitor.page.keyboard
+    page = start()
+    keyboard = page.keyboard
     keyboard.press("Tab")
     expect(page.get_by_role("link", name="Skip to the content")).to_be_focused()
     keyboard.press("Enter")
-    visitor.tab_to("[name=price]")
+    page.tab_to("[name=price]")
     keyboard.type("75")
     for name, key, following in (
         ("[data-step=add]", "Enter", "prepare"),
@@ -101,20 +101,19 @@ def test_the_keyboard_is_enough(start):
         ("[data-step=submit]", "Enter", "report"),
         ("[data-step=report]", "Enter", "appear"),
     ):
-        visitor.tab_to(f"{name} .button")
+        page.tab_to(f"{name} .button")
         keyboard.press(key)
         expect(step(page, following).locator("h2")).to_be_focused()
 
 
 def test_ones_own_wallet_signs(start):
-    visitor = start(account="0.0.3003", refusals=[422])
-    page = visitor.page
+    page = start(account="0.0.3003", refusals=[422])
     prepare(page)
     page.get_by_text("With my own wallet").click()
     use_bytes(page, "nonsense")
     refused = "transaction must be base64 of a transaction's bytes"
     expect(step(page, "sign")).to_contain_text(refused)
-    visitor.look("listing-paste-refused")
+    page.look("listing-paste-refused")
 
     unsigned = page.locator("[data-transaction] code").inner_text()
     use_bytes(page, unsigned)
@@ -144,8 +143,7 @@ def signed(page, unsigned, key):
 
 
 def test_the_ledgers_refusal_is_shown(start):
-    visitor = start(account="0.0.1001")  # whose key the ledger knows, from the sample
-    page = visitor.page
+    page = start(account="0.0.1001")  # whose key the ledger knows, from the sample
     prepare(page)
     unsigned = page.locator("[data-transaction] code").inner_text()
     use_bytes(page, signed(page, unsigned, PrivateKey.generate_ed25519()))
@@ -153,11 +151,11 @@ def test_the_ledgers_refusal_is_shown(start):
     expect(step(page, "submit").locator(".notice.bad")).to_contain_text("INVALID_SIGNATURE")
     press(page, "Report that it was signed")
     expect(step(page, "report")).to_contain_text("The ledger does not show it yet")
-    visitor.look("listing-refused")
+    page.look("listing-refused")
 
 
 def test_a_listing_whose_record_does_not_come_is_said(start):
-    page = start(refusals=[0]).page
+    page = start(refusals=[0])
     page.route("**/v1/nft/**", lambda route: route.abort())
     page.get_by_label("Price in HBAR").fill("250")
     press(page, "List it")
@@ -167,8 +165,7 @@ def test_a_listing_whose_record_does_not_come_is_said(start):
 
 @on_two_screens
 def test_a_wrong_field_is_the_sentence_of_the_api(start):
-    visitor = start(refusals=[422, 409])
-    page = visitor.page
+    page = start(refusals=[422, 409])
     page.get_by_label("Account", exact=True).fill("me")
     press(page, "Add")
     said = 'The account must be three integers joined by dots, such as 0.0.1234, or an EVM address, not "me"'
@@ -181,11 +178,11 @@ def test_a_wrong_field_is_the_sentence_of_the_api(start):
     press(page, "Prepare the transaction")
     said = 'The price must be a whole number from 1 to 50000000000, not "1.5"'
     expect(step(page, "prepare").locator(".notice.bad")).to_contain_text(said)
-    visitor.look("listing-refused-price")
+    page.look("listing-refused-price")
 
 
 def test_starting_over_takes_back_what_followed(start):
-    page = start().page
+    page = start()
     prepare(page)
     page.get_by_label("Price in HBAR").fill("90")
     press(page, "Prepare the transaction")
@@ -195,19 +192,18 @@ def test_starting_over_takes_back_what_followed(start):
 
 
 def test_the_code_to_copy_holds_the_listing(start):
-    visitor = start()
-    page = visitor.page
+    page = start()
     prepare(page)
     byte_array = page.locator("[data-transaction] code").inner_text()
     page.get_by_text("With code: wallets and SDKs").click()
     for snippet in page.locator(".snippet").all():
         snippet.locator("summary").click()
         assert byte_array in snippet.locator("code").inner_text()
-        visitor.look("listing-code")
+        page.look("listing-code")
 
 
 def test_the_largest_serial_number_stays_whole(start):
-    page = start(serial_no=LAST_SERIAL).page
+    page = start(serial_no=LAST_SERIAL)
     prepare(page)
     expect(page.locator("[data-transaction]")).to_contain_text(str(LAST_SERIAL))
     press(page, "Sign with the demo wallet")
@@ -217,7 +213,7 @@ def test_the_largest_serial_number_stays_whole(start):
 
 
 def test_an_expired_transaction_is_said_and_asked_for_again(start):
-    page = start().page
+    page = start()
     page.clock.install()
     page.reload()
     prepare(page)

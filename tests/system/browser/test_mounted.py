@@ -39,8 +39,7 @@ def host(browsers, tmp_path):
 
 
 def test_it_works_under_a_prefix(host, visit):
-    visitor = visit("/market/demo/list", at=host.url)
-    page = visitor.page
+    page = visit("/market/demo/list", at=host.url)
     page.get_by_role("button", name="List it", exact=True).click()
     link = page.get_by_role("link", name="See it")
     expect(link).to_have_attribute("href", re.compile(r"^/market/demo/nft/0\.0\.7007/\d+$"))
@@ -53,7 +52,7 @@ def test_it_works_under_a_prefix(host, visit):
 
 
 def test_a_call_is_tried_under_a_prefix(host, visit):
-    page = visit("/market/api/reference#sandbox/tag/sandbox/POST/decode", at=host.url).page
+    page = visit("/market/api/reference#sandbox/tag/sandbox/POST/decode", at=host.url)
     expect(sample(page, "post/decode")).to_contain_text(f"{host.url}/market/sandbox/decode")
     expect(try_it(page, "post/decode").get_by_text("200 OK")).to_be_visible()
     page.goto(f"{host.url}/market/api/reference#marketplace/tag/order-book/GET/api/v1/orderbook")
@@ -61,11 +60,11 @@ def test_a_call_is_tried_under_a_prefix(host, visit):
     expect(try_it(page, "get/api/v1/orderbook").get_by_text("200 OK")).to_be_visible()
     page.keyboard.press("Escape")
     page.get_by_role("link", name="List an NFT", exact=True).click()
-    expect(page).to_have_url(f"{host.url}/market/demo/list")
+    expect(page.tab).to_have_url(f"{host.url}/market/demo/list")
     page.wait_for_load_state("networkidle")
 
 
 def test_the_hosts_refusal_is_shown(host, visit):
     host.is_open = False
-    page = visit("/market/", at=host.url, refusals=[401]).page
+    page = visit("/market/", at=host.url, refusals=[401])
     expect(page.get_by_role("alert")).to_contain_text("Log in to the shop first")

@@ -55,23 +55,23 @@ def named(market):
     db.close()
 
 
-def listen(visitor):
-    visitor.page.on("dialog", lambda dialog: visitor.problems.append(f"an alert: {dialog.message}"))
+def listen(page):
+    page.on("dialog", lambda dialog: page.problems.append(f"an alert: {dialog.message}"))
 
 
 @everywhere
 def test_they_keep_to_their_place_in_the_gallery(visit, named):
-    visitor = visit(f"/?collection={TOKEN}")
-    listen(visitor)
-    cards = visitor.page.locator("#gallery > li:not(.skeleton)")
+    page = visit(f"/?collection={TOKEN}")
+    listen(page)
+    cards = page.locator("#gallery > li:not(.skeleton)")
     expect(cards).to_have_count(len(named))
     for card in cards.all():
         link, box = card.locator(".words"), card.locator(".words").bounding_box()
         assert link.text_content() in named
         assert box["height"] <= 60, link.inner_text()
         assert box["width"] <= card.bounding_box()["width"]
-    assert visitor.page.locator("main script, main b, main img[src=x]").count() == 0
-    visitor.look("names-gallery")
+    assert page.locator("main script, main b, main img[src=x]").count() == 0
+    page.look("names-gallery")
 
 
 @in_both
@@ -79,35 +79,35 @@ def test_they_keep_to_their_place_in_the_gallery(visit, named):
 def test_they_keep_to_their_place_on_their_page(visit, named, kind):
     serial_no = list(NAMES).index(kind) + 1
     remembered = {"fold-developer": "open"}
-    visitor = visit(f"/demo/nft/{TOKEN}/{serial_no}", size=PHONE, remembered=remembered)
-    listen(visitor)
-    heading = visitor.page.get_by_role("heading", level=1)
+    page = visit(f"/demo/nft/{TOKEN}/{serial_no}", size=PHONE, remembered=remembered)
+    listen(page)
+    heading = page.get_by_role("heading", level=1)
     expect(heading.locator(".words")).to_have_attribute("title", NAMES[kind])
     assert heading.bounding_box()["height"] <= 200
-    expect(visitor.page.locator(".traits dt")).to_have_text(NAMES[kind].strip())
-    expect(visitor.page.get_by_text("javascript:alert(3)", exact=True)).to_be_visible()
-    assert visitor.page.locator("a[href^='javascript:'], main script, main b").count() == 0
-    visitor.look(f"names-{kind}")
+    expect(page.locator(".traits dt")).to_have_text(NAMES[kind].strip())
+    expect(page.get_by_text("javascript:alert(3)", exact=True)).to_be_visible()
+    assert page.locator("a[href^='javascript:'], main script, main b").count() == 0
+    page.look(f"names-{kind}")
 
 
 @in_both
 def test_they_keep_to_their_place_on_a_collections_page(visit, named):
-    visitor = visit("/demo/collection/0.0.5004", size=PHONE)
-    heading = visitor.page.get_by_role("heading", level=1)
+    page = visit("/demo/collection/0.0.5004", size=PHONE)
+    heading = page.get_by_role("heading", level=1)
     expect(heading.locator(".words")).to_have_attribute("title", NAMES["unbroken"])
     assert heading.bounding_box()["height"] <= 160
-    visitor.look("names-collection")
-    visitor.page.goto(f"{visitor.url}/?collection=0.0.5004")
-    expect(visitor.page.locator(".about")).to_be_visible()
-    for chip in visitor.page.locator(".chip").all():
+    page.look("names-collection")
+    page.goto(f"{page.site}/?collection=0.0.5004")
+    expect(page.locator(".about")).to_be_visible()
+    for chip in page.locator(".chip").all():
         assert chip.bounding_box()["width"] <= 340
-    visitor.look("names-chips", full=False)
+    page.look("names-chips", full=False)
 
 
 def test_they_keep_to_their_place_where_they_are_found(visit, named):
-    visitor = visit("/", size=PHONE)
-    visitor.page.get_by_role("combobox").fill("0.0.5004")
-    found = visitor.page.get_by_role("option").locator("bdi")
+    page = visit("/", size=PHONE)
+    page.get_by_role("combobox").fill("0.0.5004")
+    found = page.get_by_role("option").locator("bdi")
     expect(found).to_have_text(NAMES["unbroken"])
     assert found.bounding_box()["width"] <= 300
-    visitor.look("names-found", full=False)
+    page.look("names-found", full=False)

@@ -16,11 +16,10 @@ DEVELOPER = {"fold-developer": "open"}  # as the browser remembers it
 
 @everywhere
 def test_it_works(visit):
-    visitor = visit("/?collection=0.0.5004")  # which no test lists
-    page = visitor.page
+    page = visit("/?collection=0.0.5004")  # which no test lists
     page.locator("#gallery h2 a").first.click()
     expect(page.get_by_role("heading", level=1)).to_have_text(re.compile(r"^Peaks #\d+$"))
-    expect(page).to_have_title(re.compile(r"^Peaks #\d+ · NFT Marketplace$"))
+    expect(page.tab).to_have_title(re.compile(r"^Peaks #\d+ · NFT Marketplace$"))
     expect(page.locator(".traits > div").first).to_be_visible()
     sharp = re.compile(r" 640w, http://[^ ]*/sandbox/ipfs/[^ ]* 1280w$")
     expect(page.locator("#artwork img")).to_have_attribute("srcset", sharp)
@@ -36,11 +35,11 @@ def test_it_works(visit):
     expect(page.locator(".history li")).to_have_count(2)
     expect(page.locator(".history .memo")).to_contain_text("Listing NFT with 0.0.5004")
     expect(page.locator(".history .what").last).to_contain_text("Minted for 0.0.100")
-    visitor.look("nft")
+    page.look("nft")
 
 
 def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
-    page = visit("/demo/nft/0.0.5001/1", remembered=DEVELOPER).page
+    page = visit("/demo/nft/0.0.5001/1", remembered=DEVELOPER)
     exchange = page.locator("#calls .exchange").first
     expect(exchange.locator("code").nth(2)).to_contain_text('"serialNo": 1')
     curl = exchange.locator("code").nth(1)
@@ -49,35 +48,35 @@ def test_the_json_stands_beside_the_curl_that_fetched_it(visit):
 
 
 def test_code_is_copied(visit):
-    visitor = visit(
+    page = visit(
         "/demo/nft/0.0.5001/1",
         remembered=DEVELOPER,
         permissions=["clipboard-read", "clipboard-write"],
     )
-    visitor.page.get_by_role("button", name="Copy the answer of /v1/nft/0.0.5001/1").click()
-    expect(visitor.page.locator("#calls [role=status]").filter(has_text="Copied")).to_have_count(1)
-    copied = json.loads(visitor.page.evaluate("navigator.clipboard.readText()"))
+    page.get_by_role("button", name="Copy the answer of /v1/nft/0.0.5001/1").click()
+    expect(page.locator("#calls [role=status]").filter(has_text="Copied")).to_have_count(1)
+    copied = json.loads(page.evaluate("navigator.clipboard.readText()"))
     assert copied["token"] == "0.0.5001"
 
 
 @on_two_screens
 def test_it_handles_an_nft_that_is_not_stored(visit):
-    visitor = visit("/demo/nft/0.0.7777/1", refusals=[404])
-    expect(visitor.page.locator("#state")).to_contain_text("Nothing is known of it here yet.")
-    expect(visitor.page.get_by_role("heading", name="History")).to_be_hidden()
-    visitor.look("nft-not-stored")
-    visitor.page.get_by_role("link", name="List it", exact=True).click()
-    expect(visitor.page.get_by_label("Token")).to_have_value("0.0.7777")
+    page = visit("/demo/nft/0.0.7777/1", refusals=[404])
+    expect(page.locator("#state")).to_contain_text("Nothing is known of it here yet.")
+    expect(page.get_by_role("heading", name="History")).to_be_hidden()
+    page.look("nft-not-stored")
+    page.get_by_role("link", name="List it", exact=True).click()
+    expect(page.get_by_label("Token")).to_have_value("0.0.7777")
 
 
 def test_one_that_is_not_stored_is_called_by_its_collection(visit):
-    page = visit("/demo/nft/0.0.5003/999", refusals=[404]).page
+    page = visit("/demo/nft/0.0.5003/999", refusals=[404])
     expect(page.get_by_role("heading", level=1)).to_have_text("Dunes #999")
-    expect(page).to_have_title("Dunes #999 · NFT Marketplace")
+    expect(page.tab).to_have_title("Dunes #999 · NFT Marketplace")
 
 
 def test_it_handles_nonsense(visit):
-    page = visit("/demo/nft/Tides/seven", refusals=[400, 422]).page
+    page = visit("/demo/nft/Tides/seven", refusals=[400, 422])
     expect(page.locator("#state")).to_contain_text("The token must be three integers")
     expect(page.locator("#history")).to_be_hidden()
     expect(page.locator("#ledger")).to_contain_text("Invalid parameter: tokenid")
@@ -98,31 +97,30 @@ def test_the_history_shows_what_was_signed_at_each_moment(visit, trader):
     assert receipt["result"] == "SUCCESS"
     trader.call("/sandbox/transfers", {"tokenId": nft[0], "serialNo": nft[1], "accountId": CHARLIE})
 
-    visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404], remembered=DEVELOPER)
-    told = visitor.page.locator(".history .what")
+    page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", refusals=[404], remembered=DEVELOPER)
+    told = page.locator(".history .what")
     expect(told.nth(0)).to_contain_text("Moved from")
     expect(told.nth(1)).to_contain_text("Approved for sale")
-    expect(visitor.page.locator(".history .memo")).to_have_text("the memo that was signed")
-    visitor.look("nft-history")
+    expect(page.locator(".history .memo")).to_have_text("the memo that was signed")
+    page.look("nft-history")
 
 
 def test_the_policy_stops_what_would_slip_through(visit):
     """Were a script to write markup one day, the browser would not let it."""
-    visitor = visit("/")
+    page = visit("/")
     markup = (
         "() => { try { document.body.innerHTML = '<b>' } catch (error) { return error.message } }"
     )
-    assert "TrustedHTML" in visitor.page.evaluate(markup)
-    assert "TrustedHTML" in visitor.problems.pop()
+    assert "TrustedHTML" in page.evaluate(markup)
+    assert "TrustedHTML" in page.problems.pop()
 
 
 def test_without_javascript_a_sentence_says_so(visit):
     for path in ("/", "/demo/collection/0.0.5001", "/demo/nft/0.0.5001/1", "/demo/list"):
-        visitor = visit(path, java_script_enabled=False)
-        page = visitor.page
+        page = visit(path, java_script_enabled=False)
         assert "need JavaScript" in page.locator("noscript p").inner_text()
         expect(page.locator("noscript p")).to_be_visible()
         for promise in page.locator(".scripted").all():
             expect(promise).to_be_hidden()
         # The browser gives up scripts that the page names to be loaded early.
-        visitor.problems = [each for each in visitor.problems if not each.endswith(".js")]
+        page.problems = [each for each in page.problems if not each.endswith(".js")]

@@ -19,10 +19,10 @@ PAGES = {
 # On a phone in the dark and on a desktop in the light, each page's own test looks at it.
 @on_screens((PHONE, "light"), (TABLET, "dark"), (DESKTOP, "dark"))
 def test_they_look_well(visit):
-    visitor = visit("/")
+    page = visit("/")
     for name, (path, complete) in PAGES.items():
-        visitor.page.goto(visitor.url + path)
+        page.goto(page.site + path)
         if name == "list":
-            visitor.page.get_by_text("Show every step").click()
-        expect(visitor.page.locator(complete)).to_be_visible()
-        visitor.look(f"page-{name}")
+            page.get_by_text("Show every step").click()
+        expect(page.locator(complete)).to_be_visible()
+        page.look(f"page-{name}")

@@ -1,10 +1,9 @@
 """The API reference in a browser: whoever reads it tries a call, copies it, searches, and comes back."""
 
-import subprocess
-
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import expect
 
+from tests.serving import run_program
 from tests.system.browser.conftest import DESKTOP, PHONE, TABLET, on_screens, on_two_screens
 
 GET_NFT = "get/v1/nft/{tokenId}/{serialNo}"
@@ -37,28 +36,27 @@ def try_it(page, call):
 
 @on_screens((PHONE, "dark"), (TABLET, "light"), (DESKTOP, "light"))
 def test_it_is_looked_at(visit):
-    visitor = visit("/reference")
-    expect(visitor.page.locator("h1")).to_have_text("NFT Marketplace")
-    visitor.look("reference", full=False)
-    visitor.page.goto(f"{visitor.page.url.partition('#')[0]}{NFT}")
-    expect(sample(visitor.page, GET_NFT)).to_be_in_viewport()
-    visitor.look("reference-operation", full=False)
+    page = visit("/reference")
+    expect(page.locator("h1")).to_have_text("NFT Marketplace")
+    page.look("reference", full=False)
+    page.goto(f"{page.url.partition('#')[0]}{NFT}")
+    expect(sample(page, GET_NFT)).to_be_in_viewport()
+    page.look("reference-operation", full=False)
 
 
 @on_two_screens
 def test_a_call_is_tried_with_the_sandboxs_token(visit):
-    visitor = visit(f"/reference{NFT}")
-    form = try_it(visitor.page, GET_NFT)
+    page = visit(f"/reference{NFT}")
+    form = try_it(page, GET_NFT)
     expect(form.get_by_text("200 OK")).to_be_visible()
     expect(form.get_by_text("Tides #7").first).to_be_attached()
-    found = Axe().run(visitor.page).response["violations"]
+    found = Axe().run(page).response["violations"]
     assert {violation["id"] for violation in found} <= FORM_FINDINGS
-    assert visitor.page.evaluate("document.documentElement.scrollWidth <= innerWidth")
+    assert page.evaluate("document.documentElement.scrollWidth <= innerWidth")
 
 
 def test_the_sandbox_has_its_document(visit):
-    visitor = visit("/reference")
-    page = visitor.page
+    page = visit("/reference")
     page.get_by_role("button", name="Marketplace", exact=True).click()
     page.get_by_role("option", name="Sandbox").or_(
         page.get_by_role("menuitem", name="Sandbox")
@@ -70,9 +68,8 @@ def test_the_sandbox_has_its_document(visit):
 
 
 def test_a_sample_that_is_copied_runs(visit):
-    visitor = visit(f"/reference{NFT}", permissions=["clipboard-read", "clipboard-write"])
-    shown = sample(visitor.page, GET_NFT)
+    page = visit(f"/reference{NFT}", permissions=["clipboard-read", "clipboard-write"])
+    shown = sample(page, GET_NFT)
     shown.get_by_role("button", name="Copy cURL code").click()
-    command = visitor.page.evaluate("navigator.clipboard.readText()")
-    answer = subprocess.run(command, shell=True, capture_output=True, text=True, check=True).stdout
-    assert '"name":"Tides #7"' in answer
+    command = page.evaluate("navigator.clipboard.readText()")
+    assert '"name":"Tides #7"' in run_program("bash", "-c", command, check=True).stdout

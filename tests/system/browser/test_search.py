@@ -8,72 +8,72 @@ from playwright.sync_api import expect
 from tests.system.browser.conftest import everywhere
 
 
-def search(visitor, words):
-    visitor.page.keyboard.press("/")
-    expect(visitor.page.get_by_role("combobox")).to_be_focused()
-    visitor.page.keyboard.type(words)
-    return visitor.page.get_by_role("option")
+def search(page, words):
+    page.keyboard.press("/")
+    expect(page.get_by_role("combobox")).to_be_focused()
+    page.keyboard.type(words)
+    return page.get_by_role("option")
 
 
 @everywhere
 def test_a_collection_is_found_with_the_keyboard(visit):
-    visitor = visit("/")
-    found = search(visitor, "pea")
+    page = visit("/")
+    found = search(page, "pea")
     expect(found).to_have_text([re.compile(r"^Peaks\d+ for sale$")])
-    visitor.look("search", full=False)
-    visitor.page.keyboard.press("ArrowDown")
+    page.look("search", full=False)
+    page.keyboard.press("ArrowDown")
     expect(found).to_have_attribute("aria-selected", "true")
-    visitor.page.keyboard.press("Enter")
-    visitor.page.wait_for_url("**/demo/collection/0.0.5004")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/demo/collection/0.0.5004")
 
 
 @pytest.mark.parametrize(
-    ("words", "page"),
+    ("words", "address"),
     [
         ("peaks 7", "/demo/nft/0.0.5004/7"),
         ("0.0.5001 #7", "/demo/nft/0.0.5001/7"),
         ("0.0.1001", "/demo/account/0.0.1001"),
     ],
 )
-def test_enter_leads_to_the_first_that_is_found(visit, words, page):
-    visitor = visit("/demo/activity")
-    search(visitor, words)
-    visitor.page.keyboard.press("Enter")
-    visitor.page.wait_for_url(f"**{page}")
+def test_enter_leads_to_the_first_that_is_found(visit, words, address):
+    page = visit("/demo/activity")
+    search(page, words)
+    page.keyboard.press("Enter")
+    page.wait_for_url(f"**{address}")
 
 
 @pytest.mark.parametrize("key", ["Tab", "Escape"])
 def test_it_stays_closed_once_the_field_was_left(visit, key):
-    visitor = visit("/")
-    page, held = visitor.page, []
+    page = visit("/")
+    held = []
     page.route("**/v1/search?q=pea", lambda route: held.append(route))
     with page.expect_request("**/v1/search?q=pea"):
-        search(visitor, "pea")
+        search(page, "pea")
     page.keyboard.press(key)
     held.pop().continue_()
     page.wait_for_timeout(500)
     expect(page.locator("#found")).to_be_hidden()
     page.unroute("**/v1/search?q=pea")
-    search(visitor, "peak")
+    search(page, "peak")
     page.keyboard.press(key)  # before it is asked
     page.wait_for_timeout(500)
     expect(page.locator("#found")).to_be_hidden()
 
 
 def test_enter_leads_to_the_words_that_were_typed_last(visit):
-    visitor = visit("/demo/activity")
-    found = search(visitor, "peaks")
+    page = visit("/demo/activity")
+    found = search(page, "peaks")
     expect(found.first).to_contain_text("Peaks")
-    visitor.page.keyboard.press("ArrowDown")
-    visitor.page.keyboard.type(" 7")
-    visitor.page.keyboard.press("Enter")
-    visitor.page.wait_for_url("**/demo/nft/0.0.5004/7")
+    page.keyboard.press("ArrowDown")
+    page.keyboard.type(" 7")
+    page.keyboard.press("Enter")
+    page.wait_for_url("**/demo/nft/0.0.5004/7")
 
 
 def test_nothing_found_is_said(visit):
-    visitor = visit("/")
-    search(visitor, "nowhere")
-    expect(visitor.page.locator("#found-status")).to_have_text("Nothing is called nowhere here.")
-    visitor.look("search-nothing", full=False)
-    visitor.page.keyboard.press("Tab")
-    expect(visitor.page.locator("#found-status")).to_be_hidden()
+    page = visit("/")
+    search(page, "nowhere")
+    expect(page.locator("#found-status")).to_have_text("Nothing is called nowhere here.")
+    page.look("search-nothing", full=False)
+    page.keyboard.press("Tab")
+    expect(page.locator("#found-status")).to_be_hidden()

@@ -20,9 +20,9 @@ def offer(visit, trader):
         nft = "0.0.5001", next(SERIALS)
         trader.list(nft, SELLER, 70)
         remembered = {"account": SELLER, "fold-developer": "open"} | EVERY_STEP
-        visitor = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
-        visitor.nft = nft
-        return visitor
+        page = visit(f"/demo/nft/{nft[0]}/{nft[1]}", remembered=remembered, **options)
+        page.nft = nft
+        return page
 
     return offer
 
@@ -30,8 +30,8 @@ def offer(visit, trader):
 @in_both
 @on_screens((PHONE, "light"), (DESKTOP, "dark"))
 def test_it_works(offer):
-    visitor = offer()
-    page, (token, serial_no) = visitor.page, visitor.nft
+    page = offer()
+    token, serial_no = page.nft
     page.get_by_role("link", name="Withdraw it").click()
     steps = page.locator("#withdrawing")
     press(steps, "Prepare the transaction")
@@ -48,14 +48,13 @@ def test_it_works(offer):
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator("#state")).to_contain_text(f"Owned by {SELLER}")
     expect(page.locator(".history .what").first).to_contain_text("Approval withdrawn")
-    visitor.look("withdrawing")
+    page.look("withdrawing")
 
 
 def test_what_is_no_longer_listed_is_said(offer, trader):
-    visitor = offer(refusals=[409])
-    page = visitor.page
+    page = offer(refusals=[409])
     page.get_by_role("link", name="Withdraw it").click()
-    trader.withdraw(visitor.nft, SELLER)
+    trader.withdraw(page.nft, SELLER)
     press(page.locator("#withdrawing"), "Prepare the transaction")
     said = step(page.locator("#withdrawing"), "prepare").locator(".notice.bad")
     expect(said).to_contain_text("not for sale")
@@ -63,43 +62,43 @@ def test_what_is_no_longer_listed_is_said(offer, trader):
 
 @in_both
 def test_one_click_is_enough(offer):
-    visitor = offer(size=PHONE)
-    page, steps = visitor.page, visitor.page.locator("#withdrawing")
+    page = offer(size=PHONE)
+    steps = page.locator("#withdrawing")
     page.get_by_role("link", name="Withdraw it").click()
     expect(steps.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
     press(steps, "Withdraw it")
     said = steps.get_by_role("heading", name="is no longer for sale")
-    expect(said).to_have_text(f"Tides #{visitor.nft[1]} is no longer for sale")
+    expect(said).to_have_text(f"Tides #{page.nft[1]} is no longer for sale")
     steps.get_by_role("link", name="List it again").click()
-    expect(page.locator("[data-piece] .name")).to_have_text(f"Tides #{visitor.nft[1]}")
+    expect(page.locator("[data-piece] .name")).to_have_text(f"Tides #{page.nft[1]}")
     floor = page.get_by_label("Price in HBAR").input_value()
     expect(page.locator("[data-piece]")).to_contain_text(f"collection costs {floor} HBAR.")
     page.get_by_label("Price in HBAR").fill("1,250")
     expect(page.locator("[data-trade]")).to_contain_text("The network takes about 0.5 HBAR")
     press(page, "List it")
-    expect(page.get_by_role("heading", name=f"Tides #{visitor.nft[1]} is for sale")).to_be_visible()
+    expect(page.get_by_role("heading", name=f"Tides #{page.nft[1]} is for sale")).to_be_visible()
     expect(page.locator("[data-trade]")).to_contain_text("It costs 1,250 HBAR")
-    visitor.look("listing-one-click")
+    page.look("listing-one-click")
     page.get_by_role("link", name="See it").click()
     page.get_by_role("link", name="Change the price").click()
     expect(page.get_by_role("heading", name="Change the price")).to_be_visible()
     expect(page.get_by_label("Price in HBAR")).to_have_value("1250")
     expect(page.locator("#owned")).to_have_count(0)
-    visitor.look("listing-change")
+    page.look("listing-change")
     page.get_by_label("Price in HBAR").fill("70")
     press(page, "Change the price")
     expect(page.locator("[data-trade]")).to_contain_text("It costs 70 HBAR.")
 
 
 def test_what_you_own_is_there_to_choose(offer):
-    visitor = offer(size=PHONE)
-    page, nft = visitor.page, visitor.nft
+    page = offer(size=PHONE)
+    nft = page.nft
     page.get_by_role("button", name=f"You are {SELLER}").click()  # and the balance beside it
     page.get_by_role("link", name="What you own").click()
     expect(page.get_by_role("heading", level=1)).to_have_text(SELLER)
-    page.goto(f"{visitor.url}/demo/list?token={nft[0]}")
+    page.goto(f"{page.site}/demo/list?token={nft[0]}")
     expect(page.locator("#owned img").first).to_be_visible()
-    visitor.look("listing-owned")
+    page.look("listing-owned")
     choice = page.locator("#owned a").first
     name = choice.inner_text()
     choice.click()
@@ -113,8 +112,7 @@ def test_what_you_own_is_there_to_choose(offer):
 
 
 def test_a_sale_elsewhere_ends_the_listing(offer):
-    visitor = offer(refusals=[409])
-    page = visitor.page
+    page = offer(refusals=[409])
     page.get_by_text("Sold elsewhere?").click()
     page.get_by_label("Account that gets it").fill("0.0.1003")
     press(page, "Move it")
@@ -122,5 +120,5 @@ def test_a_sale_elsewhere_ends_the_listing(offer):
     expect(page.locator("#elsewhere .outcome")).to_have_text(words)
     expect(page.locator("#state")).to_contain_text("Not for sale")
     expect(page.locator(".history .what").first).to_contain_text("to 0.0.1003")
-    visitor.look("nft-sold-elsewhere")
+    page.look("nft-sold-elsewhere")
     expect(page.locator("#state")).to_contain_text("0.0.1003")
