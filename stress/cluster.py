@@ -2,13 +2,9 @@
 
 import contextlib
 import secrets
-import tempfile
-import uuid
-from pathlib import Path
 
-from tests import keeper
 from tests.network import reserved_port
-from tests.postgresql import DATABASE, Proxy, Server, end, until
+from tests.postgresql import DATABASE, Proxy, Server, server_folder, until
 
 
 class Cluster:
@@ -99,9 +95,7 @@ class Cluster:
 @contextlib.contextmanager
 def cluster():
     """A new cluster, of which nothing is left afterwards."""
-    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
-    with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
-        stack.callback(end, users, keeper.watch(folder))
+    with server_folder() as folder, contextlib.ExitStack() as stack:
         ports = [stack.enter_context(reserved_port()) for _ in range(6)]
         servers = Cluster(folder, ports)
         for server, proxy in servers.proxies.items():

@@ -55,6 +55,17 @@ def watch(folder):
     )
 
 
+@contextlib.contextmanager
+def held(folder):
+    """Hold a folder until the end of the block, and clear up after it."""
+    users, watcher = hold(folder), watch(folder)
+    try:
+        yield
+    finally:
+        users.close()
+        watcher.wait(60)
+
+
 def main(folder):
     with (folder / "users").open() as users:
         fcntl.flock(users, fcntl.LOCK_EX)

@@ -273,18 +273,20 @@ def _begin_server(folder, port, **settings):
 @contextlib.contextmanager
 def new_server(**settings):
     """A new server, of which nothing is left afterwards."""
-    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
-    with keeper.hold(folder) as users, contextlib.ExitStack() as stack:
-        stack.callback(end, users, keeper.watch(folder))
-        port = stack.enter_context(reserved_port())
+    with server_folder() as folder, reserved_port() as port:
         server = _begin_server(folder, port, **settings)
-        stack.callback(server.kill)
-        yield server
+        try:
+            yield server
+        finally:
+            server.kill()
 
 
-def end(users, watcher):
-    users.close()
-    watcher.wait(PATIENCE_SECONDS)
+@contextlib.contextmanager
+def server_folder():
+    """A new folder for servers, of which nothing is left afterwards, however this process ends."""
+    folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
+    with keeper.held(folder):
+        yield folder
 
 
 @contextlib.contextmanager

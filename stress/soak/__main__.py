@@ -28,7 +28,7 @@ from stress.soak.faults import Faults
 from stress.soak.network import Ledger, Network
 from stress.soak.stage import Samples, Stage
 from tests import keeper
-from tests.network import PATIENCE_SECONDS, reserved_port
+from tests.network import reserved_port
 
 DISK = "400m"
 GROWTH_SECONDS = 300  # a shorter run is not asked what has grown
@@ -43,8 +43,7 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
         enter = stack.enter_context
         folder = Path(tempfile.mkdtemp(prefix="soak-"))
         net = enter(Network(folder, enter(reserved_port()), seed))
-        users = enter(keeper.hold(folder))  # whatever becomes of us, nobody is left in it
-        stack.callback(_end, users, keeper.watch(folder))
+        enter(keeper.held(folder))  # whatever becomes of us, nobody is left in it
         own = folder / "service"
         own.mkdir()
         if OWN_NAMESPACE in os.environ:
@@ -82,11 +81,6 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
     else:
         stage.log.unlink()
     return books
-
-
-def _end(users, watcher) -> None:
-    users.close()
-    watcher.wait(PATIENCE_SECONDS)
 
 
 def _suffer(stage: Stage, faults: Faults, end: float, pause: float, seed: int) -> None:

@@ -61,9 +61,8 @@ class Books:
         self.findings: list[str] = []
         self.counts = Counter()
         self.added: dict[tuple[str, int], Nft] = {}
-        self.purchases: dict[
-            str, tuple[str, int]
-        ] = {}  # handed out: the NFT of each transaction id
+        # Handed out: the NFT of each transaction id.
+        self.purchases: dict[str, tuple[str, int]] = {}
         self._dice = random.Random(f"nfts {seed}")
         self._free: list[Nft] = []
         self._serial_numbers = itertools.count(1)

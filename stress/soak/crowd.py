@@ -34,13 +34,8 @@ class Crowd:
     TOKENS = {"read_metrics": ["metrics"], "read": ["reader"], "buy": BUYERS}
 
     def __init__(self, books: Books, ledger: Ledger, port: int, tokens: dict, seed: int) -> None:
-        self.books, self.ledger, self.port, self.tokens, self.seed = (
-            books,
-            ledger,
-            port,
-            tokens,
-            seed,
-        )
+        self.books, self.ledger = books, ledger
+        self.port, self.tokens, self.seed = port, tokens, seed
         self.over = threading.Event()
         self.threads = [
             threading.Thread(target=self._run, args=(role, kind, number, rate), name=role)
