@@ -123,11 +123,9 @@ class Service:
             return json.load(response)
 
     def answers(self):
-        try:
-            with self.get("/status") as response:
-                return response.status == 200
-        except OSError:
-            return False
+        with suppress(OSError), self.get("/status") as response:
+            return response.status == 200
+        return False
 
     def workers(self):
         """The ids of gunicorn's workers."""
@@ -217,12 +215,12 @@ def _port_of(node, file):
 
 
 @contextmanager
-def serve(folder, *arguments, configuration=CONFIGURATION, output=None, **settings):
+def serve(folder, *arguments, output=None, **settings):
     """Start gunicorn, and stop it at the end. What it prints goes to a file of its own, or to ``output``."""
     with reserved_port() as port:
         defaults = database_settings(folder) | {"PUBLIC_URL": f"http://127.0.0.1:{port}"}
         service = Service(folder, port, environment(**defaults | settings))
-        command = ["gunicorn", "-c", configuration, "--bind", f"127.0.0.1:{port}", *arguments]
+        command = ["gunicorn", "-c", CONFIGURATION, "--bind", f"127.0.0.1:{port}", *arguments]
         with service.running(command, output):
             yield service
 

@@ -2,15 +2,14 @@
 
 import resource
 import signal
-from contextlib import closing
 
 import pytest
-from sqlite_utils.utils import sqlite3
 
 from marketplace import times
 from marketplace.services import services
 from marketplace.store import database_errors
 from tests.conftest import ALICE, TOKEN, settings
+from tests.engines import connect, execute
 from tests.serving import begin_flask, run_flask
 from tests.store.test_upgrades import TESTNET, put
 
@@ -48,8 +47,7 @@ def own(app, tmp_path, ledger, lister, nft):
 @pytest.fixture
 def database(own):
     """The database, as another process has it open."""
-    path = own["DATABASE_URL"].removeprefix("sqlite:///")
-    with closing(sqlite3.connect(path, isolation_level=None)) as connection:
+    with connect(own["DATABASE_URL"]) as connection:
         yield connection
 
 
@@ -74,13 +72,10 @@ def end(process):
     return process.returncode, "".join(line for line in lines if "machine.db can not" not in line)
 
 
-def end_all(processes):
-    return {name: end(process) for name, process in processes.items()}
-
-
 def test_a_full_disk(own, database):
     fill_disk(database)
-    ended = end_all({name: start(own, WRITERS[name], MAX_FILE_BYTES) for name in WRITERS})
+    begun = {name: start(own, WRITERS[name], MAX_FILE_BYTES) for name in WRITERS}
+    ended = {name: end(process) for name, process in begun.items()}
     assert ended == dict.fromkeys(WRITERS, (1, f"Error: {FULL}\n"))
 
 
@@ -123,11 +118,8 @@ def test_a_watcher_works_again_once_there_is_room(own, database):
 
 
 def held(path):
-    with closing(sqlite3.connect(path)) as connection:
-        tables = connection.execute(
-            "SELECT name FROM sqlite_schema WHERE type = 'table'"
-        ).fetchall()
-        return {name: connection.execute(f"SELECT * FROM {name}").fetchall() for (name,) in tables}
+    tables = execute(path, "SELECT name FROM sqlite_schema WHERE type = 'table'")
+    return {name: execute(path, f"SELECT * FROM {name}") for (name,) in tables}
 
 
 @pytest.mark.parametrize(

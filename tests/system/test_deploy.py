@@ -39,6 +39,7 @@ class Site:
 
     def __init__(self, folder, service, port, plain_port, site=None):
         self.folder, self.service, self.port, self.plain_port = folder, service, port, plain_port
+        self.url = f"https://localhost:{port}"
         site = site or (DEPLOY / "nginx.conf").read_text()
         for ours, here in {
             "listen 80 ": f"listen 127.0.0.1:{plain_port} ",
@@ -83,8 +84,7 @@ class Site:
 
     def call(self, path, data=None, method=None, **headers):
         headers = {"Content-Type": "application/json"} | headers
-        url = f"https://localhost:{self.port}{path}"
-        request = urllib.request.Request(url, data, headers, method=method)
+        request = urllib.request.Request(f"{self.url}{path}", data, headers, method=method)
         return urllib.request.urlopen(request, timeout=PATIENCE_SECONDS, context=self.trust)
 
     def curl(self, *arguments):
@@ -114,10 +114,6 @@ def deployed(folder, site=None, **settings):
         Site(folder / "nginx", service, port, plain_port, site) as site,
     ):
         yield site
-
-
-def url(site, path="/status"):
-    return f"https://localhost:{site.port}{path}"
 
 
 @pytest.fixture(scope="module")
@@ -155,7 +151,9 @@ def test_it_serves_images_itself(site):
 
 
 def test_it_speaks_http_2(site):
-    shown = site.curl("-o", site.folder / "body", "-w", "%{http_version} %{http_code}", url(site))
+    shown = site.curl(
+        "-o", site.folder / "body", "-w", "%{http_version} %{http_code}", f"{site.url}/status"
+    )
     assert shown == "2 200"
 
 
@@ -190,14 +188,16 @@ def test_another_name_is_refused(site):
     for name in ("x", "127.0.0.1", "localhost.evil.example"):
         for version in ("--http1.1", "--http2"):
             headers = (version, "-H", f"Host: {name}")
-            assert site.curl(*shown, *headers, url(site)) == "421 application/json"
+            assert site.curl(*shown, *headers, f"{site.url}/status") == "421 application/json"
             assert json.loads((site.folder / "body").read_text())["code"] == 421
             with pytest.raises(subprocess.CalledProcessError):  # as the name's own
-                site.curl(*headers, "-H", "X: " + 9000 * "x", "--fail", url(site))
+                site.curl(*headers, "-H", "X: " + 9000 * "x", "--fail", f"{site.url}/status")
         with pytest.raises(subprocess.CalledProcessError) as refused:
             site.curl("-H", f"Host: {name}", f"http://localhost:{site.plain_port}/")
         assert refused.value.returncode == 52  # an empty answer
-    assert site.curl(*shown, "-H", "Host: LOCALHOST.", url(site)) == "200 application/json"
+    assert (
+        site.curl(*shown, "-H", "Host: LOCALHOST.", f"{site.url}/status") == "200 application/json"
+    )
 
 
 def test_a_long_list_is_compressed_once(site):

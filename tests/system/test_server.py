@@ -50,7 +50,7 @@ def impatient(tmp_path_factory):
     configuration = folder / "impatient.conf.py"
     configuration.write_text(IMPATIENT)
     path = str(folder / "http.sock")
-    with serve(folder, "--bind", f"unix:{path}", configuration=configuration) as service:
+    with serve(folder, "--bind", f"unix:{path}", "-c", configuration) as service:
         service.silent_clients, service.path = 0, path
         yield service
     assert "Traceback" not in service.output
@@ -241,12 +241,6 @@ def test_it_warns_about_what_is_unsafe(settings, address, warned):
     assert len(warnings) == len(warned), warnings
     for words, warning in zip(warned, warnings, strict=True):
         assert words in warning
-
-
-def test_the_sandbox_prints_the_address_that_it_serves(app):
-    said = startup.describe(app, [("127.0.0.1", 8001)])
-    assert "Demo           http://127.0.0.1:8001/\n" in said
-    assert "'http://127.0.0.1:8001/v1/orderbook?limit=1'" in said
 
 
 @pytest.mark.parametrize(
