@@ -147,7 +147,9 @@ LOG = "--access-logfile", "-"
 
 
 def test_the_access_log_names_token_and_request_and_keeps_secrets(tmp_path):
-    with serve(tmp_path, "--workers", "1", *LOG, TRUSTED_PROXIES=1) as service:
+    # One thread writes its lines in the order of its answers.
+    alone = "--workers", "1", "--threads", "1"
+    with serve(tmp_path, *alone, *LOG, TRUSTED_PROXIES=1) as service:
         token = service.flask("token", "create", "shop").stdout.strip()
         headers = {"Authorization": f"Bearer {token}", "Cookie": "sh=h", "X-Request-ID": "proxy-7"}
         for _ in range(3):  # the last of them are kept
