@@ -111,6 +111,11 @@ def test_it_works(create, get, row, submit, mint, balance):
     assert (nft["account_id"], base64.b64decode(nft["metadata"])) == (TREASURY, b"ipfs://cat")
 
 
+def test_it_gets_no_id_with_which_an_account_is_associated(create, submit):
+    assert submit(association(BOB, "0.0.1000001"), BOB).result == "SUCCESS"
+    assert create() == "0.0.1000002"
+
+
 def test_its_nfts_are_those_that_were_minted(client, cats, get):
     assert client.get(f"/sandbox/api/v1/tokens/{cats}/nfts/6").status_code == 404
     assert get(f"/accounts/{BOB}/nfts?token.id={cats}&serialnumber=6")["nfts"] == []

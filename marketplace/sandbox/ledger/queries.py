@@ -74,7 +74,8 @@ def new_id(db: Connection) -> str:
 
 
 def _is_used(db: Connection, entity_id: str) -> bool:
-    ids = {"account": "account_id", "token": "token", "nft": "token"}
+    tables = ("token", "nft", "association", "holding", "deleted_token")
+    ids = {"account": "account_id"} | dict.fromkeys(tables, "token")
     return any(get(db, table, **{column: entity_id}) for table, column in ids.items())
 
 
