@@ -4,13 +4,18 @@ import base64
 import hashlib
 import json
 import random
+from urllib.parse import parse_qs
 
 import brotli
 import pytest
 import zstandard
+from werkzeug.wrappers import Response
 
+from marketplace.ledger import Deadline, mirror_node
 from marketplace.ledger.http_client import FetchError
 from marketplace.watcher.strangers.inscriptions import join
+from marketplace.watcher.strangers.resolver import Resolver
+from marketplace.watcher.strangers.uri import Gateways
 
 pytestmark = pytest.mark.once("no statement is asked")
 
@@ -68,3 +73,42 @@ def test_too_many_messages_are_stopped():
     endless = (json.dumps({"o": n, "c": "x" * 1000}).encode() for n in range(10**9))
     with pytest.raises(FetchError, match="larger than 10000 bytes"):
         join(inscribed()[0], endless, 10_000)
+
+
+@pytest.fixture
+def fetch(app, mirror):
+    """Fetch what a URI leads to, in the topic 0.0.777 of a mirror node whose pages have two messages."""
+    memo, messages = inscribed()
+    shown = [{"message": base64.b64encode(message).decode()} for message in messages]
+
+    def show_page(environ, start_response):
+        query = parse_qs(environ["QUERY_STRING"])
+        assert query["order"] == ["asc"]
+        first = int(query.get("sequencenumber", ["gt:0"])[0].removeprefix("gt:"))
+        following = f"/api/v1/topics/0.0.777/messages?order=asc&sequencenumber=gt:{first + 2}"
+        links = {"next": following if len(shown) > first + 2 else None}
+        page = {"messages": shown[first : first + 2], "links": links}
+        return Response(json.dumps(page))(environ, start_response)
+
+    mirror.answer("/topics/0.0.777$", Response(json.dumps({"topic_id": "0.0.777", "memo": memo})))
+    mirror.answer("/topics/0.0.777/messages$", show_page)
+    document = {"message": base64.b64encode(CONTENT).decode()}
+    mirror.answer("/topics/messages/1702922262.173894003$", Response(json.dumps(document)))
+
+    def fetch(uri):
+        with app.app_context():
+            resolver = Resolver(None, mirror_node(), Gateways((), ()))
+            return resolver.fetch(uri, 10_000, Deadline(5))
+
+    return fetch
+
+
+@pytest.mark.parametrize("uri", ["hcs://1/0.0.777", "1702922262.173894003"])
+def test_it_is_read_from_the_mirror_node(fetch, uri):
+    assert fetch(uri) == CONTENT
+
+
+@pytest.mark.parametrize("uri", ["hcs://1/0.0.778", "1702922262.173894004"])
+def test_what_the_mirror_node_does_not_have_is_refused(fetch, uri):
+    with pytest.raises(FetchError, match="does not exist"):
+        fetch(uri)
