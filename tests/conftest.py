@@ -15,13 +15,13 @@ from werkzeug.routing import Rule
 from marketplace import create_app, times
 from marketplace.api.fields import reasons
 from marketplace.ledger import mirror as mirror_node
-from marketplace.market import add_nft, listings, reconciler
+from marketplace.market import add_nft, events, listings, reconciler
 from marketplace.market.prepare import Ask
 from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import consensus, envelopes
+from marketplace.sandbox.ledger import accounts, consensus, envelopes
 from marketplace.services import services
 from marketplace.store import access_tokens, token_usage
-from marketplace.store.database import read
+from marketplace.store.database import read, write
 from marketplace.watcher import enrichment
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Limits
@@ -39,8 +39,10 @@ from tests.mirror import Mirror
 from tests.postgresql import new_database
 
 ALICE, BOB, CHARLIE = "0.0.1001", "0.0.1002", "0.0.1003"
+MARKET = "0.0.9001"  # the marketplace's account
 TOKEN = "0.0.7001"
 KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
+TESTNET = {"NETWORK": "testnet", "ACCOUNT_ID": MARKET}
 
 # The same cases each time. How long something takes says nothing on a busy machine: no test fails for it.
 hypothesis.settings.register_profile(
@@ -124,6 +126,12 @@ def pytest_terminal_summary(terminalreporter):
 
 def settings(folder):
     return {"DATABASE_URL": database_url(folder), "DATA_DIR": str(folder)}
+
+
+def on_testnet(folder, mirror_url="http://127.0.0.1:9", gateway_url="http://127.0.0.1:9", **more):
+    """The service on a real network, with these servers for a mirror node and a gateway."""
+    own = {"MIRROR_NODE_URL": mirror_url, "IPFS_GATEWAYS": f"{gateway_url}/ipfs"}
+    return create_app(**settings(folder) | TESTNET | own | more)
 
 
 def authorized_client(app, *scopes):
@@ -307,11 +315,20 @@ class Ledger:
     def _execute(self, body, payer):
         assert self.submit(self.sign_bytes(lives.seal(body), payer)).result == "SUCCESS"
 
+    def balance(self, account_id):
+        """An account's tinybars."""
+        with self.sandbox.app_context():
+            return accounts.balance(read(), account_id)
+
+    def change_account(self, account_id, **fields):
+        with self.sandbox.app_context(), write() as db:
+            accounts.change(db, account_id, times.now(), **fields)
+
     def hand_over(self, nft, account_id=BOB):
         with self.sandbox.app_context():
             return consensus.hand_over(*nft, account_id, times.now())
 
-    def update_metadata(self, nft, metadata):
+    def update_metadata(self, nft, metadata=None):
         with self.sandbox.app_context():
             return lives.update_metadata(*nft, times.now(), metadata)
 
@@ -332,6 +349,53 @@ def lister(client, complete):
         return list_nft(client, listing_price, **keys)
 
     return lister
+
+
+SALE = {
+    "kind": "SOLD", "token": TOKEN, "serial_no": 7, "from_account": ALICE, "to_account": BOB, "price": 250,
+    "previous_price": 240, "transaction_id": "0.0.9001@1763640000.000000001",
+    "consensus_at": "2026-11-20T12:00:00.123456789Z", "seen_at": "2026-11-20T12:00:02.000000000Z",
+}  # fmt: skip
+
+
+def tell(app, *changes):
+    """Insert events, as the reconciler does: sales that are changed so."""
+    with app.app_context(), write() as db:
+        events.insert(db, [SALE | change for change in changes])
+
+
+def shown(client, nft=(TOKEN, 7)):
+    """An NFT as the API shows it."""
+    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json
+
+
+def report(client, transaction_id=None, **fields):
+    named = {"transactionId": transaction_id} if transaction_id else {}
+    return client.post("/v1/comingsoon", json=KEYS | named | fields)
+
+
+def write_sql(app, sql, **values):
+    """Write to the service's database what the service itself would not."""
+    with app.app_context(), write() as db:
+        db.execute(sql, values)
+
+
+@pytest.fixture
+def listed(nft, lister):
+    """That NFT, for sale at 250 HBAR."""
+    lister(nft, add=False)
+    return nft
+
+
+@pytest.fixture
+def expire(app):
+    """Let the time be over of all that was prepared and not submitted."""
+
+    def expire():
+        then = times.to_iso(times.now() - 600 * times.SECOND)
+        write_sql(app, "UPDATE prepared_transaction SET expires_at = :then", then=then)
+
+    return expire
 
 
 @pytest.fixture
@@ -369,6 +433,16 @@ def opened(response):
     """The one transaction that was handed out: its body, its id, and who has signed it."""
     [transaction] = envelopes.read_list(base64.b64decode(response.json["byteArray"]))
     return envelopes.open_transaction(transaction)
+
+
+def handed_out(response, account_id):
+    """The transaction of an answer that has nothing else but whose signature it needs."""
+    assert response.status_code == 200, response.text
+    assert response.json == {
+        "byteArray": response.json["byteArray"],
+        "metadata": {"accountToSign": account_id, "returnTransaction": False},
+    }
+    return opened(response)
 
 
 def assert_error(response, status, *words):

@@ -6,13 +6,12 @@ import pytest
 
 from marketplace import times
 from marketplace.market import nft_collections as collecting
-from marketplace.market.events import insert
 from marketplace.store import nft_collections
 from marketplace.store.database import read, write
 from marketplace.watcher import chores, collection_import
 from marketplace.watcher.sweep import sync
 from marketplace.watcher.work import Done
-from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, tell, write_sql
 from tests.mirror import MISSING
 
 TOKENS = "/tokens/[^/]*$"  # the mirror node's answers about tokens
@@ -24,8 +23,8 @@ NOTHING = {
 }  # fmt: skip
 
 
-def get(client, token=TOKEN):
-    return client.get(f"/v1/collection/{token}")
+def get(client, token=TOKEN, **options):
+    return client.get(f"/v1/collection/{token}", **options)
 
 
 def collection(client, token=TOKEN):
@@ -41,9 +40,8 @@ def add(client, token=TOKEN, serial_no=7):
 
 def hurry(app, token=TOKEN, since="2026"):
     """Let it be time to read a collection again."""
-    with app.app_context(), write() as db:
-        sql = "UPDATE collection SET retry_at = :since WHERE token = :token"
-        db.execute(sql, {"since": since, "token": token})
+    sql = "UPDATE collection SET retry_at = :since WHERE token = :token"
+    write_sql(app, sql, since=since, token=token)
 
 
 def follow(app):
@@ -91,13 +89,7 @@ def test_it_works(client, lister):
 def sell(app, price, seconds_ago, token=TOKEN):
     """Write a sale, as the reconciler does."""
     sold_at = times.to_iso(times.now() - int(seconds_ago * times.SECOND))
-    sale = {
-        "kind": "SOLD", "token": token, "serial_no": 7, "from_account": ALICE, "to_account": BOB,
-        "price": price, "previous_price": price, "transaction_id": None, "consensus_at": sold_at,
-        "seen_at": sold_at,
-    }  # fmt: skip
-    with app.app_context(), write() as db:
-        insert(db, [sale])
+    tell(app, {"token": token, "price": price, "consensus_at": sold_at, "seen_at": sold_at})
     return {"price": price, "date": f"{sold_at[:23]}Z"}
 
 
@@ -120,9 +112,7 @@ def test_a_sale_is_of_the_last_24_hours_no_longer_than_that(app, client, nft):
     last = sell(app, 60, seconds_ago=24 * 3600 - 0.9)
     ends_at = times.now() + 0.9 * times.SECOND
     before = get(client)
-    is_kept = client.get(
-        f"/v1/collection/{TOKEN}", headers={"If-None-Match": before.headers["ETag"]}
-    )
+    is_kept = get(client, headers={"If-None-Match": before.headers["ETag"]})
     if times.now() < ends_at - 0.1 * times.SECOND:  # the machine is not that slow
         assert before.json["sales24h"] == 1
         assert is_kept.status_code == 304
@@ -150,7 +140,7 @@ def test_listed_and_floor_follow_the_order_book(app, client, ledger, lister):
 def test_it_has_an_etag_that_outlives_other_writes(client, nft):
     r = get(client)
     add(client, "0.0.7002", 1)
-    again = client.get(f"/v1/collection/{TOKEN}", headers={"If-None-Match": r.headers["ETag"]})
+    again = get(client, headers={"If-None-Match": r.headers["ETag"]})
     assert again.status_code == 304
 
 
@@ -193,14 +183,11 @@ def test_it_is_asked_ever_later_while_the_ledger_does_not_tell(app, client, mirr
 
 
 def test_an_nft_whose_collection_is_not_stored_yet(app, client):
-    with app.app_context(), write() as db:
-        db.execute(
-            """
-            INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
-            VALUES (:token, 1, 'x', 'x/x', :owner, '2026')
-            """,
-            {"token": TOKEN, "owner": ALICE},
-        )
+    sql = """
+        INSERT INTO nft (token, serial_no, name, file_type, owner, ledger_at)
+        VALUES (:token, 1, 'x', 'x/x', :owner, '2026')
+    """
+    write_sql(app, sql, token=TOKEN, owner=ALICE)
     assert collection(client) == {"token": TOKEN} | UNKNOWN | NOTHING
 
 

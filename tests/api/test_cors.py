@@ -7,7 +7,7 @@ import pytest
 from marketplace import create_app
 from marketplace.api import rate_limit
 from marketplace.services import services
-from tests.conftest import assert_error, authorized_client, settings
+from tests.conftest import assert_error, authorized_client, on_testnet, settings
 
 pytestmark = pytest.mark.once("headers alone")
 
@@ -177,8 +177,7 @@ def test_another_origin_is_let_in_nowhere(app, origin):
 
 
 def test_it_is_off_by_default(tmp_path):
-    app = create_app(NETWORK="testnet", ACCOUNT_ID="0.0.9001", **settings(tmp_path))
-    client = app.test_client()
+    client = on_testnet(tmp_path).test_client()
     assert not granted(client.get("/status", headers={"Origin": DAPP}))
     assert not granted(preflight(client))
 

@@ -9,6 +9,7 @@ from tests.conftest import (
     TOKEN,
     assert_error,
     authorized_client,
+    handed_out,
     opened,
     settings,
 )
@@ -19,15 +20,9 @@ def prepare(client, wallet="extwallet", **fields):
 
 
 def test_it_works(client, nft):
-    r = prepare(client)
-
-    assert r.status_code == 200
-    assert r.json == {
-        "byteArray": r.json["byteArray"],
-        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
-    }
-    body = opened(r).body
-    assert opened(r).pairs == []
+    transaction = handed_out(prepare(client), ALICE)
+    body = transaction.body
+    assert transaction.pairs == []
     [approval] = body.cryptoApproveAllowance.nftAllowances
     assert approval.tokenId.tokenNum == 7001
     assert approval.owner.accountNum == 1001

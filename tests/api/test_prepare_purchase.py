@@ -6,21 +6,25 @@ import pytest
 from marketplace import create_app, times
 from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import accounts
-from marketplace.services import services
-from marketplace.store.database import read, write
+from marketplace.store.database import write
 from tests.conftest import (
     ALICE,
     BOB,
     CHARLIE,
     KEYS,
+    MARKET,
+    TESTNET,
     TOKEN,
     Ledger,
     assert_error,
     authorized_client,
+    handed_out,
     list_nft,
     list_purchases,
     opened,
+    report,
     settings,
+    shown,
 )
 from tests.mirror import MISSING
 
@@ -34,7 +38,6 @@ pytestmark = pytest.mark.once(
     ],
 )
 
-MARKET = "0.0.9001"
 HBAR = 100_000_000
 
 
@@ -45,30 +48,10 @@ def amounts(body):
     }
 
 
-def balance(app, account_id):
-    with services(app).sandbox.app.app_context():
-        return accounts.balance(read(), account_id)
-
-
-def change_account(app, account_id, balance=None, associations=None):
-    with services(app).sandbox.app.app_context(), write() as db:
-        if balance is not None:
-            accounts.add(db, account_id, balance - accounts.balance(db, account_id), times.now())
-        if associations is not None:
-            accounts.change(db, account_id, times.now(), automatic_associations=associations)
-
-
-def test_it_works(app, nft, lister, buy):
-    lister(nft)
+def test_it_works(app, listed, buy):
     before = times.now()
-    r = buy(expectedPrice=250)
-
-    assert r.status_code == 200
-    assert r.json == {
-        "byteArray": r.json["byteArray"],
-        "metadata": {"accountToSign": BOB, "returnTransaction": False},
-    }
-    body, [pair] = opened(r).body, opened(r).pairs
+    transaction = handed_out(buy(expectedPrice=250), BOB)
+    body, [pair] = transaction.body, transaction.pairs
     assert amounts(body) == {ALICE: 250 * HBAR, BOB: -250 * HBAR}
     [moved] = body.cryptoTransfer.tokenTransfers
     assert moved.token.tokenNum == 7001
@@ -96,19 +79,12 @@ def test_it_works(app, nft, lister, buy):
     assert re.fullmatch("test .*", row["caller"])
 
 
-def test_the_buyer_pays_and_the_seller_is_paid(app, client, nft, ledger, lister, buy):
-    lister(nft)
-    before = {account: balance(app, account) for account in (ALICE, BOB, MARKET)}
-    transaction_id = ledger.sign_and_submit(buy().json["byteArray"], BOB)
-    assert balance(app, BOB) == before[BOB] - 250 * HBAR
-    assert balance(app, ALICE) == before[ALICE] + 250 * HBAR
-    assert 0 < before[MARKET] - balance(app, MARKET) < HBAR
-    keys = KEYS | {"accountId": BOB}
-    r = client.post("/v1/comingsoon", json=keys | {"transactionId": transaction_id})
-    assert r.json == {"result": "OK"}
-    shown = client.get(f"/v1/nft/{TOKEN}/7").json
-    assert (shown["isForSale"], shown["owner"]) == (False, {"accountId": BOB})
-    assert client.get("/v1/orderbook").json == []
+def test_the_buyer_pays_and_the_seller_is_paid(listed, ledger, buy):
+    before = {account: ledger.balance(account) for account in (ALICE, BOB, MARKET)}
+    ledger.sign_and_submit(buy().json["byteArray"], BOB)
+    assert ledger.balance(BOB) == before[BOB] - 250 * HBAR
+    assert ledger.balance(ALICE) == before[ALICE] + 250 * HBAR
+    assert 0 < before[MARKET] - ledger.balance(MARKET) < HBAR
 
 
 @pytest.mark.parametrize(
@@ -125,10 +101,10 @@ def test_the_marketplace_has_its_part(tmp_path, basis_points, price, part):
     Ledger(app).sign_and_submit(r.json["byteArray"], BOB)
 
 
-def test_it_handles_a_price_at_the_edge_of_63_bits(app, nft, lister, buy):
+def test_it_handles_a_price_at_the_edge_of_63_bits(nft, ledger, lister, buy):
     lister(nft, 50_000_000_000)
     assert_error(buy(), 409, "50,000,000,000 HBAR", "INSUFFICIENT_ACCOUNT_BALANCE")
-    change_account(app, BOB, balance=50_000_000_000 * HBAR)
+    ledger.change_account(BOB, balance=50_000_000_000 * HBAR)
     body = opened(buy()).body
     assert amounts(body)[BOB] == -50_000_000_000 * HBAR
 
@@ -147,22 +123,19 @@ def test_it_rejects_what_is_not_stored_or_not_for_sale(client, buy):
     ],
 )
 def test_it_rejects_what_was_withdrawn_or_sold_a_second_ago(
-    client, nft, ledger, lister, buy, end, owner
+    client, listed, ledger, buy, end, owner
 ):
-    lister(nft)
-    end(ledger, nft)
+    end(ledger, listed)
     assert_error(buy(), 409, f"{TOKEN} #7 is not for sale here")
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": owner}
+    assert shown(client)["owner"] == {"accountId": owner}
 
 
-def test_it_rejects_ones_own_and_the_marketplace_itself(nft, lister, buy):
-    lister(nft)
+def test_it_rejects_ones_own_and_the_marketplace_itself(listed, buy):
     assert_error(buy(account_id=ALICE), 409, f"belongs to {ALICE} already")
     assert_error(buy(account_id=MARKET), 409, f"{MARKET} is the marketplace's own account")
 
 
-def test_it_rejects_another_price_than_was_expected(client, nft, ledger, lister, buy):
-    lister(nft)
+def test_it_rejects_another_price_than_was_expected(client, listed, ledger, buy):
     again = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 300})
     ledger.sign_and_submit(again.json["byteArray"])
     body = assert_error(buy(expectedPrice=250), 409, "costs 300 HBAR now, not 250")
@@ -172,35 +145,31 @@ def test_it_rejects_another_price_than_was_expected(client, nft, ledger, lister,
 
 
 @pytest.mark.parametrize("price", [250 * HBAR - 1, 0])
-def test_it_rejects_who_can_not_pay(app, nft, lister, buy, price):
-    lister(nft)
-    change_account(app, BOB, balance=price)
+def test_it_rejects_who_can_not_pay(listed, ledger, buy, price):
+    ledger.change_account(BOB, balance=price)
     body = assert_error(buy(), 409, f"{BOB} has ", "the price is 250 HBAR")
     assert body["errors"] == {"ledger": {"result": ["INSUFFICIENT_ACCOUNT_BALANCE"]}}
-    change_account(app, BOB, balance=250 * HBAR)
+    ledger.change_account(BOB, balance=250 * HBAR)
     assert buy().status_code == 200
 
 
-def test_it_rejects_who_is_not_associated(app, nft, lister, buy):
-    lister(nft)
-    change_account(app, BOB, associations=0)
+def test_it_rejects_who_is_not_associated(listed, ledger, buy):
+    ledger.change_account(BOB, automatic_associations=0)
     body = assert_error(buy(), 409, f"{BOB} is not associated with {TOKEN}", "associate it first")
     assert body["errors"] == {"ledger": {"result": ["TOKEN_NOT_ASSOCIATED_TO_ACCOUNT"]}}
-    with services(app).sandbox.app.app_context(), write() as db:
+    with ledger.sandbox.app_context(), write() as db:
         accounts.associate(db, BOB, TOKEN, times.now())
     assert buy().status_code == 200
 
 
-def test_it_rejects_who_has_no_automatic_association_left(
-    app, client, nft, ledger, lister, buy, alter
-):
-    change_account(app, BOB, associations=1)
+def test_it_rejects_who_has_no_automatic_association_left(nft, ledger, lister, buy):
+    ledger.change_account(BOB, automatic_associations=1)
     lister(nft)
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     lister(("0.0.7002", 1))
     body = assert_error(buy(("0.0.7002", 1)), 409, "may have no automatic association left")
     assert body["errors"] == {"ledger": {"result": ["NO_REMAINING_AUTOMATIC_ASSOCIATIONS"]}}
-    change_account(app, BOB, associations=2)
+    ledger.change_account(BOB, automatic_associations=2)
     assert buy(("0.0.7002", 1)).status_code == 200
 
 
@@ -229,8 +198,7 @@ def update_token(**fields):
         (f"/tokens/{TOKEN}", update(kyc_key={"_type": "ED25519"}), "ACCOUNT_KYC_NOT_GRANTED"),
     ],
 )
-def test_it_rejects_what_the_ledger_would_refuse(nft, lister, buy, alter, part, change, result):
-    lister(nft)
+def test_it_rejects_what_the_ledger_would_refuse(listed, buy, alter, part, change, result):
     alter(f"{part}$", change)
     assert_error(buy(), 409, result)
 
@@ -247,21 +215,18 @@ def test_it_rejects_what_the_ledger_would_refuse(nft, lister, buy, alter, part, 
         (f"/accounts/{BOB}/tokens", update_token(token_id="0.0.7002")),
     ],
 )
-def test_an_answer_that_makes_no_sense_is_a_502(app, nft, lister, buy, alter, part, change):
-    lister(nft)
+def test_an_answer_that_makes_no_sense_is_a_502(app, listed, buy, alter, part, change):
     alter(f"{part}$", change)
     assert_error(buy(), 502, "invalid answer")
     assert list_purchases(app) == []
 
 
-def test_it_says_what_is_missing_without_rest_java(nft, lister, buy, mirror):
-    lister(nft)
+def test_it_says_what_is_missing_without_rest_java(listed, buy, mirror):
     mirror.answer("/network/", MISSING)
     assert_error(buy(), 502, "/network/exchangerate", "Buying needs the mirror node's rest-java")
 
 
-def test_what_the_mirror_nodes_schema_lets_be_null_is_read(nft, lister, buy, alter):
-    lister(nft)
+def test_what_the_mirror_nodes_schema_lets_be_null_is_read(listed, buy, alter):
     nulls = {"automatic_association": None, "freeze_status": None, "kyc_status": None}
     alter(f"/accounts/{BOB}/tokens$", update_token(**nulls))
     alter(f"/tokens/{TOKEN}/nfts/7$", update(deleted=None))
@@ -283,10 +248,7 @@ def test_what_the_mirror_nodes_schema_lets_be_null_is_read(nft, lister, buy, alt
         ),
     ],
 )
-def test_it_rejects_replicas_that_are_behind_or_disagree(
-    app, nft, lister, buy, mirror, spoil, words
-):
-    lister(nft)
+def test_it_rejects_replicas_that_are_behind_or_disagree(app, listed, buy, mirror, spoil, words):
     spoil(mirror)
     r = buy()
     assert_error(r, 503, words)
@@ -294,8 +256,7 @@ def test_it_rejects_replicas_that_are_behind_or_disagree(
     assert list_purchases(app) == []
 
 
-def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, mirror):
-    lister(nft)
+def test_it_is_valid_from_what_the_mirror_node_had_come_to(listed, buy, mirror):
     then = times.now() - 12 * times.SECOND
     mirror.set_present(then)
     body = opened(buy()).body
@@ -303,25 +264,22 @@ def test_it_is_valid_from_what_the_mirror_node_had_come_to(nft, lister, buy, mir
     assert start.seconds * times.SECOND + start.nanos == then
 
 
-def test_many_buyers_at_once_one_pays(app, client, nft, ledger, lister, buy):
-    lister(nft)
+def test_many_buyers_at_once_one_pays(client, listed, ledger, buy):
     buyers = [f"0.0.{1100 + number}" for number in range(3)]
     transactions = [buy(account_id=buyer).json["byteArray"] for buyer in buyers]
-    had = balance(app, ALICE)
+    had = ledger.balance(ALICE)
     signed = [ledger.sign(*both) for both in zip(transactions, buyers, strict=True)]
     with ThreadPoolExecutor() as pool:
         results = [receipt.result for receipt in pool.map(ledger.submit, signed)]
     assert results.count("SUCCESS") == 1
-    assert balance(app, ALICE) == had + 250 * HBAR
-    paid = [buyer for buyer in buyers if balance(app, buyer) < 10_000 * HBAR]
+    assert ledger.balance(ALICE) == had + 250 * HBAR
+    paid = [buyer for buyer in buyers if ledger.balance(buyer) < 10_000 * HBAR]
     assert len(paid) == 1
-    keys = {"accountId": paid[0], "tokenId": TOKEN, "serialNo": 7}
-    assert client.post("/v1/comingsoon", json=keys).json == {"result": "OK"}
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": paid[0]}
+    assert report(client, accountId=paid[0]).json == {"result": "OK"}
+    assert shown(client)["owner"] == {"accountId": paid[0]}
 
 
-def test_each_signature_is_logged(nft, lister, buy, caplog):
-    lister(nft)
+def test_each_signature_is_logged(listed, buy, caplog):
     buy()
     [line] = [line for line in caplog.messages if "Signed" in line]
     for word in (f"{TOKEN} #7", "250 HBAR", BOB, ALICE, f"{MARKET}@", "100000000 tinybars"):
@@ -332,14 +290,7 @@ def test_each_signature_is_logged(nft, lister, buy, caplog):
 @pytest.mark.parametrize(
     ("own", "words"),
     [
-        (
-            {
-                "NETWORK": "testnet",
-                "ACCOUNT_ID": "0.0.4321",
-                "MIRROR_NODE_URL": "http://127.0.0.1:9",
-            },
-            ("MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)"),
-        ),
+        (TESTNET, ("MARKETPLACE_ACCOUNT_KEY_FILE", "create_app(sign=...)")),
         ({"SALE_FEE_BUDGET": "0"}, ["MARKETPLACE_SALE_FEE_BUDGET is 0"]),
     ],
     ids=["no signer", "no budget"],

@@ -1,9 +1,7 @@
 import pytest
 from werkzeug.wrappers import Response
 
-from marketplace import times
-from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, opened
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, handed_out, report, shown
 
 pytestmark = pytest.mark.once(
     "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
@@ -19,25 +17,10 @@ def prepare(client, wallet="extwallet", **fields):
     return client.post(f"/v1/delist/{wallet}", json=KEYS | fields)
 
 
-def report(client, **fields):
-    return client.post("/v1/comingsoon", json=KEYS | fields)
-
-
-def shown(client):
-    return client.get(f"/v1/nft/{TOKEN}/7").json
-
-
-def test_it_works(client, nft, lister):
-    lister(nft)
-    r = prepare(client)
-
-    assert r.status_code == 200
-    assert r.json == {
-        "byteArray": r.json["byteArray"],
-        "metadata": {"accountToSign": ALICE, "returnTransaction": False},
-    }
-    body = opened(r).body
-    assert opened(r).pairs == []
+def test_it_works(client, listed):
+    transaction = handed_out(prepare(client), ALICE)
+    body = transaction.body
+    assert transaction.pairs == []
     [removed] = body.cryptoDeleteAllowance.nftAllowances
     assert (removed.token_id.tokenNum, removed.owner.accountNum) == (7001, 1001)
     assert list(removed.serial_numbers) == [7]
@@ -49,58 +32,49 @@ def test_it_works(client, nft, lister):
 
 
 @pytest.mark.parametrize("is_named", [True, False])
-def test_what_was_withdrawn_leaves_the_order_book(client, nft, ledger, lister, is_named):
-    lister(nft)
+def test_what_was_withdrawn_leaves_the_order_book(client, listed, ledger, is_named):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    named = {"transactionId": transaction_id} if is_named else {}
     for _ in range(2):
-        assert report(client, **named).json == {"result": "OK"}
+        assert report(client, transaction_id if is_named else None).json == {"result": "OK"}
     assert shown(client)["isForSale"] is False
     assert client.get("/v1/orderbook").json == []
 
 
-def test_what_was_listed_again_since_is_told(client, nft, ledger, lister):
-    lister(nft)
+def test_what_was_listed_again_since_is_told(client, listed, ledger, lister):
     transaction_id = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    lister(nft, 300)
-    assert_error(report(client, transactionId=transaction_id), 409, "and listed again since")
+    lister(listed, 300)
+    assert_error(report(client, transaction_id), 409, "and listed again since")
     # What was prepared last is the listing.
     assert report(client).json == {"result": "OK"}
 
 
-def test_what_was_sold_instead_was_not_withdrawn(client, nft, ledger, lister, buy):
-    lister(nft)
+def test_what_was_sold_instead_was_not_withdrawn(client, listed, ledger, buy):
     signed = ledger.sign(prepare(client).json["byteArray"])
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     assert_error(report(client), 409, "is no longer listed", f"it belongs to {BOB} now")
     receipt = ledger.submit(signed)
     assert receipt.result == "SENDER_DOES_NOT_OWN_NFT_SERIAL_NO"
-    for named in ({}, {"transactionId": receipt.transaction_id}):
-        body = assert_error(report(client, **named), 409, "did not withdraw")
+    for transaction_id in (None, receipt.transaction_id):
+        body = assert_error(report(client, transaction_id), 409, "did not withdraw")
         assert body["errors"] == {"ledger": {"result": [receipt.result]}}
 
 
-def test_one_that_may_still_come_is_pending_though_it_was_sold(client, nft, ledger, lister):
-    lister(nft)
-    named = {"transactionId": str(opened(prepare(client)).id)}
-    ledger.hand_over(nft, BOB)
-    assert report(client, **named).status_code == 202
+def test_one_that_may_still_come_is_pending_though_it_was_sold(client, listed, ledger):
+    transaction_id = str(handed_out(prepare(client), ALICE).id)
+    ledger.hand_over(listed, BOB)
+    assert report(client, transaction_id).status_code == 202
 
 
-def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, nft, ledger, lister):
-    lister(nft)
+def test_what_was_withdrawn_stays_so_once_it_was_handed_on(client, listed, ledger):
     withdrawn = ledger.sign_and_submit(prepare(client).json["byteArray"])
-    ledger.hand_over(nft, BOB)
-    for named in ({"transactionId": withdrawn}, {}):
-        assert report(client, **named).json == {"result": "OK"}
+    ledger.hand_over(listed, BOB)
+    for transaction_id in (withdrawn, None):
+        assert report(client, transaction_id).json == {"result": "OK"}
 
 
-def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, app, nft, ledger, lister):
-    lister(nft)
+def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, listed, ledger, expire):
     r = prepare(client)
-    with app.app_context(), write() as db:
-        then = {"then": times.to_iso(times.now() - 60 * times.SECOND)}
-        db.execute("UPDATE prepared_transaction SET expires_at = :then", then)
+    expire()
     for _ in range(2):
         body = assert_error(report(client), 409, "did not withdraw the NFT", "TRANSACTION_EXPIRED")
     assert body["errors"] == {"ledger": {"result": ["TRANSACTION_EXPIRED"]}}
@@ -109,23 +83,21 @@ def test_one_that_was_lost_is_not_ok_for_the_listing_before_it(client, app, nft,
     assert report(client).json == {"result": "OK"}
 
 
-def test_a_refusal_carries_the_ledgers_code(client, nft, ledger, lister, alter):
-    lister(nft)
+def test_a_refusal_carries_the_ledgers_code(client, listed, ledger, lister, alter):
     signed = ledger.sign(prepare(client).json["byteArray"])
     transaction_id = ledger.submit(signed).transaction_id
-    lister(nft, 300)
+    lister(listed, 300)
     alter(
         "/transactions/0.0.1001",
         lambda document: document["transactions"][0].update(result="INSUFFICIENT_PAYER_BALANCE"),
     )
-    r = report(client, transactionId=transaction_id)
+    r = report(client, transaction_id)
     assert_error(r, 409, "did not withdraw", "INSUFFICIENT_PAYER_BALANCE")
 
 
-def test_a_withdrawal_by_another_application_is_one(client, nft, ledger, lister):
-    lister(nft)
+def test_a_withdrawal_by_another_application_is_one(client, listed, ledger):
     prepare(client)
-    ledger.withdraw(nft, ALICE)
+    ledger.withdraw(listed, ALICE)
     assert report(client).json == {"result": "OK"}
 
 

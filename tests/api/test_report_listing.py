@@ -5,7 +5,7 @@ import pytest
 from marketplace import times
 from marketplace.ids import TransactionId
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN, assert_error, report, shown
 
 pytestmark = pytest.mark.once(
     "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
@@ -19,17 +19,6 @@ pytestmark = pytest.mark.once(
 def prepare(client, price=250, **fields):
     r = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": price} | fields)
     return r.json["byteArray"]
-
-
-def report(client, transaction_id=None, **fields):
-    body = KEYS | fields
-    if transaction_id is not None:
-        body["transactionId"] = transaction_id
-    return client.post("/v1/comingsoon", json=body)
-
-
-def shown(client):
-    return client.get(f"/v1/nft/{TOKEN}/7").json
 
 
 def test_it_works(client, nft, ledger):
@@ -161,8 +150,7 @@ def test_an_approval_given_elsewhere_ends_a_listing(client, nft, ledger, is_conf
     assert shown(client)["isForSale"] is False
 
 
-def test_an_altered_new_listing_ends_the_old_one(client, nft, ledger, lister):
-    lister(nft, add=False)
+def test_an_altered_new_listing_ends_the_old_one(client, listed, ledger):
     ledger.submit_altered(prepare(client, 90), memo="Listing for 5 HBAR")
     assert_error(report(client), 409, "its memo is another")
     assert shown(client)["isForSale"] is False

@@ -1,7 +1,7 @@
 import pytest
 
-from marketplace.store.database import read, write
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from tests import conftest
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, shown, write_sql
 
 pytestmark = pytest.mark.once(
     "the ledger decides; the statements are those of the tests that run on both, and of test_lives.py",
@@ -12,33 +12,18 @@ pytestmark = pytest.mark.once(
     ],
 )
 
-KEYS = {"tokenId": TOKEN, "serialNo": 7}
-
 
 @pytest.fixture
 def report(client):
-    def report(account_id=BOB, transaction_id=None):
-        named = {"transactionId": transaction_id} if transaction_id else {}
-        return client.post("/v1/comingsoon", json=KEYS | {"accountId": account_id} | named)
-
-    return report
+    return lambda account_id=BOB, transaction_id=None: conftest.report(
+        client, transaction_id, accountId=account_id
+    )
 
 
 @pytest.fixture
-def bought(nft, ledger, lister, buy):
+def bought(listed, ledger, buy):
     """A purchase that is on the ledger, and not reported yet."""
-    lister(nft)
     return ledger.sign_and_submit(buy().json["byteArray"], BOB)
-
-
-def shown(client):
-    return client.get(f"/v1/nft/{TOKEN}/7").json
-
-
-def purchase(app):
-    with app.app_context():
-        sql = "SELECT * FROM prepared_transaction WHERE kind = 'purchase' ORDER BY prepared_at DESC"
-        return dict(read().execute(sql).fetchone())
 
 
 @pytest.mark.parametrize("is_named", [True, False])
@@ -58,8 +43,7 @@ def test_it_stays_true_once_the_buyer_has_sold_it_on(client, bought, report, led
 
 
 def test_it_stays_true_once_it_was_forgotten_here(app, bought, report):
-    with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_transaction")
+    write_sql(app, "DELETE FROM prepared_transaction")
     assert report(BOB, bought).json == {"result": "OK"}
     assert_error(report(CHARLIE, bought), 404, "was not prepared here")
 
@@ -69,10 +53,9 @@ def test_the_seller_is_told_that_it_was_sold(bought, report):
     assert "errors" not in body
 
 
-def test_a_refusal_carries_the_ledgers_code(app, nft, ledger, lister, buy, report):
-    lister(nft)
+def test_a_refusal_carries_the_ledgers_code(app, listed, ledger, buy, report):
     transaction = buy().json["byteArray"]
-    ledger.withdraw(nft, ALICE)
+    ledger.withdraw(listed, ALICE)
     receipt = ledger.submit(ledger.sign(transaction, BOB))
     assert receipt.result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
     for transaction_id in (receipt.transaction_id, None):
@@ -80,8 +63,7 @@ def test_a_refusal_carries_the_ledgers_code(app, nft, ledger, lister, buy, repor
         assert body["errors"] == {"ledger": {"result": ["SPENDER_DOES_NOT_HAVE_ALLOWANCE"]}}
 
 
-def test_who_was_second_is_told_why(nft, ledger, lister, buy, report):
-    lister(nft)
+def test_who_was_second_is_told_why(listed, ledger, buy, report):
     first, second = buy(account_id=BOB).json, buy(account_id=CHARLIE).json
     ledger.sign_and_submit(first["byteArray"], BOB)
     ledger.submit(ledger.sign(second["byteArray"], CHARLIE))
@@ -95,9 +77,8 @@ def test_anothers_purchase_is_not_reported(bought, report):
 
 
 def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
-    client, nft, lister, buy, ledger, report, alter
+    client, listed, buy, ledger, report, alter
 ):
-    lister(nft)
     rows = []
     alter(f"/tokens/{TOKEN}/nfts/7$", rows.append)
     transaction = buy().json["byteArray"]
@@ -108,10 +89,9 @@ def test_it_is_pending_while_a_replica_shows_the_nft_as_it_was(
     assert shown(client)["isForSale"] is True
 
 
-def test_the_newest_without_a_result_is_asked_about(nft, ledger, lister, buy, report):
+def test_the_newest_without_a_result_is_asked_about(listed, ledger, lister, buy, report):
     """Bob buys it, lists it, withdraws it: each time the report is about what he did last."""
-    lister(nft)
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     assert report().json == {"result": "OK"}
-    lister(nft, 300, BOB, add=False)
+    lister(listed, 300, BOB, add=False)
     assert report().json == {"result": "OK"}

@@ -5,11 +5,8 @@ What was seen to fail; stress/lives.py has random stories.
 
 import pytest
 
-from marketplace import times
-from marketplace.store.database import write
-from tests.conftest import ALICE, BOB, TOKEN, assert_error, authorized_client
-
-KEYS = {"tokenId": TOKEN, "serialNo": 7}
+from tests import conftest
+from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error, authorized_client
 
 
 @pytest.fixture
@@ -28,9 +25,7 @@ def prepare(client):
 
 @pytest.fixture
 def report(client):
-    return lambda account_id=ALICE: client.post(
-        "/v1/comingsoon", json=KEYS | {"accountId": account_id}
-    )
+    return lambda account_id=ALICE: conftest.report(client, accountId=account_id)
 
 
 @pytest.fixture
@@ -45,41 +40,31 @@ def sell_back(ledger, prepare):
     return sell_back
 
 
-def expire(app):
-    """Let the time be over of all that was prepared and not submitted."""
-    with app.app_context(), write() as db:
-        then = times.to_iso(times.now() - 600 * times.SECOND)
-        db.execute("UPDATE prepared_transaction SET expires_at = :then", {"then": then})
-
-
 def test_a_purchase_that_was_never_signed_is_not_ok_for_an_earlier_one(
-    app, nft, lister, sell_back, prepare, report
+    listed, sell_back, prepare, report, expire
 ):
-    lister(nft)
     sell_back()
     prepare("buy", BOB)
     assert report(BOB).status_code == 202
-    expire(app)
+    expire()
     for _ in range(2):
         assert_error(report(BOB), 409, "did not sell the NFT", "TRANSACTION_EXPIRED")
 
 
-def test_a_purchase_that_failed_stays_so(nft, ledger, lister, sell_back, prepare, report):
-    lister(nft)
+def test_a_purchase_that_failed_stays_so(listed, ledger, sell_back, prepare, report):
     sell_back()
     content = prepare("buy", BOB)
-    ledger.withdraw(nft, ALICE)
+    ledger.withdraw(listed, ALICE)
     assert ledger.submit(ledger.sign(content, BOB)).result == "SPENDER_DOES_NOT_HAVE_ALLOWANCE"
     for _ in range(3):
         assert_error(report(BOB), 409, "SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
-def test_a_gift_is_no_purchase(app, nft, ledger, lister, prepare, report):
-    lister(nft)
+def test_a_gift_is_no_purchase(listed, ledger, prepare, report, expire):
     prepare("buy", BOB)
-    ledger.hand_over(nft, BOB)
+    ledger.hand_over(listed, BOB)
     assert report(BOB).status_code == 202
-    expire(app)
+    expire()
     assert_error(report(BOB), 409, "TRANSACTION_EXPIRED")
 
 
@@ -101,8 +86,8 @@ def stranger(request, app, client):
 
     def prepare(what, **fields):
         for _ in range(6):
-            body = KEYS | {"accountId": ALICE} | fields
-            assert stranger.post(f"/v1/{what}/extwallet", json=body).status_code == 200
+            r = stranger.post(f"/v1/{what}/extwallet", json=KEYS | fields)
+            assert r.status_code == 200
 
     return prepare
 
@@ -115,7 +100,7 @@ def from_address(app, client, address):
 
 
 def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
-    app, nft, ledger, prepare, report, stranger
+    nft, ledger, prepare, report, stranger, expire
 ):
     listing, withdrawal = ("list", {"listingPrice": 5}), ("delist", {})
     for (mine, mine_more), (theirs, their_more) in ((listing, withdrawal), (withdrawal, listing)):
@@ -123,7 +108,7 @@ def test_a_strangers_preparations_undo_no_listing_and_no_withdrawal(
         for _ in range(2):
             stranger(theirs, **their_more)
             assert report().json == {"result": "OK"}
-            expire(app)
+            expire()
             assert report().json == {"result": "OK"}
 
 
@@ -131,17 +116,15 @@ def test_an_owner_whose_address_changed_reports_the_newest_of_all(
     app, nft, ledger, client, prepare
 ):
     ledger.sign_and_submit(prepare("list", listingPrice=5))
-    body = KEYS | {"accountId": ALICE}
     elsewhere = from_address(app, client, "192.0.2.8")
-    assert elsewhere.post("/v1/comingsoon", json=body).json == {"result": "OK"}
+    assert conftest.report(elsewhere).json == {"result": "OK"}
     prepare("delist")
-    assert elsewhere.post("/v1/comingsoon", json=body).status_code == 202
+    assert conftest.report(elsewhere).status_code == 202
 
 
-def test_a_listing_that_came_by_another_token_stands(app, nft, ledger, lister, prepare, report):
-    lister(nft)
+def test_a_listing_that_came_by_another_token_stands(app, listed, ledger, prepare, report):
     ledger.sign_and_submit(prepare("delist"))
     other = authorized_client(app, "write")
-    body = KEYS | {"accountId": ALICE, "listingPrice": 9}
+    body = KEYS | {"listingPrice": 9}
     ledger.sign_and_submit(other.post("/v1/list/extwallet", json=body).json["byteArray"])
     assert report().json == {"result": "OK"}

@@ -27,8 +27,7 @@ def test_others_are_ignored_unless_it_is_to_be_strict(client):
     assert_error(r, 422, "is no parameter here")
 
 
-def test_a_field_that_is_nearly_ours_is_refused_before_anything_is_signed(client, lister, nft):
-    lister(nft, listing_price=250)
+def test_a_field_that_is_nearly_ours_is_refused_before_anything_is_signed(client, listed):
     body = KEYS | {"accountId": BOB, "expectedprice": 1}
     r = client.post("/v1/buy/extwallet", json=body)
     assert_error(r, 422, "expectedprice is no field here: did you mean expectedPrice?")

@@ -11,13 +11,12 @@ from werkzeug.test import Client
 from marketplace import create_app
 from marketplace.api import concurrency_limit
 from marketplace.sandbox.application import create_sandbox
-from tests.conftest import ALICE, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import KEYS, assert_error, authorized_client, on_testnet, settings
 from tests.network import PATIENCE_SECONDS, response, serve, serve_raw, silence
 
 pytestmark = pytest.mark.once("threads are counted, not statements")
 
 AT_ONCE = 3
-KEYS = {"accountId": ALICE, "tokenId": TOKEN}
 PAGE = "https://dapp.example"
 
 
@@ -43,15 +42,7 @@ def busy(gate, tmp_path, monkeypatch):
     """A client with as many adds under way as may be, the gate, and the adds."""
     monkeypatch.setattr(concurrency_limit, "WRITES_AT_ONCE", AT_ONCE)
     url, gate = gate
-    app = create_app(
-        NETWORK="testnet",
-        ACCOUNT_ID="0.0.9001",
-        MIRROR_NODE_URL=url,
-        IPFS_GATEWAYS="http://127.0.0.1:1",
-        CORS_ORIGINS=PAGE,
-        **settings(tmp_path),
-    )
-    client = authorized_client(app, "read", "write")
+    client = authorized_client(on_testnet(tmp_path, url, CORS_ORIGINS=PAGE), "read", "write")
     with ThreadPoolExecutor(AT_ONCE) as pool:
 
         def begin(client, serial_no):

@@ -16,8 +16,8 @@ from marketplace.demo import SNIPPETS
 from marketplace.sandbox import access, catalogue, commands
 from marketplace.services import services
 from marketplace.store import access_tokens
-from marketplace.store.database import read, write
-from tests.conftest import ALICE, TOKEN, Ledger, authorized_client, enriching, settings
+from marketplace.store.database import read
+from tests.conftest import KEYS, TESTNET, Ledger, authorized_client, enriching, settings, write_sql
 from tests.serving import ROOT
 
 pytestmark = pytest.mark.once("the pages ask the API")
@@ -172,7 +172,7 @@ def test_images_may_come_from_the_public_address(tmp_path):
 
 
 def test_it_exists_in_the_sandbox_only(tmp_path):
-    app = create_app(NETWORK="testnet", ACCOUNT_ID="0.0.4321", **settings(tmp_path))
+    app = create_app(**settings(tmp_path), **TESTNET)
     client = app.test_client()
     assert client.get("/").location == "/reference"
     for page in [*PAGES[1:], "/demo/static/base.css"]:
@@ -192,8 +192,7 @@ def filled(name, listing):
 
 @pytest.fixture
 def listing(client, nft):
-    wanted = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 250}
-    return client.post("/v1/list/extwallet", json=wanted).json
+    return client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250}).json
 
 
 def test_each_snippet_is_handed_the_listing(listing):
@@ -223,8 +222,7 @@ def test_a_second_run_lists_nothing_again(tmp_path, monkeypatch):
     assert [nft["imageUrl"].endswith("/placeholder.webp") for nft in first] == [True] * 4
     withdrawn, *others = [(nft["token"], nft["serialNo"]) for nft in first]
     Ledger(app).withdraw(withdrawn, first[0]["owner"]["accountId"])
-    with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_transaction")  # as the watcher does, hours later
+    write_sql(app, "DELETE FROM prepared_transaction")  # as the watcher does, hours later
     app.test_cli_runner().invoke(args=["sync"])
 
     assert app.test_cli_runner().invoke(args=seed).exit_code == 0

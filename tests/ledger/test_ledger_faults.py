@@ -12,7 +12,6 @@ from contextlib import closing
 import pytest
 from sqlite_utils.utils import sqlite3
 
-from marketplace import create_app
 from marketplace.ledger.deadline import Deadline, TimeIsUp
 from marketplace.ledger.mirror_rate_limit import MirrorRateLimit
 from marketplace.market import reconciler
@@ -20,7 +19,7 @@ from marketplace.sandbox.application import create_sandbox
 from marketplace.store import nfts
 from marketplace.store.database import read
 from tests import network
-from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, settings
+from tests.conftest import ALICE, KEYS, TOKEN, assert_error, authorized_client, on_testnet
 from tests.network import answering, serve, serve_raw
 
 pytestmark = pytest.mark.once("the ledger's faults, which no engine sees")
@@ -52,18 +51,9 @@ def page(*nfts):
 def connect(tmp_path):
     """A client of the service on testnet, with these servers for a mirror node and a gateway."""
 
-    def make(mirror_url, gateway_url="http://127.0.0.1:1", **more):
-        app = create_app(
-            NETWORK="testnet",
-            ACCOUNT_ID="0.0.9001",
-            MIRROR_NODE_URL=mirror_url,
-            IPFS_GATEWAYS=f"{gateway_url}/ipfs",
-            **more,
-            **settings(tmp_path),
-        )
-        return authorized_client(app, "read", "write")
-
-    return make
+    return lambda *urls, **more: authorized_client(
+        on_testnet(tmp_path, *urls, **more), "read", "write"
+    )
 
 
 @pytest.fixture
