@@ -10,13 +10,17 @@ def next_url(r):
     return r.headers.get("Link", "").removeprefix("<").removesuffix('>; rel="next"')
 
 
-def follow(client, url):
+def follow(client, url, **query):
     """Each page, from an address on. The next one is asked for when it is wanted."""
     while url:
-        r = client.get(url)
+        r = client.get(url, query_string=query or None)
         assert r.status_code == 200, r.text
         yield r
-        url = next_url(r)
+        url, query = next_url(r), None
+
+
+def all_rows(client, url, **query):
+    return [row for r in follow(client, url, **query) for row in r.json]
 
 
 def page_of(r):

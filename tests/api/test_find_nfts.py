@@ -2,9 +2,7 @@
 
 import pytest
 
-from marketplace import times
 from marketplace.watcher.sweep import sync
-from stress import lives
 from tests.api.pages import follow, page_of
 from tests.conftest import ALICE, BOB, KEYS, TOKEN, assert_error
 
@@ -39,8 +37,7 @@ def test_an_account_holds_what_is_listed_and_what_is_not(app, client, lister, le
     assert held(client).json[1] == client.get(f"/v1/nft/{TOKEN}/7").json
     assert held(client).headers["X-Events-Cursor"]
     ledger.hand_over((TOKEN, 7), BOB)
-    with ledger.sandbox.app_context():
-        lives.delete_token(OTHER, times.now())
+    ledger.delete_token(OTHER)
     with app.app_context():
         sync()
     assert ids(held(client)) == [(TOKEN, 3), (TOKEN, 9), (TOKEN, 12)]

@@ -1,7 +1,6 @@
 """Collections in their orders, and what people find by typing."""
 
 import random
-from urllib.parse import urlencode
 
 import pytest
 
@@ -9,11 +8,10 @@ from marketplace import times
 from marketplace.api.request_schemas import COLLECTION_SORTS
 from marketplace.market import nft_collections as collecting
 from marketplace.market.search_words import find_words
-from marketplace.services import services
 from marketplace.store import collection_search, nft_collections
 from marketplace.store.database import write
-from tests.api.pages import follow, page_of, written
-from tests.conftest import ALICE, BOB, TOKEN, assert_error
+from tests.api.pages import all_rows, page_of, written
+from tests.conftest import ALICE, BOB, TOKEN, assert_error, tell
 
 MADE = "0.0.8"  # how the ids of collections begin that no ledger has
 NAMES = (
@@ -39,25 +37,15 @@ def store_collection(app, token, name, symbol="SYM", listed=0, sold=(), old=0):
     with app.app_context(), write() as db:
         collecting.store(db, token, news)
         nft_collections.add_listed(db, token, listed)
-        happened = []
-        for price, hours in [
-            *((price, 1) for price in sold),
-            *((price, 30) for price in (old,) if price),
-        ]:
-            at = times.to_iso(times.now() - hours * 3600 * times.SECOND)
-            nft_collections.add_sale(db, token, price, at)
-            event = dict.fromkeys(("previous_price", "transaction_id")) | {
-                "kind": "SOLD", "token": token, "serial_no": 1, "from_account": ALICE, "to_account": BOB,
-                "price": price, "consensus_at": at, "seen_at": at, "body": "{}",
-            }  # fmt: skip
-            happened.append(event)
-        services(app).database.insert_events(happened)
+    for price, hours in [*((price, 1) for price in sold), (old, 30)]:
+        at = times.to_iso(times.now() - hours * 3600 * times.SECOND)
+        if price:
+            tell(app, {"token": token, "price": price, "consensus_at": at, "seen_at": at})
 
 
 def find(client, **query):
     """The tokens on all pages."""
-    pages = follow(client, f"/v1/collections?{urlencode(query)}")
-    return [each["token"] for r in pages for each in r.json]
+    return [each["token"] for each in all_rows(client, "/v1/collections", **query)]
 
 
 def search(client, q):
