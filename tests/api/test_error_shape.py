@@ -12,8 +12,12 @@ from marketplace.store.database import write
 from tests.conftest import KEYS, TOKEN, assert_error
 from tests.engines import move_database
 
+pytestmark = pytest.mark.once(
+    "refused before a statement is asked, or about a file of SQLite's",
+    but=["test_another_fault_of_the_database_is_ours"],
+)
 
-@pytest.mark.once("refused before a statement is asked")
+
 def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplog):
     @app.get("/broken")
     def broken():
@@ -27,7 +31,6 @@ def test_an_unexpected_error_tells_nothing_and_is_logged_once(app, client, caplo
     assert [record.message for record in caplog.records] == [logged]
 
 
-@pytest.mark.once("the document")
 def test_the_reasons_are_those_that_are_documented(app):
     schemas = app.test_client().get("/openapi.json").json["components"]["schemas"]
     enum = schemas["ApiError"]["properties"]["reason"]["enum"]
@@ -35,7 +38,6 @@ def test_the_reasons_are_those_that_are_documented(app):
     assert re.findall("`([A-Z][A-Z_]+)`", text) == enum
 
 
-@pytest.mark.once("one writer at a time")
 def test_the_database_being_locked_is_said(app, client):
     blocker = services(app).database._connect()
     blocker.execute("BEGIN IMMEDIATE")
@@ -49,7 +51,6 @@ def test_the_database_being_locked_is_said(app, client):
     assert client.post("/v1/add", json=KEYS).status_code == 200
 
 
-@pytest.mark.once("its locks")
 @pytest.mark.parametrize("path", ["/v1/orderbook", f"/v1/nft/{TOKEN}/7", "/status"])
 def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, path):
     monkeypatch.setattr(engine, "BUSY_TIMEOUT_SECONDS", 0.05)
@@ -64,7 +65,6 @@ def test_the_database_being_locked_for_reads_is_said(app, client, monkeypatch, p
     assert client.get(path).status_code in (200, 404)
 
 
-@pytest.mark.once("the sandbox's own file")
 def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(client, tmp_path):
     away = move_database(tmp_path / "sandbox.db", tmp_path / "away.db")
     r = client.post("/v1/add", json=KEYS)
@@ -74,7 +74,6 @@ def test_what_is_wrong_with_the_sandbox_is_not_blamed_on_the_mirror_node(client,
     assert client.post("/v1/add", json=KEYS).status_code == 200
 
 
-@pytest.mark.once("its file")
 def test_a_full_disk_is_said_and_passes(app, client, caplog):
     connection = services(app).database.connection
     pages = connection.execute("PRAGMA page_count").fetchone()[0]

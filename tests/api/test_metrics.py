@@ -22,6 +22,15 @@ from tests.engines import move_database
 from tests.network import PATIENCE_SECONDS
 from tests.postgresql import DATABASE, new_server
 
+pytestmark = pytest.mark.once(
+    "the counts are no database's",
+    but=[
+        "test_it_counts_requests_by_route_and_status",
+        "test_it_shows_what_the_database_holds",
+        "test_it_shows_how_old_the_last_sync_is",
+    ],
+)
+
 REQUESTS = "marketplace_request_duration_seconds_count"
 SEEN = REQUESTS, "GET", "/reference", "200"
 COUNTED = "request_duration_seconds", "GET", "/reference", "200"
@@ -69,7 +78,6 @@ def test_it_counts_requests_by_route_and_status(client, scraper, nft):
     assert found["marketplace_response_cache_requests_total", "hit"] == 2
 
 
-@pytest.mark.once("the counts are no database's")
 def test_its_buckets_are_those_of_a_histogram(client, scraper):
     for _ in range(5):
         client.get("/v1/orderbook")
@@ -99,7 +107,6 @@ def test_it_shows_how_old_the_last_sync_is(app, scraper):
     assert 0 <= scrape(scraper)["marketplace_last_sync_age_seconds",] < 600
 
 
-@pytest.mark.once("the counts are no database's")
 def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror):
     mirror.fail_first(429, 503)
     assert client.post("/v1/add", json=KEYS).status_code == 200
@@ -112,7 +119,6 @@ def test_it_counts_what_the_mirror_node_does_wrong(app, client, scraper, mirror)
     assert found["marketplace_mirror_node_invalid_answers_total",] == 1
 
 
-@pytest.mark.once("the counts are no database's")
 def test_a_host_decides_who_may_see_it(tmp_path):
     asked = []
     app = create_app(
@@ -122,7 +128,6 @@ def test_a_host_decides_who_may_see_it(tmp_path):
     assert asked == ["metrics"]
 
 
-@pytest.mark.once("the counts are no database's")
 def test_every_metric_is_documented():
     with open("docs/monitoring.md") as file:
         text = file.read()
@@ -133,7 +138,6 @@ def test_every_metric_is_documented():
         assert f"`{name}`" in text, name
 
 
-@pytest.mark.once("its file")
 def test_it_is_unavailable_while_the_database_is_gone(client, scraper, tmp_path):
     move_database(tmp_path / "marketplace.db", tmp_path / "elsewhere.db")
     assert_error(scraper.get("/metrics"), 503, "its file has vanished")
@@ -141,7 +145,6 @@ def test_it_is_unavailable_while_the_database_is_gone(client, scraper, tmp_path)
     assert scrape(scraper)["marketplace_listings",] == 0
 
 
-@pytest.mark.once("a server of its own")
 def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
     with new_server() as server:
         server.execute(f"CREATE DATABASE silent OWNER market {DATABASE}")
@@ -160,7 +163,6 @@ def test_it_is_unavailable_while_the_server_says_nothing(tmp_path):
         services(app).database.close()
 
 
-@pytest.mark.once("the counts are no database's")
 def test_what_another_process_counts_is_seen(app, scraper):
     with app.app_context():
         counts.count("images", outcome="made")  # the parent's: a child does not count it again
@@ -175,7 +177,6 @@ def test_what_another_process_counts_is_seen(app, scraper):
     assert scrape(scraper)["marketplace_images_total", "made"] == 2
 
 
-@pytest.mark.once("its disk")
 def test_what_can_not_be_written_is_counted_and_written_later(tmp_path, caplog):
     app = create_app(**settings(tmp_path))
     file = tmp_path / "machine.db"
@@ -193,7 +194,6 @@ def test_what_can_not_be_written_is_counted_and_written_later(tmp_path, caplog):
     assert sum(Counts(tmp_path).read()[COUNTED][:-1]) == 2
 
 
-@pytest.mark.once("its disk")
 def test_processes_add_up_what_they_count(tmp_path):
     def keep_counting(table):
         for _ in range(100):
@@ -206,14 +206,12 @@ def test_processes_add_up_what_they_count(tmp_path):
     assert Counts(tmp_path).read() == {("writes_refused",): [400]}
 
 
-@pytest.mark.once("its disk")
 def test_a_damaged_file_harms_nobody(client, scraper, tmp_path):
     (tmp_path / "machine.db").write_bytes(os.urandom(1000))
     client.get("/reference")
     assert scrape(scraper)[SEEN] == 1
 
 
-@pytest.mark.once("its disk")
 @pytest.mark.parametrize(
     ("key", "length"),
     [
@@ -236,7 +234,6 @@ def test_what_another_version_counted_is_left_out(tmp_path, key, length):
     assert table.read()["writes_refused",] == [4]
 
 
-@pytest.mark.once("the counts are no database's")
 def test_every_error_has_the_id_of_its_request(client, caplog):
     ids = [
         client.get(path).headers["X-Request-ID"] for path in ("/nowhere", "/v1/orderbook?limit=x")
@@ -245,7 +242,6 @@ def test_every_error_has_the_id_of_its_request(client, caplog):
     assert "X-Request-ID" not in client.get("/v1/orderbook").headers
 
 
-@pytest.mark.once("the counts are no database's")
 @pytest.mark.parametrize(
     ("sent", "proxies", "believed"),
     [

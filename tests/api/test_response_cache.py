@@ -70,6 +70,7 @@ def test_no_answer_is_older_than_the_last_commit_before_its_request(app, client,
     assert stale == []
 
 
+NFT_URL = f"/v1/nft/{TOKEN}/7"
 # A page's own origin: it is answered by the application, and not before it.
 OF_A_PAGE = {"Origin": "https://dapp.example"}
 
@@ -89,32 +90,30 @@ def commit(app, sql):
 
 
 def test_a_commit_elsewhere_does_not_make_it_again(answered, app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
     client.post("/v1/add", json=KEYS | {"serialNo": 8})
-    first = client.get(url, headers=OF_A_PAGE)
+    first = client.get(NFT_URL, headers=OF_A_PAGE)
     answered.clear()
     for number in range(3):
         commit(app, f"UPDATE nft SET name = 'another {number}' WHERE serial_no = 8")
-        assert client.get(url, headers=OF_A_PAGE).data == first.data
+        assert client.get(NFT_URL, headers=OF_A_PAGE).data == first.data
         authorized_client(app, "read")  # another token
-        assert client.get(url, headers=OF_A_PAGE).data == first.data
+        assert client.get(NFT_URL, headers=OF_A_PAGE).data == first.data
     assert answered == []
     commit(app, "UPDATE nft SET name = 'this'")
     for _ in range(2):
-        assert client.get(url, headers=OF_A_PAGE).json["name"] == "this"
-    assert answered == [url]
+        assert client.get(NFT_URL, headers=OF_A_PAGE).json["name"] == "this"
+    assert answered == [NFT_URL]
 
 
 def test_a_commit_while_it_is_made_ends_it(app, client, nft):
     """What the application had read before is no answer to whoever asks after."""
     names = iter(["first", "second"])
     app.after_request(lambda r: commit(app, f"UPDATE nft SET name = '{next(names)}'") or r)
-    url = f"/v1/nft/{TOKEN}/7"
-    client.get(url, headers=OF_A_PAGE)
-    assert client.get(url, headers=OF_A_PAGE).json["name"] == "first"
+    client.get(NFT_URL, headers=OF_A_PAGE)
+    assert client.get(NFT_URL, headers=OF_A_PAGE).json["name"] == "first"
     app.after_request_funcs.clear()
-    assert client.get(url, headers=OF_A_PAGE).json["name"] == "second"
-    assert client.get(url, headers=OF_A_PAGE).json["name"] == "second"
+    assert client.get(NFT_URL, headers=OF_A_PAGE).json["name"] == "second"
+    assert client.get(NFT_URL, headers=OF_A_PAGE).json["name"] == "second"
 
 
 def commit_before_the_next_look(app, sql):
@@ -146,12 +145,11 @@ def commit_once_it_was_read(app):
 
 @pytest.mark.once("its rows")
 def test_a_commit_while_it_is_made_without_flask_ends_it(answered, app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
     client.get("/v1/network")  # from here on the token is known
     answered.clear()
     commit_once_it_was_read(app)
-    assert client.get(url).json["name"] != "changed"
-    assert client.get(url).json["name"] == "changed"
+    assert client.get(NFT_URL).json["name"] != "changed"
+    assert client.get(NFT_URL).json["name"] == "changed"
     assert answered == []
 
 
@@ -211,14 +209,19 @@ def test_no_view_that_reads_asks_flask_for_the_request():
     assert not [name for name in modules if hasattr(sys.modules[name], "request")]
 
 
+def environ_of(client, path):
+    """What a server hands over, of a GET with the client's token."""
+    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
+    return EnvironBuilder(path, headers=header).get_environ()
+
+
 @pytest.mark.once("no statement is asked")
 def test_a_read_leaves_nothing_to_the_garbage_collector(app, client, request):
     client.get("/v1/network")
-    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
     gc.disable()
     request.addfinalizer(gc.enable)
     for path in ("/v1/orderbook", f"/v1/nft/{TOKEN}/8"):
-        environ = EnvironBuilder(path, headers=header).get_environ()
+        environ = environ_of(client, path)
         environ["wsgi.input"] = body = io.BytesIO()
         assert run_wsgi_app(app, environ)[1][:3] in ("200", "404")
         del environ
@@ -254,42 +257,38 @@ def test_what_a_view_refuses_is_read_once(app, client, nft):
 
 @pytest.mark.once("its trace")
 def test_a_commit_just_before_it_is_looked_at_ends_it(app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
-    client.get(url)
+    client.get(NFT_URL)
     commit_before_the_next_look(app, "UPDATE nft SET name = 'changed'")
     for _ in range(2):
-        assert client.get(url).json["name"] == "changed"
+        assert client.get(NFT_URL).json["name"] == "changed"
 
 
 @pytest.mark.once("its trace")
 def test_a_commit_just_after_it_was_looked_at_ends_it(app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
-    client.get(url)
+    client.get(NFT_URL)
     authorized_client(app, "read")  # a commit elsewhere
     commit_once_it_was_read(app)
-    assert client.get(url).json["name"] != "changed"
-    assert client.get(url).json["name"] == "changed"
+    assert client.get(NFT_URL).json["name"] != "changed"
+    assert client.get(NFT_URL).json["name"] == "changed"
 
 
 @pytest.mark.once("its trace")
 def test_a_token_that_is_revoked_meanwhile_gets_no_second_answer(app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
-    client.get(url)
+    client.get(NFT_URL)
     commit_before_the_next_look(app, "UPDATE access_token SET revoked_at = 'now'")
-    assert client.get(url).status_code == 200
-    assert_error(client.get(url), 401, "was revoked")
+    assert client.get(NFT_URL).status_code == 200
+    assert_error(client.get(NFT_URL), 401, "was revoked")
 
 
 @pytest.mark.once("its interrupts")
 def test_what_can_not_be_looked_at_is_asked_for(answered, app, client, nft):
-    url = f"/v1/nft/{TOKEN}/7"
-    first = client.get(url)
+    first = client.get(NFT_URL)
     answered.clear()
     authorized_client(app, "read")  # a commit elsewhere
     interrupts = iter([1])
     services(app).database.connection.set_progress_handler(lambda: next(interrupts, 0), 1)
-    assert client.get(url).data == first.data
-    assert answered == [url]
+    assert client.get(NFT_URL).data == first.data
+    assert answered == [NFT_URL]
 
 
 # As it was at first, where it was deleted since.
@@ -375,12 +374,11 @@ def test_whatever_is_written_it_answers_as_if_nothing_were_kept(app, client, tmp
 
 def test_nothing_is_kept_across_a_fork(app, client, nft):
     """A new process begins to count commits anew: its number may be the one of what the old one kept."""
-    url = f"/v1/nft/{TOKEN}/7"
-    assert client.get(url).json["name"] != "changed"
+    assert client.get(NFT_URL).json["name"] != "changed"
     commit(app, "UPDATE nft SET name = 'changed'")
 
     def look():
-        assert client.get(url).json["name"] == "changed"
+        assert client.get(NFT_URL).json["name"] == "changed"
 
     join(fork(look))
     look()
@@ -456,8 +454,7 @@ def test_what_may_write_only_may_not_read_after_it_wrote(tmp_path):
 def test_one_service_does_not_believe_what_another_found(app, client, tmp_path):
     """A host may pass one request to two of them, one after the other."""
     other = create_app(**settings(tmp_path / "other"))
-    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
-    environ = EnvironBuilder("/v1/orderbook", headers=header).get_environ()
+    environ = environ_of(client, "/v1/orderbook")
     assert run_wsgi_app(app, environ)[1] == "200 OK"
     assert run_wsgi_app(other, environ)[1] == "401 UNAUTHORIZED"
 
@@ -479,8 +476,7 @@ def test_a_layer_in_front_may_add_headers(app, client, nft):
 
 def test_a_server_may_leave_out_an_empty_query(app, client, nft):
     """PEP 3333: QUERY_STRING may be absent."""
-    header = {"Authorization": client.environ_base["HTTP_AUTHORIZATION"]}
-    environ = EnvironBuilder("/v1/orderbook", headers=header).get_environ()
+    environ = environ_of(client, "/v1/orderbook")
     del environ["QUERY_STRING"]
     for _ in range(2):
         assert run_wsgi_app(app, dict(environ))[1] == "200 OK"
