@@ -7,13 +7,12 @@ from hiero_sdk_python.hapi.services.transaction_contents_pb2 import SignedTransa
 
 from marketplace import create_app, times
 from marketplace.market import purchase_fees
-from marketplace.sandbox.ledger import accounts
-from marketplace.store.database import read, write
+from marketplace.store.database import write
 from marketplace.watcher.follow import Follower
 from marketplace.watcher.sweep import sync
-from tests.conftest import BOB, TOKEN, Ledger, authorized_client, list_nft, list_purchases, settings
+from tests import conftest
+from tests.conftest import BOB, MARKET, TOKEN, Ledger, authorized_client, list_nft, settings
 
-MARKET = "0.0.9001"
 HBAR = 100_000_000
 MOST = HBAR  # of one purchase: 0.5, and an association of $0.05 at ten cents an HBAR
 
@@ -68,11 +67,10 @@ class Market:
             self.follower.step()
 
     def balance(self, account_id=MARKET):
-        with self.ledger.sandbox.app_context():
-            return accounts.balance(read(), account_id)
+        return self.ledger.balance(account_id)
 
     def rows(self):
-        return list_purchases(self.app)
+        return conftest.list_purchases(self.app)
 
     def age(self, seconds):
         """Let all purchases be so much older."""
@@ -88,6 +86,11 @@ class Market:
                     WHERE transaction_id = :id
                 """
                 db.execute(sql, moved)
+
+    def settle(self):
+        """Let all purchases expire, and the watcher settle them."""
+        self.age(80)
+        self.sync()
 
     def fees(self):
         with self.app.app_context():

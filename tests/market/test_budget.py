@@ -15,7 +15,7 @@ from marketplace.sandbox.ledger import queries as ledger_queries
 from marketplace.store import access_tokens
 from marketplace.store.database import read, write
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error, authorized_client, list_nft
-from tests.market.selling import HBAR, MOST, Market
+from tests.market.selling import HBAR, MOST
 
 pytestmark = pytest.mark.once(
     "the shares are computed; the sums and locks are those of the tests that run on both",
@@ -27,11 +27,6 @@ pytestmark = pytest.mark.once(
         "test_whoever_drains_it_on_purpose_finds_the_bound",
     ],
 )
-
-
-@pytest.fixture
-def market(tmp_path):
-    return lambda **more: Market(tmp_path, **more)
 
 
 class Shopper:
@@ -65,17 +60,17 @@ def token(market, *scopes):
 # Shares
 
 
-def test_a_caller_holds_at_most_half_of_what_the_others_leave(market):
+def test_a_caller_holds_at_most_half_of_what_the_others_leave(make_market):
     """Of twenty: an end user alone half of his token's half; six tokens with one end user each never all."""
-    market = market(SALE_FEE_BUDGET="20")
+    market = make_market(SALE_FEE_BUDGET="20")
     serial_nos = [market.list_one()]
     taken = [Shopper(market, token(market)).take_all(serial_nos) for _ in range(6)]
     assert taken == [5, 3, 3, 2, 1, 1]
     assert market.fees() == (0, 15 * MOST)
 
 
-def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(market):
-    market = market(SALE_FEE_BUDGET="20")
+def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(make_market):
+    market = make_market(SALE_FEE_BUDGET="20")
     serial_nos = [market.list_one()]
     held = []
     for _ in range(3):
@@ -86,8 +81,8 @@ def test_end_users_who_are_free_to_invent_take_no_more_than_their_token_may(mark
     assert Shopper(market, token(market)).ask(serial_nos[0]).status_code == 200
 
 
-def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
-    market = market(SALE_FEE_BUDGET="8")
+def test_a_caller_who_has_his_share_is_told_when_to_come_again(make_market):
+    market = make_market(SALE_FEE_BUDGET="8")
     serial_nos = [market.list_one()]
     one = token(market)
     Shopper(market, one, "192.0.2.1").take_all(serial_nos)
@@ -100,9 +95,9 @@ def test_a_caller_who_has_his_share_is_told_when_to_come_again(market):
     assert_error(r, 429, "that this access token asked for")
 
 
-def test_what_was_bought_is_held_no_more(market):
+def test_what_was_bought_is_held_no_more(make_market):
     """A shop whose customers sign has all of the budget, however little attackers leave."""
-    market = market(SALE_FEE_BUDGET="20")
+    market = make_market(SALE_FEE_BUDGET="20")
     market.follow()
     serial_nos = [market.list_one() for _ in range(12)]
     for _ in range(3):
@@ -115,16 +110,15 @@ def test_what_was_bought_is_held_no_more(market):
         market.follow()
 
 
-def test_what_failed_is_held_for_an_hour(market):
+def test_what_failed_is_held_for_an_hour(make_market):
     """Or a caller could spend the budget on purchases that fail, one after the other."""
-    market = market(SALE_FEE_BUDGET="4")
+    market = make_market(SALE_FEE_BUDGET="4")
     shopper, serial_no = Shopper(market, token(market)), market.list_one()
     had, tries = market.balance(), 0
     while (r := shopper.ask(serial_no, f"0.0.{2000 + tries}")).status_code == 200:
         tries += 1
         assert market.submit_stuffed(r).result == "INVALID_SIGNATURE"
-        market.age(80)
-        market.sync()
+        market.settle()
     assert_error(r, 429, "or have failed within the hour")
     assert 2 <= tries <= 3
     assert 0.4 * HBAR < (had - market.balance()) / tries <= 0.5 * HBAR
@@ -134,21 +128,21 @@ def test_what_failed_is_held_for_an_hour(market):
 # Callers
 
 
-def test_a_trusted_caller_names_end_users(market):
-    market = market(SALE_FEE_BUDGET="20")
+def test_a_trusted_caller_names_end_users(make_market):
+    market = make_market(SALE_FEE_BUDGET="20")
     serial_nos, one = [market.list_one()], token(market, "on-behalf")
     assert Shopper(market, one, end_user="visitor").take_all(serial_nos) == 5
     assert Shopper(market, one, end_user="shopper-7").ask(serial_nos[0]).status_code == 200
     assert {row["end_user"] for row in market.rows()} == {"visitor", "shopper-7"}
 
 
-def test_a_host_names_end_users(market):
+def test_a_host_names_end_users(make_market):
     names = {"visitor": "visitor", "long": "x" * 200, "odd": "\u00fc\0", "nobody": True}
 
     def authenticate(request, scope):
         return names.get(request.headers.get("X-Session"), True)
 
-    market = market(SALE_FEE_BUDGET="20", authenticate=authenticate)
+    market = make_market(SALE_FEE_BUDGET="20", authenticate=authenticate)
     serial_no = market.list_one()
     for session in names:
         market.client.environ_base["HTTP_X_SESSION"] = session
@@ -161,7 +155,6 @@ def test_a_host_names_end_users(market):
 
 @pytest.mark.parametrize("name", ["", "x" * 65, "two words", "\u00fc", "tab\t"])
 def test_an_end_users_name_is_bounded(market, name):
-    market = market()
     client = authorized_client(market.app, "write", "on-behalf")
     client.environ_base["HTTP_ON_BEHALF_OF"] = name
     body = assert_error(market.buy(1, client=client), 422, "On-Behalf-Of must be 1 to 64 visible")
@@ -169,16 +162,15 @@ def test_an_end_users_name_is_bounded(market, name):
 
 
 def test_others_may_not_name_end_users(market):
-    market = market()
     client = authorized_client(market.app, "write")
     client.environ_base["HTTP_ON_BEHALF_OF"] = "somebody"
     r = market.buy(1, client=client)
     assert_error(r, 403, 'lacks the scope "on-behalf" and may not send On-Behalf-Of')
 
 
-def test_an_end_user_writes_as_often_as_a_token_may(market):
+def test_an_end_user_writes_as_often_as_a_token_may(make_market):
     """One of them uses up what is his, not what his token may, nor the address of the shop's server."""
-    market = market(WRITE_LIMIT="3/h")
+    market = make_market(WRITE_LIMIT="3/h")
     client = authorized_client(market.app, "write", "on-behalf")
     for name, expected in (("visitor", [404] * 3 + [429]), ("shopper", [404] * 3 + [429])):
         client.environ_base["HTTP_ON_BEHALF_OF"] = name
@@ -189,8 +181,8 @@ def test_an_end_user_writes_as_often_as_a_token_may(market):
 # The budget
 
 
-def test_the_budget_ends_buying_until_it_has_room(market, caplog):
-    market = market(SALE_FEE_BUDGET="2.9")
+def test_the_budget_ends_buying_until_it_has_room(make_market, caplog):
+    market = make_market(SALE_FEE_BUDGET="2.9")
     serial_no = market.list_one()
     for _ in range(2):
         assert Shopper(market, token(market)).ask(serial_no).status_code == 200
@@ -201,14 +193,13 @@ def test_the_budget_ends_buying_until_it_has_room(market, caplog):
     assert "try again in 90 s" in body["message"]
     assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
-    market.age(80)
-    market.sync()
+    market.settle()
     assert last.ask(serial_no, "0.0.1004").status_code == 200
     assert market.fees() == (0, MOST)  # those that never came cost nothing
 
 
-def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
-    market = market(SALE_FEE_BUDGET="0.6")  # above its cap, below an association besides
+def test_a_budget_that_never_has_room_is_not_said_to_be_spent(make_market, caplog):
+    market = make_market(SALE_FEE_BUDGET="0.6")  # above its cap, below an association besides
     r = market.buy(market.list_one())
     body = assert_error(r, 503, "Nothing can be bought at the moment: the operator must raise")
     assert "0.6" not in body["message"]
@@ -217,12 +208,11 @@ def test_a_budget_that_never_has_room_is_not_said_to_be_spent(market, caplog):
     assert market.rows() == []
 
 
-def test_what_was_charged_counts_for_an_hour(market):
-    market = market(SALE_FEE_BUDGET="1.2")
+def test_what_was_charged_counts_for_an_hour(make_market):
+    market = make_market(SALE_FEE_BUDGET="1.2")
     had = market.balance()
     assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
-    market.age(80)
-    market.sync()
+    market.settle()
     serial_no = market.list_one()
     r = market.buy(serial_no, CHARLIE)
     assert_error(r, 503, "is used up")
@@ -236,8 +226,10 @@ class Killed(BaseException):
     """The process ends here."""
 
 
-def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(market, monkeypatch):
-    market = market(SALE_FEE_BUDGET="1.2")
+def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(
+    make_market, monkeypatch
+):
+    market = make_market(SALE_FEE_BUDGET="1.2")
     serial_no = market.list_one()
 
     def die(*arguments):
@@ -250,14 +242,13 @@ def test_a_process_that_dies_before_it_answers_blocks_no_longer_than_a_minute(ma
         with pytest.raises(Killed):
             purchases.prepare(Ask(BOB, TOKEN, serial_no, "extwallet", Caller("x", "y")))
     assert_error(market.buy(serial_no, CHARLIE), 503, "is used up")
-    market.age(80)
-    market.sync()
+    market.settle()
     assert market.buy(serial_no, CHARLIE).status_code == 200
 
 
-def test_those_who_ask_at_once_never_reserve_more_than_there_is(market):
+def test_those_who_ask_at_once_never_reserve_more_than_there_is(make_market):
     """READ COMMITTED shows nobody what others have not committed: they take turns."""
-    market = market(SALE_FEE_BUDGET="3.5")
+    market = make_market(SALE_FEE_BUDGET="3.5")
     serial_nos = [market.list_one() for _ in range(4)]
 
     def ask(number):
@@ -282,12 +273,10 @@ def pays(market, r, buyer):
 
 
 def has_spent_it(market, r, buyer):
-    with market.ledger.sandbox.app_context(), write() as db:
-        had = accounts.balance(db, buyer)
-        accounts.add(db, buyer, -had, times.now())
+    had = market.balance(buyer)
+    market.ledger.change_account(buyer, balance=0)
     market.submit(r, buyer)
-    with market.ledger.sandbox.app_context(), write() as db:
-        accounts.add(db, buyer, had, times.now())
+    market.ledger.change_account(buyer, balance=had)
 
 
 def submits_twice(market, r, buyer):
@@ -332,10 +321,10 @@ WAYS = [
 ]
 
 
-def test_whoever_drains_it_on_purpose_finds_the_bound(market):
+def test_whoever_drains_it_on_purpose_finds_the_bound(make_market):
     """Buyers do their worst, for an hour: the marketplace's account never loses more than the budget."""
     budget = 4 * HBAR
-    market, luck = market(SALE_FEE_BUDGET="4"), random.Random(0)
+    market, luck = make_market(SALE_FEE_BUDGET="4"), random.Random(0)
     serial_nos = [market.list_one() for _ in range(4)]
     clients = [authorized_client(market.app, "write") for _ in range(4)]
     had, refused, signed, aged = market.balance(), 0, 0, 0

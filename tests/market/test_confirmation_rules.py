@@ -2,7 +2,7 @@
 
 import pytest
 
-from tests.conftest import KEYS, TOKEN, assert_error
+from tests.conftest import KEYS, assert_error, report, shown
 
 pytestmark = pytest.mark.once("the rule asks no statement")
 
@@ -12,14 +12,6 @@ def submitted(client, nft, ledger):
     """A listing that is on the ledger, and not reported yet."""
     prepared = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 250})
     return ledger.sign_and_submit(prepared.json["byteArray"])
-
-
-def report(client):
-    return client.post("/v1/comingsoon", json=KEYS)
-
-
-def is_for_sale(client):
-    return client.get(f"/v1/nft/{TOKEN}/7").json["isForSale"]
 
 
 def set_transaction(**fields):
@@ -38,7 +30,7 @@ def set_transaction(**fields):
 def test_rows_that_are_not_the_transaction_itself_decide_nothing(client, submitted, alter, change):
     alter("/v1/transactions", change)
     assert report(client).status_code == 202
-    assert is_for_sale(client) is False
+    assert shown(client)["isForSale"] is False
 
 
 def test_a_duplicate_beside_the_success_does_no_harm(client, submitted, alter):
@@ -54,4 +46,4 @@ def test_a_duplicate_beside_the_success_does_no_harm(client, submitted, alter):
 def test_a_memo_that_is_no_base64_is_a_wrong_answer(client, submitted, alter):
     alter("/v1/transactions", set_transaction(memo_base64="!!!"))
     assert_error(report(client), 502)
-    assert is_for_sale(client) is False
+    assert shown(client)["isForSale"] is False

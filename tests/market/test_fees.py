@@ -11,18 +11,12 @@ from marketplace.sandbox import wallet
 from marketplace.sandbox.ledger import envelopes
 from marketplace.sandbox.ledger import network_fees as ledger_fees
 from marketplace.settings import load
-from marketplace.store.database import write
 from marketplace.watcher import chores
 from marketplace.watcher.follow import Follower
-from tests.conftest import BOB, CHARLIE, TOKEN
-from tests.market.selling import HBAR, MARKET, MOST, Market, stuff
+from tests.conftest import BOB, CHARLIE, MARKET, TOKEN, write_sql
+from tests.market.selling import HBAR, MOST, stuff
 from tests.mirror import Mirror
 from tests.serving import ROOT
-
-
-@pytest.fixture
-def market(tmp_path):
-    return Market(tmp_path)
 
 
 @pytest.mark.parametrize("is_behind", [True, False])
@@ -67,16 +61,14 @@ def test_a_fee_that_the_ledger_shows_after_all_counts(market):
 
 
 def test_a_fee_of_before_the_first_watcher_counts(market):
-    with market.app.app_context(), write() as db:
-        db.execute("DELETE FROM follow")
+    write_sql(market.app, "DELETE FROM follow")
     serial_no = market.list_one()
     had = market.balance()
     market.submit(market.buy(serial_no))
     market.follower = Follower()
     for _ in range(3):
         market.follow()
-    market.age(80)
-    market.sync()
+    market.settle()
     charged = had - market.balance()
     assert charged > 0
     assert market.fees() == (charged, 0)
@@ -101,8 +93,7 @@ def test_a_fee_that_makes_no_sense_is_logged(market, caplog):
 
 def test_old_ones_are_forgotten(market):
     market.buy(market.list_one())
-    market.age(80)
-    market.sync()
+    market.settle()
     assert len(market.rows()) == 1
     market.age(chores.KEPT_SECONDS)
     market.sync()
@@ -112,15 +103,13 @@ def test_old_ones_are_forgotten(market):
 def test_a_clock_that_is_hours_ahead_forgets_no_fee(market):
     """Or the machine of a watcher that is set to the wrong time zone would give the hour's budget back."""
     market.submit(market.buy(market.list_one()))
-    market.age(80)
-    market.sync()
+    market.settle()
     charged, _ = market.fees()
     ahead = chores.KEPT_SECONDS + 600
     market.age(ahead)
+    then = times.to_iso(times.now() - ahead * times.SECOND)
+    write_sql(market.app, "UPDATE follow SET fresh_at = :then", then=then)
     with market.app.app_context():
-        with write() as db:
-            then = times.to_iso(times.now() - ahead * times.SECOND)
-            db.execute("UPDATE follow SET fresh_at = :then", {"then": then})
         chores.forget_prepared()
     assert [row["fee_tinybars"] for row in market.rows()] == [charged]
 

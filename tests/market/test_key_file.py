@@ -22,12 +22,10 @@ from marketplace.ledger.mirror import MirrorNode
 from marketplace.market import signer
 from marketplace.market.key_file import FileKey, read_key
 from marketplace.market.signer import verifies
-from marketplace.sandbox.ledger import accounts, keys
+from marketplace.sandbox.ledger import keys
 from marketplace.services import services
 from marketplace.settings import load
-from marketplace.store.database import write
-from tests.conftest import Ledger, settings
-from tests.market.selling import Market
+from tests.conftest import Ledger, on_testnet, settings
 from tests.network import serve
 from tests.serving import run_flask
 
@@ -232,17 +230,15 @@ def start(tmp_path, path, **more):
 
 def learn(app, key):
     """Let the ledger know the account's key: it signs something."""
-    ledger = Ledger(app)
-    with ledger.sandbox.app_context(), write() as db:
-        encoded = keys.of_bytes(raw(key)).SerializeToString().hex()
-        accounts.change(db, "0.0.9001", 1, key=encoded)
+    encoded = keys.of_bytes(raw(key)).SerializeToString().hex()
+    Ledger(app).change_account("0.0.9001", key=encoded)
 
 
 @pytest.mark.parametrize("name", ["ED25519, PEM", "ECDSA, DER"])
-def test_purchases_are_signed_by_it(tmp_path, put, name):
+def test_purchases_are_signed_by_it(tmp_path, make_market, put, name):
     key, content = TAKEN[name]
     learn(create_app(**settings(tmp_path)), key)
-    market = Market(tmp_path, ACCOUNT_KEY_FILE=put(content))
+    market = make_market(ACCOUNT_KEY_FILE=put(content))
     assert market.submit(market.buy(market.list_one())).result == "SUCCESS"
 
 
@@ -267,9 +263,8 @@ def test_a_start_with_an_unfit_account_is_refused(tmp_path, put, change, words):
     """Also where a host signs, whose key nobody knows before it does."""
     account = Response(json.dumps({"account": "0.0.4321", "balance": {"balance": 5}} | change))
     with serve(account) as url:
-        real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": url}
         for how in ({"ACCOUNT_KEY_FILE": put(TAKEN["ED25519, PEM"][1])}, {"sign": print}):
-            app = create_app(**settings(tmp_path), **real, **how)
+            app = on_testnet(tmp_path, url, ACCOUNT_ID="0.0.4321", **how)
             with pytest.raises(StartRefused, match=words):
                 signer.require_account(app)
 
@@ -281,8 +276,7 @@ def test_making_the_application_asks_nobody(tmp_path, put, monkeypatch):
 
 def test_a_start_without_the_mirror_node_warns(tmp_path, put, caplog):
     path = put(TAKEN["ED25519, PEM"][1])
-    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321", "MIRROR_NODE_URL": "http://127.0.0.1:9"}
-    app = start(tmp_path, path, **real)
+    app = on_testnet(tmp_path, ACCOUNT_KEY_FILE=path)
     signer.require_account(app)
     assert "was not compared with the account's key" in caplog.text
     assert services(app).signer

@@ -7,35 +7,33 @@ import pytest
 
 from marketplace import times
 from marketplace.market.purchases import HANDED_OUT_SECONDS, VALID_SECONDS
-from tests.conftest import BOB, CHARLIE, assert_error, authorized_client, list_nft, opened
-from tests.market.selling import MOST, Market
+from tests.conftest import BOB, CHARLIE, MARKET, assert_error, authorized_client, list_nft, opened
+from tests.market.selling import MOST
 from tests.mirror import Mirror
 
 
 @pytest.fixture
-def market(tmp_path):
-    return Market(tmp_path)
+def serial_no(market):
+    """Of an NFT that is for sale."""
+    return market.list_one()
 
 
-def test_it_works(market):
-    serial_no = market.list_one()
+def test_it_works(market, serial_no):
     first = market.buy(serial_no).json
     assert market.buy(serial_no).json == first
     assert market.fees() == (0, MOST)
 
 
-def test_it_survives_a_restart(market, tmp_path):
-    serial_no = market.list_one()
+def test_it_survives_a_restart(market, serial_no, make_market):
     first = market.buy(serial_no).json
     authorization = market.client.environ_base
-    again = Market(tmp_path)
+    again = make_market()
     again.client.environ_base = authorization
     assert again.buy(serial_no).json == first
     assert again.fees() == (0, MOST)
 
 
-def test_those_who_ask_at_once_are_handed_out_the_same(market):
-    serial_no = market.list_one()
+def test_those_who_ask_at_once_are_handed_out_the_same(market, serial_no):
     clients = [market.app.test_client() for _ in range(6)]
     for client in clients:
         client.environ_base = market.client.environ_base
@@ -47,9 +45,8 @@ def test_those_who_ask_at_once_are_handed_out_the_same(market):
 
 
 @pytest.mark.parametrize("other", ["buyer", "caller", "price"])
-def test_another_ask_is_another_transaction(market, other):
+def test_another_ask_is_another_transaction(market, serial_no, other):
     """Of another caller, too: without the buyer's signature, a transaction can be submitted, and is lost."""
-    serial_no = market.list_one()
     first = market.buy(serial_no)
     if other == "price":
         list_nft(market.client, 6, serialNo=serial_no)
@@ -60,8 +57,7 @@ def test_another_ask_is_another_transaction(market, other):
     assert market.fees() == (0, 2 * MOST)
 
 
-def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market):
-    serial_no = market.list_one()
+def test_one_that_can_hardly_be_signed_in_time_is_not_handed_out_again(market, serial_no):
     first = market.buy(serial_no).json
     market.age(VALID_SECONDS - HANDED_OUT_SECONDS - 10)
     assert market.buy(serial_no).json == first
@@ -79,8 +75,8 @@ def test_one_that_failed_is_not_handed_out_again(market):
     assert market.submit(second).result == "SUCCESS"
 
 
-def test_a_full_share_does_not_keep_it_back(tmp_path):
-    market = Market(tmp_path, SALE_FEE_BUDGET="1.2")
+def test_a_full_share_does_not_keep_it_back(make_market):
+    market = make_market(SALE_FEE_BUDGET="1.2")
     serial_no = market.list_one()
     first = market.buy(serial_no).json
     assert market.buy(serial_no, CHARLIE).status_code == 503
@@ -117,8 +113,13 @@ def test_a_purchase_asks_all_about_its_parties_at_once(client, lister, mirror):
 # What may be wrong with our side
 
 
-def test_a_clock_that_is_behind_signs_nothing(market, caplog):
-    serial_no = market.list_one()
+def tell_balance(market, balance):
+    """Have the mirror node tell another balance of the marketplace's account."""
+    change = {"balance": balance and {"balance": balance, "tokens": []}}
+    Mirror(market.app).alter(f"/accounts/{MARKET}$", lambda document: document.update(change))
+
+
+def test_a_clock_that_is_behind_signs_nothing(market, serial_no, caplog):
     Mirror(market.app).set_present(times.now() + 70 * times.SECOND)
     r = market.buy(serial_no)
     assert_error(r, 503, "the service's clock is wrong")
@@ -127,10 +128,8 @@ def test_a_clock_that_is_behind_signs_nothing(market, caplog):
     assert market.rows() == []
 
 
-def test_an_account_without_hbar_signs_nothing(market, caplog):
-    serial_no = market.list_one()
-    change = {"balance": {"balance": 99_999_999, "tokens": []}}
-    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+def test_an_account_without_hbar_signs_nothing(market, serial_no, caplog):
+    tell_balance(market, 99_999_999)
     for _ in range(2):
         r = market.buy(serial_no)
         assert_error(r, 503, "The marketplace can't pay fees at the moment")
@@ -143,10 +142,8 @@ def test_an_account_without_hbar_signs_nothing(market, caplog):
     assert 'marketplace_purchases_total{outcome="BalanceTooLow"} 2.0' in metrics
 
 
-def test_what_the_account_has_bounds_what_is_open(market):
-    serial_no = market.list_one()
-    change = {"balance": {"balance": int(2.5 * MOST), "tokens": []}}
-    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+def test_what_the_account_has_bounds_what_is_open(market, serial_no):
+    tell_balance(market, int(2.5 * MOST))
     answers = [
         market.buy(serial_no, client=authorized_client(market.app, "write")).status_code
         for _ in range(3)
@@ -154,8 +151,6 @@ def test_what_the_account_has_bounds_what_is_open(market):
     assert answers == [200, 200, 503]
 
 
-def test_an_account_whose_balance_is_not_told_is_a_502(market):
-    serial_no = market.list_one()
-    change = {"balance": None}
-    Mirror(market.app).alter("/accounts/0.0.9001$", lambda document: document.update(change))
+def test_an_account_whose_balance_is_not_told_is_a_502(market, serial_no):
+    tell_balance(market, None)
     assert_error(market.buy(serial_no), 502, "/accounts/0.0.9001: it tells no balance")

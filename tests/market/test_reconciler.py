@@ -9,17 +9,20 @@ import pytest
 
 from marketplace import create_app, times
 from marketplace.market.memos import listing_memo
-from marketplace.store.database import write
 from stress import lives
 from tests.conftest import (
     ALICE,
     BOB,
     CHARLIE,
     KEYS,
+    MARKET,
     TOKEN,
     assert_error,
     authorized_client,
+    report,
     settings,
+    shown,
+    write_sql,
 )
 from tests.engines import database_url
 from tests.mirror import MISSING
@@ -34,21 +37,14 @@ pytestmark = pytest.mark.once(
     ],
 )
 
-MARKET = "0.0.9001"
-
 
 def prepare(client, price=250, nft=(TOKEN, 7), account_id=ALICE):
     keys = {"accountId": account_id, "tokenId": nft[0], "serialNo": nft[1]}
     return client.post("/v1/list/extwallet", json=keys | {"listingPrice": price})
 
 
-def report(client, transaction_id=None, **fields):
-    named = {"transactionId": transaction_id} if transaction_id else {}
-    return client.post("/v1/comingsoon", json=KEYS | named | fields)
-
-
 def price(client, nft=(TOKEN, 7)):
-    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json["listingPrice"]
+    return shown(client, nft)["listingPrice"]
 
 
 def sync(app):
@@ -68,15 +64,13 @@ def last_sync(client):
 # A listing is never lost
 
 
-def test_what_a_wrong_answer_took_off_comes_back(app, client, nft, lister, mirror):
-    lister(nft, add=False)
+def test_what_a_wrong_answer_took_off_comes_back(app, client, listed, mirror):
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
     mirror.alter("/tokens/", lambda document: document.update(spender=None))
     assert "NFTs taken off the order book: 1" in sync(app).output
     assert price(client) == 0
     mirror.heal()
-    with app.app_context(), write() as db:
-        db.execute("DELETE FROM prepared_transaction")  # it was hours ago
+    write_sql(app, "DELETE FROM prepared_transaction")  # it was hours ago
     assert "NFTs listed: 1" in sync(app).output
     assert price(client) == 250
 
@@ -101,9 +95,9 @@ def test_what_the_mirror_node_caught_up_with_meanwhile_is_not_called_expired(
 def make_old(app, hours=5):
     """What was prepared was so hours ago: there was no round since."""
     then = times.now() - hours * 3600 * times.SECOND
-    with app.app_context(), write() as db:
-        dates = {"then": times.to_iso(then), "end": times.to_iso(then + 180 * times.SECOND)}
-        db.execute("UPDATE prepared_transaction SET prepared_at = :then, expires_at = :end", dates)
+    dates = {"then": times.to_iso(then), "end": times.to_iso(then + 180 * times.SECOND)}
+    sql = "UPDATE prepared_transaction SET prepared_at = :then, expires_at = :end"
+    write_sql(app, sql, **dates)
 
 
 @pytest.mark.parametrize("part", ["/accounts/", "/nfts/7/transactions", "/api/v1/transactions"])
@@ -239,8 +233,7 @@ def test_a_transaction_that_did_something_else_is_not_awaited_for_ever(
 # A deleted collection
 
 
-def test_a_deleted_collection_leaves_the_order_book(app, client, nft, ledger, lister):
-    lister(nft, add=False)
+def test_a_deleted_collection_leaves_the_order_book(app, client, listed, ledger, lister):
     lister((TOKEN, 8))
     ledger.delete_token()
     assert "NFTs taken off the order book: 2" in sync(app).output
@@ -257,9 +250,8 @@ def test_an_nft_of_a_deleted_collection_is_not_added(client, ledger):
 
 
 def test_an_old_answer_does_not_bring_a_deleted_collection_back(
-    app, client, nft, lister, ledger, mirror
+    app, client, listed, ledger, mirror
 ):
-    lister(nft, add=False)
     replica = mirror.replica()
     ledger.delete_token()
     sync(app)
@@ -325,9 +317,8 @@ def put_an_old_update_first(document):
 
 @pytest.mark.parametrize("disorder", [turn_around, put_an_old_update_first])
 def test_a_history_out_of_order_decides_nothing(
-    app, client, nft, ledger, lister, mirror, caplog, disorder
+    app, client, listed, ledger, mirror, caplog, disorder
 ):
-    lister(nft, add=False)
     ledger.sign_and_submit(prepare(client, 999).json["byteArray"])
     mirror.alter("/nfts/7/transactions", disorder)
     assert sync(app).exit_code == 1
@@ -338,8 +329,7 @@ def test_a_history_out_of_order_decides_nothing(
     assert price(client) == 999
 
 
-def test_an_nft_that_vanished_is_a_contradiction(app, client, nft, lister, mirror):
-    lister(nft, add=False)
+def test_an_nft_that_vanished_is_a_contradiction(app, client, listed, mirror):
     mirror.alter("/accounts/", lambda document: document.update(nfts=[]))
     mirror.answer("/tokens/", MISSING)
     assert sync(app).exit_code == 1
@@ -349,8 +339,7 @@ def test_an_nft_that_vanished_is_a_contradiction(app, client, nft, lister, mirro
 # What the operator is told
 
 
-def test_the_last_sync_moves_only_when_all_were_checked(app, client, nft, lister, mirror):
-    lister(nft, add=False)
+def test_the_last_sync_moves_only_when_all_were_checked(app, client, listed, mirror):
     sync(app)
     before = last_sync(client)
     mirror.fail("/accounts/", status=418)

@@ -7,11 +7,10 @@ from hypothesis import strategies as st
 from marketplace.ids import TransactionId
 from marketplace.ledger.mirror_schemas import History, Nft, NftEvent, Transaction
 from marketplace.market.listing_rule import Facts, ForSale, NotForSale, Undecided, decide
-from tests.conftest import ALICE, BOB, TOKEN
+from tests.conftest import ALICE, BOB, MARKET, TOKEN
 
 pytestmark = pytest.mark.once("no statement is asked")
 
-MARKET = "0.0.9001"
 ID = TransactionId(ALICE, 100, 5)
 MEMO = b"Listing NFT with 0.0.7001 and Serial Number 7 for 250 HBAR"
 APPROVAL, TRANSFER, UPDATE = "CRYPTOAPPROVEALLOWANCE", "CRYPTOTRANSFER", "TOKENUPDATENFTS"

@@ -11,8 +11,7 @@ from hiero_sdk_python.crypto.private_key import PrivateKey
 from marketplace.market import signer as signing
 from marketplace.market.signer import SECP256K1_ORDER, Signer, verifies
 from marketplace.sandbox import wallet
-from tests.conftest import ALICE, assert_error
-from tests.market.selling import MARKET, Market
+from tests.conftest import ALICE, MARKET, assert_error
 from tests.mirror import Mirror
 
 pytestmark = pytest.mark.once("a signer sees no engine")
@@ -26,25 +25,19 @@ def signing_with(key):
     return lambda body: (key.public_key().to_bytes_raw(), key.sign(body))
 
 
-@pytest.fixture
-def market(tmp_path):
-    """A marketplace with a signer of a host's."""
-    return lambda sign: Market(tmp_path, sign=sign)
-
-
 def buy(market):
     return market.buy(market.list_one())
 
 
 @pytest.mark.parametrize("key", [DEMO, ECDSA, OTHER], ids=["demo", "ECDSA", "ED25519"])
-def test_it_works(market, key):
+def test_it_works(make_market, key):
     given = []
 
     def sign(body):
         given.append(body)
         return signing_with(key)(body)
 
-    market = market(sign)
+    market = make_market(sign=sign)
     assert market.submit(buy(market)).result == "SUCCESS"
     [body] = given
     assert type(body) is bytes
@@ -81,9 +74,9 @@ NONSENSE = {
 
 
 @pytest.mark.parametrize("name", NONSENSE)
-def test_nonsense_is_a_503_and_a_line_for_the_operator(market, caplog, name):
+def test_nonsense_is_a_503_and_a_line_for_the_operator(make_market, caplog, name):
     sign, words = NONSENSE[name]
-    market = market(sign)
+    market = make_market(sign=sign)
     r = buy(market)
     body = assert_error(r, 503, "The marketplace's signer did not sign")
     assert r.headers["Retry-After"]
@@ -94,8 +87,8 @@ def test_nonsense_is_a_503_and_a_line_for_the_operator(market, caplog, name):
     assert market.rows() == []
 
 
-def test_another_key_than_the_accounts_is_refused(market, caplog):
-    market = market(signing_with(OTHER))
+def test_another_key_than_the_accounts_is_refused(make_market, caplog):
+    market = make_market(sign=signing_with(OTHER))
     market.ledger.hand_over(("0.0.7005", 1), MARKET)  # it signs once: then its key is known
     market.ledger.approve(("0.0.7005", 1), MARKET, ALICE)
     assert_error(buy(market), 503, "did not sign")
@@ -103,9 +96,9 @@ def test_another_key_than_the_accounts_is_refused(market, caplog):
     assert market.rows() == []
 
 
-def test_a_key_that_changed_is_looked_up_anew(market):
+def test_a_key_that_changed_is_looked_up_anew(make_market):
     keys = [OTHER]
-    market = market(lambda body: signing_with(keys[0])(body))
+    market = make_market(sign=lambda body: signing_with(keys[0])(body))
 
     def set_key(document):
         document["key"] = {"_type": "ED25519", "key": keys[0].public_key().to_bytes_raw().hex()}
@@ -116,16 +109,16 @@ def test_a_key_that_changed_is_looked_up_anew(market):
     assert buy(market).status_code == 200
 
 
-def test_a_key_that_can_not_be_looked_up_is_refused(market):
-    market, change = market(signing_with(DEMO)), {"key": {"_type": 5}}
+def test_a_key_that_can_not_be_looked_up_is_refused(make_market):
+    market, change = make_market(sign=signing_with(DEMO)), {"key": {"_type": 5}}
     Mirror(market.app).alter(f"/accounts/{MARKET}", lambda document: document.update(change))
     assert_error(buy(market), 502, "invalid answer")
 
 
-def test_one_that_hangs_is_not_waited_for(market, monkeypatch, caplog):
+def test_one_that_hangs_is_not_waited_for(make_market, monkeypatch, caplog):
     monkeypatch.setattr(signing, "SIGNER_SECONDS", 0.3)
     over = threading.Event()
-    market = market(lambda body: over.wait(60))
+    market = make_market(sign=lambda body: over.wait(60))
     began = time.monotonic()
     assert_error(buy(market), 503, "did not sign")
     assert time.monotonic() - began < 20
@@ -150,13 +143,13 @@ def test_one_that_hangs_does_not_hold_up_the_end_of_the_process():
     assert subprocess.run(run, capture_output=True, timeout=20).stdout == b"gave up\n"
 
 
-def test_where_no_thread_can_be_started_it_is_a_503(market, monkeypatch, caplog):
+def test_where_no_thread_can_be_started_it_is_a_503(make_market, monkeypatch, caplog):
     def start(thread):
         if thread.name.startswith("signer"):
             raise RuntimeError("can't start new thread")
         start_thread(thread)
 
-    market = market(signing_with(DEMO))
+    market = make_market(sign=signing_with(DEMO))
     start_thread = threading.Thread.start
     monkeypatch.setattr(threading.Thread, "start", start)
     assert_error(buy(market), 503)

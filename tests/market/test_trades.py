@@ -9,8 +9,8 @@ import pytest
 
 from marketplace.sandbox.ledger import accounts
 from stress.audit import TINYBARS, find_sales
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
-from tests.market.selling import MARKET, Market
+from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, authorized_client
+from tests.market.selling import Market
 
 ACTS = 20  # of each trader
 CROWD = (ALICE, BOB, CHARLIE, "0.0.1004", "0.0.1005")
@@ -22,8 +22,8 @@ ANSWERS = {200, 202, 404, 409, 429, 503}
 
 
 @pytest.fixture
-def market(tmp_path):
-    return Market(tmp_path, SALE_FEE_BASIS_POINTS=str(SHARE), SALE_FEE_BUDGET=str(BUDGET))
+def market(make_market):
+    return make_market(SALE_FEE_BASIS_POINTS=str(SHARE), SALE_FEE_BUDGET=str(BUDGET))
 
 
 class Trader:
