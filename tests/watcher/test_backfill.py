@@ -11,10 +11,10 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow
 from marketplace.watcher.follow import backfill
 from marketplace.watcher.work import Done
-from tests.conftest import CHARLIE, TOKEN, Ledger, settings
+from tests.conftest import CHARLIE, TOKEN, Ledger, settings, shown
 from tests.serving import ROOT
 from tests.watcher.conftest import Watcher
-from tests.watcher.test_follow import approve, rechecks, shown
+from tests.watcher.test_follow import approve, rechecks
 
 NFT = (TOKEN, 8)
 
@@ -53,7 +53,7 @@ def test_what_ended_since_is_not_stored(app, client, late, ledger):
     assert client.get(f"/v1/nft/{TOKEN}/8").status_code == 404
 
 
-def test_it_goes_on_page_by_page(app, late, ledger, monkeypatch):
+def test_it_goes_on_page_by_page(app, late, monkeypatch):
     monkeypatch.setattr("marketplace.ledger.mirror.PAGE", 1)
     monkeypatch.setattr(follow, "WRITING_SECONDS", 0)
     with app.app_context():

@@ -2,26 +2,25 @@
 
 import json
 import threading
-import time
 from contextlib import closing
 
 import pytest
 
-from marketplace import create_app, times
+from marketplace import times
 from marketplace.market import add_nft
 from marketplace.sandbox.application import create_sandbox
 from marketplace.store import media, nfts
-from marketplace.store.database import read, write
+from marketplace.store.database import read
 from marketplace.watcher import enrichment as module
 from marketplace.watcher.enrichment import Enricher
 from marketplace.watcher.found import Description, Found, Limits, Optimised, Outcome
 from marketplace.watcher.work import Done
 from tests import network
-from tests.conftest import ALICE, TOKEN, authorized_client, completing, settings
+from tests.conftest import ALICE, KEYS, TOKEN, authorized_client, completing, on_testnet, write_sql
 from tests.network import answering, serve, serve_raw
+from tests.postgresql import until
 
 HURRY_SECONDS = 0.3  # where a fault lasts until the time is used up
-KEYS = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7}
 
 
 def stored(app, token=TOKEN, serial_no=7):
@@ -68,18 +67,12 @@ FAULTS = {
 
 @pytest.fixture
 def connect(tmp_path):
-    """The service on testnet, whose mirror node is the sandbox's, with these gateways."""
+    """The service on testnet, whose mirror node is the sandbox's, with this gateway."""
     sandbox = create_sandbox(f"{tmp_path}/ledger.db")
     with serve(sandbox) as mirror_url:
 
-        def make(*gateways):
-            return create_app(
-                NETWORK="testnet",
-                ACCOUNT_ID="0.0.9001",
-                MIRROR_NODE_URL=mirror_url,
-                IPFS_GATEWAYS=[f"{gateway}/ipfs" for gateway in gateways],
-                **settings(tmp_path),
-            )
+        def make(gateway):
+            return on_testnet(tmp_path, mirror_url, gateway)
 
         make.sandbox = sandbox
         yield make
@@ -148,17 +141,22 @@ def hosts(app):
     return Hosts(app)
 
 
+@pytest.fixture
+def pointer(app):
+    """The pointer of the NFT, which is stored and due."""
+    add(app)
+    return stored(app)["metadata"]
+
+
 def change_pointer(app, pointer):
     """As it is stored once the ledger shows another pointer."""
     sql = """
         UPDATE nft SET metadata = :pointer, missing = 'changed', attempts = 0, retry_at = :now
     """
-    with app.app_context(), write() as db:
-        db.execute(sql, {"pointer": pointer, "now": times.to_iso(times.now())})
+    write_sql(app, sql, pointer=pointer, now=times.to_iso(times.now()))
 
 
-def test_a_fetch_that_fails_takes_no_good_data_away(app, hosts):
-    add(app)
+def test_a_fetch_that_fails_takes_no_good_data_away(app, hosts, pointer):
     hosts.complete()
     before = stored(app)
     assert (before["name"], before["attributes"]) == ("Old", OLD.attributes)
@@ -171,8 +169,7 @@ def test_a_fetch_that_fails_takes_no_good_data_away(app, hosts):
     assert during["missing"] == "status 404"
 
 
-def test_new_metadata_takes_the_place_of_the_old(app, hosts):
-    add(app)
+def test_new_metadata_takes_the_place_of_the_old(app, hosts, pointer):
     hosts.complete()
     image = stored(app)["image"]
     change_pointer(app, "ipfs://new")
@@ -183,10 +180,7 @@ def test_new_metadata_takes_the_place_of_the_old(app, hosts):
     assert nft["image"] == image  # until the new one is there
 
 
-def test_what_was_found_for_an_older_pointer_is_not_stored(app, hosts):
-    add(app)
-    pointer = stored(app)["metadata"]
-
+def test_what_was_found_for_an_older_pointer_is_not_stored(app, hosts, pointer):
     def change_meanwhile(is_quick):
         change_pointer(app, "ipfs://new")
         hosts.answers[pointer] = None
@@ -198,9 +192,8 @@ def test_what_was_found_for_an_older_pointer_is_not_stored(app, hosts):
     assert stored(app)["name"] == "New"
 
 
-def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts):
-    add(app)
-    hosts.answers[stored(app)["metadata"]] = Found(Outcome.SLOW, "it took too long")
+def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts, pointer):
+    hosts.answers[pointer] = Found(Outcome.SLOW, "it took too long")
     hosts.complete()
     assert [is_quick for _, is_quick in hosts.asked] == [True, False]
     nft = stored(app)
@@ -208,17 +201,15 @@ def test_a_second_try_with_more_time_follows_at_once_and_others_later(app, hosts
     assert nft["retry_at"] > times.to_iso(times.now() + times.MINUTE)
 
 
-def test_what_is_final_is_tried_again_in_a_day(app, hosts):
-    add(app)
-    hosts.answers[stored(app)["metadata"]] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
+def test_what_is_final_is_tried_again_in_a_day(app, hosts, pointer):
+    hosts.answers[pointer] = Found(Outcome.UNUSABLE, "the metadata is not JSON")
     hosts.complete()
     assert len(hosts.asked) == 1
     assert stored(app)["retry_at"] > times.to_iso(times.now() + times.DAY - times.MINUTE)
 
 
-def test_a_shortage_of_ours_is_no_attempt(app, hosts):
-    add(app)
-    hosts.answers[stored(app)["metadata"]] = Found(Outcome.BUSY, "no image can be decoded now")
+def test_a_shortage_of_ours_is_no_attempt(app, hosts, pointer):
+    hosts.answers[pointer] = Found(Outcome.BUSY, "no image can be decoded now")
     hosts.complete()
     nft = stored(app)
     assert nft["attempts"] == 0
@@ -226,10 +217,9 @@ def test_a_shortage_of_ours_is_no_attempt(app, hosts):
 
 
 def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
-    app, hosts, tmp_path, monkeypatch, caplog
+    app, hosts, pointer, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setattr(media, "MIN_FREE_BYTES", 10**18)
-    add(app)
     hosts.complete()
     nft = stored(app)
     assert nft["name"] == "Old"
@@ -240,10 +230,9 @@ def test_no_image_is_stored_on_a_disk_that_is_nearly_full(
     assert not list((tmp_path / "media").glob("*.webp"))
 
 
-def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, tmp_path, caplog):
+def test_the_log_says_once_why_images_can_not_be_stored(app, hosts, pointer, tmp_path, caplog):
     (tmp_path / "media").rmdir()
     (tmp_path / "media").write_text("no folder")
-    add(app)
     add(app, serial_no=6)
     hosts.complete()
     for serial_no in 6, 7:
@@ -268,14 +257,18 @@ class Gate:
         return Found(Outcome.UNUSABLE, "at last")
 
 
+def step_until(enricher, condition):
+    def step():
+        enricher.step()
+        return condition()
+
+    until(step, "there is no end to it")
+
+
 def assert_completed_meanwhile(app, enricher):
     """Complete another collection's NFT while none of the others ends."""
     add(app)
-    until = time.monotonic() + 60
-    while stored(app)["missing"]:
-        enricher.step()
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    step_until(enricher, lambda: not stored(app)["missing"])
 
 
 @pytest.mark.once("threads are counted, not statements")
@@ -301,11 +294,7 @@ def test_slow_tries_leave_places_for_others(app, hosts):
         )
     with closing(Enricher(app, hosts)) as enricher:
         try:
-            until = time.monotonic() + 60
-            while gate.begun < module.LATER_AT_ONCE:
-                enricher.step()
-                assert time.monotonic() < until
-                time.sleep(0.01)
+            step_until(enricher, lambda: gate.begun == module.LATER_AT_ONCE)
             assert_completed_meanwhile(app, enricher)
             assert gate.begun == module.LATER_AT_ONCE
         finally:

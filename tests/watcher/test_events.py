@@ -15,15 +15,9 @@ from marketplace.market.events import insert
 from marketplace.services import services
 from marketplace.store.database import read, write
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, KEYS, TOKEN
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, SALE, TOKEN, shown
 from tests.engines import connect
 from tests.postgresql import until
-
-EVENT = {
-    "kind": "METADATA_CHANGED", "token": TOKEN, "serial_no": 7, "from_account": None, "to_account": None,
-    "price": None, "previous_price": None, "transaction_id": None, "consensus_at": None,
-    "seen_at": times.to_iso(0),
-}  # fmt: skip
 
 
 def list_after(id):
@@ -87,8 +81,7 @@ def test_each_thing_that_happens_is_told(
     ledger.hand_over(nft, CHARLIE)
     watcher.follow()
     assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
-    with ledger.sandbox.app_context():
-        lives.delete_token(TOKEN, times.now())
+    ledger.delete_token()
     watcher.follow()
     assert told() == [("BURNED", CHARLIE, None, None, None)]
     assert newest(app)["transaction_id"] is None  # of its token's deletion its history says nothing
@@ -97,20 +90,24 @@ def test_each_thing_that_happens_is_told(
     assert told() == []
 
 
-def test_a_gift_ends_a_listing(nft, ledger, lister, watcher, told):
+@pytest.fixture
+def listed(nft, lister, told):
+    """The NFT, listed for 250 HBAR; that it was is told already."""
     lister(nft, 250, add=False)
     told()
-    ledger.hand_over(nft, BOB)
+    return nft
+
+
+def test_a_gift_ends_a_listing(listed, ledger, watcher, told):
+    ledger.hand_over(listed, BOB)
     watcher.follow()
     assert told() == [("TRANSFERRED", ALICE, BOB, None, 250)]
 
 
-def test_all_that_happened_between_two_looks_is_told(nft, ledger, lister, buy, watcher, told):
-    lister(nft, 250, add=False)
-    told()
+def test_all_that_happened_between_two_looks_is_told(listed, ledger, buy, watcher, told):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
-    ledger.hand_over(nft, CHARLIE)
-    ledger.hand_over(nft, ALICE)
+    ledger.hand_over(listed, CHARLIE)
+    ledger.hand_over(listed, ALICE)
     watcher.follow()
     assert told() == [
         ("SOLD", ALICE, BOB, 250, 250),
@@ -120,10 +117,8 @@ def test_all_that_happened_between_two_looks_is_told(nft, ledger, lister, buy, w
 
 
 def test_a_sale_that_is_half_shown_is_not_called_a_gift(
-    client, nft, ledger, lister, buy, watcher, mirror, told
+    client, listed, ledger, buy, watcher, mirror, told
 ):
-    lister(nft, 250, add=False)
-    told()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     watcher.follow()
@@ -136,40 +131,34 @@ def test_a_sale_that_is_half_shown_is_not_called_a_gift(
 
 
 def test_a_history_that_is_newer_than_the_row_tells_nothing_twice(
-    client, nft, ledger, lister, buy, watcher, mirror, told
+    client, listed, ledger, buy, watcher, mirror, told
 ):
-    lister(nft, 250, add=False)
-    told()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     lagging = mirror.replica()
-    ledger.hand_over(nft, CHARLIE)
+    ledger.hand_over(listed, CHARLIE)
     mirror.answer("/nfts/7$", lagging)
     watcher.follow()
     assert told() == [("SOLD", ALICE, BOB, 250, 250)]
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": BOB}
+    assert shown(client)["owner"] == {"accountId": BOB}
     mirror.heal()
     watcher.recheck(60)
     assert told() == [("TRANSFERRED", BOB, CHARLIE, None, None)]
 
 
-def test_a_sale_before_a_burn_is_told(client, nft, ledger, lister, buy, watcher, told):
-    lister(nft, 250, add=False)
-    told()
+def test_a_sale_before_a_burn_is_told(client, listed, ledger, buy, watcher, told):
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
     with ledger.sandbox.app_context():
-        assert lives.wipe_nft(nft, BOB, times.now()).result == "SUCCESS"
+        assert lives.wipe_nft(listed, BOB, times.now()).result == "SUCCESS"
     watcher.follow()
     assert told() == [("SOLD", ALICE, BOB, 250, 250), ("BURNED", BOB, None, None, None)]
-    assert client.get(f"/v1/nft/{TOKEN}/7").json["owner"] == {"accountId": BOB}
+    assert shown(client)["owner"] == {"accountId": BOB}
 
 
 def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
-    nft, ledger, lister, buy, watcher, mirror, told, monkeypatch
+    listed, ledger, buy, watcher, mirror, told, monkeypatch
 ):
-    lister(nft, 250, add=False)
-    told()
     ledger.sign_and_submit(buy().json["byteArray"], BOB)
-    ledger.hand_over(nft, CHARLIE)
+    ledger.hand_over(listed, CHARLIE)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
     watcher.follow()
@@ -180,11 +169,9 @@ def test_the_last_owner_is_told_of_though_the_history_lacks_the_last_move(
 
 
 def test_a_move_without_an_entry_is_told_with_the_date_of_the_row(
-    app, nft, ledger, lister, watcher, mirror, told, monkeypatch
+    app, listed, ledger, watcher, mirror, told, monkeypatch
 ):
-    lister(nft, 250, add=False)
-    told()
-    ledger.hand_over(nft, BOB)
+    ledger.hand_over(listed, BOB)
     mirror.alter("/nfts/7/transactions", lambda document: document["transactions"].pop(0))
     monkeypatch.setattr(market_events, "LAG", -times.SECOND)  # it was a minute ago
     watcher.follow()
@@ -236,7 +223,8 @@ def test_a_reader_misses_nothing_that_writers_commit(app):
             key = f"0.0.{writer}", number
             try:
                 with app.app_context(), write() as db:
-                    insert(db, [EVENT | {"token": key[0], "serial_no": key[1]}])
+                    change = {"kind": "LISTED", "token": key[0], "serial_no": key[1]}
+                    insert(db, [SALE | change])
                     time.sleep(dice.random() / 200)
                     if dice.random() < 0.3:
                         raise Interrupted

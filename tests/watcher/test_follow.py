@@ -13,15 +13,10 @@ from marketplace.store.database import read, write
 from marketplace.watcher import follow as following_module
 from marketplace.watcher.sweep import SLOWLY, begin_sweep, end_sweep, sweep_step
 from marketplace.watcher.work import Done
-from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, shown, write_sql
 from tests.sandbox import bodies, test_batches
 
 NFT, MARKET = (TOKEN, 7), "0.0.9001"
-
-
-def shown(client, nft=NFT):
-    return client.get(f"/v1/nft/{nft[0]}/{nft[1]}").json
 
 
 def rechecks(app):
@@ -51,16 +46,19 @@ def test_it_finds_a_listing_in_a_batch(client, watcher, nft, ledger):
     assert shown(client)["listingPrice"] == 5
 
 
+def cursor(app):
+    with app.app_context():
+        return following.get_follow(read())["cursor_at"]
+
+
 def test_what_a_database_has_lost_is_read_again(app, client, watcher, nft, ledger):
     """As after a restore, or a failover to a standby without the last commits."""
     watcher.follow()
-    with app.app_context():
-        before = following.get_follow(read())["cursor_at"]
+    before = cursor(app)
     approve(ledger, nft)
     assert watcher.follow() == {Done.LISTED: 1}
-    with app.app_context(), write() as db:
-        db.execute("UPDATE follow SET cursor_at = :before", {"before": before})
-        db.execute("UPDATE nft SET is_for_sale = 0, listing_price = 0, last_listed_at = NULL")
+    write_sql(app, "UPDATE follow SET cursor_at = :before", before=before)
+    write_sql(app, "UPDATE nft SET is_for_sale = 0, listing_price = 0, last_listed_at = NULL")
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["isForSale"] is True
 
@@ -88,25 +86,18 @@ def test_what_only_says_that_it_is_listed_is_not_stored(client, watcher, ledger)
         lambda ledger: ledger.submit(bodies.sign(bodies.rejection(ALICE, NFT), ALICE)),
     ],
 )
-def test_it_finds_the_end_of_a_listing(client, watcher, lister, ledger, end):
-    lister(NFT)
+def test_it_finds_the_end_of_a_listing(client, watcher, listed, ledger, end):
     watcher.follow()
     end(ledger)
     assert watcher.follow() == {Done.TAKEN_OFF: 1}
     assert shown(client)["isForSale"] is False
 
 
-def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, lister, ledger):
-    lister(NFT)
+def test_it_finds_what_was_approved_beside_what_a_memo_names(client, watcher, listed, ledger):
     watcher.follow()
-    ledger.approve(NFT, ALICE, "0.0.6666", memo=listing_memo(TOKEN, 9, 5, "Foo"))
+    ledger.approve(listed, ALICE, "0.0.6666", memo=listing_memo(TOKEN, 9, 5, "Foo"))
     assert watcher.follow() == {}
     assert watcher.recheck(seconds=61) == {Done.TAKEN_OFF: 1}
-
-
-def update(ledger, metadata):
-    with ledger.sandbox.app_context():
-        lives.update_metadata(*NFT, times.now(), metadata)
 
 
 @pytest.mark.parametrize("is_listed", [True, False])
@@ -117,7 +108,7 @@ def test_it_finds_other_metadata_and_shows_the_last_until_it_is_here(
         lister(nft, add=False)
     watcher.follow()
     before = shown(client)
-    update(ledger, "ipfs://bafkqaaa/other.json")
+    ledger.update_metadata(NFT, "ipfs://bafkqaaa/other.json")
     watcher.follow()
     with app.app_context():
         stored = nfts.get_nft(read(), *nft)
@@ -148,26 +139,24 @@ def test_rows_of_others_are_not_looked_at(app, watcher, nft, ledger):
 
 
 def test_facts_that_are_older_than_the_row_do_not_end_a_look(
-    app, client, watcher, lister, alter, ledger, mirror
+    app, client, watcher, listed, alter, ledger, mirror
 ):
     """A replica that lags answers with the row that is stored already."""
-    lister(NFT)
     watcher.follow()
     watcher.recheck(seconds=120)
     with app.app_context():
         old = services(app).sandbox.app.test_client().get(f"/api/v1/tokens/{TOKEN}/nfts/7").json
-    ledger.hand_over(NFT, BOB)
+    ledger.hand_over(listed, BOB)
     alter("/nfts/7$", lambda nft: nft.update(old))
     assert watcher.follow() == {}
-    assert rechecks(app) == [("nft", *NFT)]
+    assert rechecks(app) == [("nft", *listed)]
     mirror.heal()
     assert watcher.recheck() == {}  # not due
     assert watcher.recheck(seconds=1) == {Done.TAKEN_OFF: 1}
     assert rechecks(app) == []
 
 
-def test_a_list_is_looked_at_once_more_a_minute_later(app, watcher, lister, ledger):
-    lister(NFT)
+def test_a_list_is_looked_at_once_more_a_minute_later(app, watcher, listed, ledger):
     watcher.follow()
     watcher.recheck(seconds=120)
     ledger.mint(("0.0.8001", 1), ALICE, times.now())
@@ -180,7 +169,7 @@ def test_a_list_is_looked_at_once_more_a_minute_later(app, watcher, lister, ledg
     assert rechecks(app) == []
 
 
-def test_a_kill_after_reading_loses_nothing(app, client, watcher, nft, ledger):
+def test_a_kill_after_reading_loses_nothing(watcher, nft, ledger):
     """Another watcher goes on where the first one was killed, whatever it still had to look at."""
     approve(ledger, nft)
     watcher.read()
@@ -228,11 +217,6 @@ def test_pages_that_are_full_are_read_on(watcher, client, ledger, nft, monkeypat
         approve(ledger, nft, price=number)
     assert watcher.follow() == {Done.LISTED: 1}
     assert shown(client)["listingPrice"] == 5
-
-
-def cursor(app):
-    with app.app_context():
-        return following.get_follow(read())["cursor_at"]
 
 
 def test_a_page_that_tells_nothing_of_ours_is_written_now_and_then(
@@ -309,10 +293,8 @@ def test_a_daily_sweep_takes_a_day_and_outlives_the_watcher(app, watcher, ledger
 
 def test_a_page_that_could_not_be_written_is_read_again(app, watcher, nft, ledger):
     approve(ledger, nft)
-    with app.app_context(), write() as db:
-        db.execute("ALTER TABLE recheck RENAME TO elsewhere")
+    write_sql(app, "ALTER TABLE recheck RENAME TO elsewhere")
     with pytest.raises(Exception, match="recheck"):
         watcher.read()
-    with app.app_context(), write() as db:
-        db.execute("ALTER TABLE elsewhere RENAME TO recheck")
+    write_sql(app, "ALTER TABLE elsewhere RENAME TO recheck")
     assert watcher.follow() == {Done.LISTED: 1}

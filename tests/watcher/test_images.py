@@ -56,11 +56,13 @@ def frames(count, size=(64, 64)):
     return [Image.new("RGB", size, (n * 7 % 256, 90, 40)) for n in range(count)]
 
 
+def animated(frames, format="GIF", **options):
+    return encoded(frames[0], format, save_all=True, append_images=frames[1:], **options)
+
+
 @pytest.mark.parametrize("format", ["GIF", "WEBP", "PNG"])
 def test_an_animation_stays_animated(format):
-    first, *others = frames(5)
-    content = encoded(first, format, save_all=True, append_images=others, duration=80)
-    image = opened(optimise(content))
+    image = opened(optimise(animated(frames(5), format, duration=80)))
     assert image.n_frames == 5
     assert image.format == "WEBP"
     image.load()
@@ -68,9 +70,7 @@ def test_an_animation_stays_animated(format):
 
 
 def test_frames_keep_their_own_durations():
-    first, *others = frames(3)
-    content = encoded(first, "GIF", save_all=True, append_images=others, duration=[50, 300, 120])
-    image, durations = opened(optimise(content)), []
+    image, durations = opened(optimise(animated(frames(3), duration=[50, 300, 120]))), []
     for frame in ImageSequence.Iterator(image):
         frame.load()
         durations.append(frame.info["duration"])
@@ -118,24 +118,19 @@ def test_nothing_but_pixels_is_kept():
 
 
 def test_of_a_long_animation_the_first_frame_is_kept():
-    first, *others = frames(200, (8, 8))
-    content = encoded(first, "GIF", save_all=True, append_images=others, duration=40)
-    image = opened(optimise(content))
+    image = opened(optimise(animated(frames(200, (8, 8)), duration=40)))
     assert getattr(image, "n_frames", 1) == 1
     assert ImageStat.Stat(image.convert("RGB")).mean == pytest.approx([0, 90, 40], abs=8)
 
 
 def test_an_animation_of_many_frames_is_smaller():
-    first, *others = frames(100, (600, 100))
-    content = encoded(first, "GIF", save_all=True, append_images=others, duration=40)
-    image = opened(optimise(content))
+    image = opened(optimise(animated(frames(100, (600, 100)), duration=40)))
     assert (image.n_frames, image.size) == (100, (447, 74))
 
 
 def test_of_an_animation_that_stays_large_the_first_frame_is_kept():
     noise = [Image.effect_noise((640, 640), 200).convert("RGB") for _ in range(9)]
-    content = encoded(noise[0], "PNG", save_all=True, append_images=noise[1:])
-    optimised = optimise(content)
+    optimised = optimise(animated(noise, "PNG"))
     assert getattr(opened(optimised), "n_frames", 1) == 1
     assert len(optimised.content) <= MAX_KEPT_BYTES
 

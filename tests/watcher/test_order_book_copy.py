@@ -11,13 +11,11 @@ from pathlib import Path
 import pytest
 import requests
 
-from marketplace import times
 from marketplace.market.memos import listing_memo
 from marketplace.sandbox.transport import WSGIAdapter
 from marketplace.services import services
 from marketplace.store import events
 from marketplace.store.database import write
-from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, authorized_client
 from tests.serving import ROOT
 
@@ -84,12 +82,10 @@ class Life:
         self.ledger.hand_over(nft, self.dice.choice(ACCOUNTS))
 
     def update(self, nft, keys):
-        with self.ledger.sandbox.app_context():
-            lives.update_metadata(*nft, times.now())
+        self.ledger.update_metadata(nft)
 
     def delete(self, nft, keys):
-        with self.ledger.sandbox.app_context():
-            lives.delete_token(DOOMED, times.now())
+        self.ledger.delete_token(DOOMED)
 
     def restore(self, nft, keys):
         with self.app.app_context(), write() as db:

@@ -7,11 +7,10 @@ import json
 import pytest
 from PIL import Image
 
-from marketplace import create_app
 from marketplace.ledger import Deadline
 from marketplace.ledger.http_client import Unfetchable
 from marketplace.watcher.strangers.enrich import make_resolver
-from tests.conftest import KEYS, TOKEN, authorized_client, completing, settings
+from tests.conftest import KEYS, authorized_client, completing, on_testnet, shown
 from tests.ledger.test_ledger_faults import NFT, page
 from tests.network import answering, serve, serve_raw
 
@@ -35,17 +34,6 @@ def gateway(environ, start_response):
     return [file or b""]
 
 
-def connect(folder, mirror_url, gateway_url):
-    app = create_app(
-        NETWORK="testnet",
-        ACCOUNT_ID="0.0.9001",
-        MIRROR_NODE_URL=mirror_url,
-        IPFS_GATEWAYS=f"{gateway_url}/ipfs",
-        **settings(folder),
-    )
-    return authorized_client(app, "read", "write")
-
-
 POINTERS = {
     "a document": DOCUMENT,
     "a document, padded": f" \n{DOCUMENT}\0\0\0",
@@ -61,10 +49,10 @@ POINTERS = {
 def test_it_is_read(tmp_path, pointer, is_encoded):
     answer = answering(page(NFT | {"metadata": encode(pointer) if is_encoded else pointer}))
     with serve_raw(answer) as mirror_url, serve(gateway) as gateway_url:
-        client = connect(tmp_path, mirror_url, gateway_url)
+        client = authorized_client(on_testnet(tmp_path, mirror_url, gateway_url), "read", "write")
         assert client.post("/v1/add", json=KEYS).status_code == 200
         completing(client.application)()
-        nft = client.get(f"/v1/nft/{TOKEN}/7").json
+        nft = shown(client)
     assert nft["name"] == "Seven"
     assert nft["stringifiedAttributes"] == '[{"trait_type":"a","value":"1"}]'
     assert nft["originalImageUrl"] == f"{gateway_url}/ipfs/{CID}/7.png"

@@ -24,6 +24,8 @@ from marketplace.watcher.strangers import confine
 from marketplace.watcher.strangers.images import optimise
 from stress.bombs import CORPUS, encoded
 from tests.network import PATIENCE_SECONDS, drip_headers, response, serve_raw
+from tests.postgresql import until
+from tests.serving import children
 from tests.watcher.test_images import frames, gradient
 
 pytestmark = pytest.mark.once("no statement is asked")
@@ -90,19 +92,13 @@ def test_an_image_that_takes_too_long_is_ended(make, monkeypatch):
 
 def child_of(processes):
     """The process that reads: the child of its keeper, which is the fork server's."""
-    until = time.monotonic() + PATIENCE_SECONDS
-    while time.monotonic() < until:
-        for keeper in children(processes._server and processes._server.pid):
-            for pid in children(keeper):
-                return pid
-        time.sleep(0.01)
-    raise AssertionError("nothing was begun")
 
+    def find():
+        keepers = children(processes._server and processes._server.pid)
+        return [pid for keeper in keepers for pid in children(keeper)]
 
-def children(pid):
-    with suppress(FileNotFoundError):
-        return Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    return []
+    until(find, "nothing was begun")
+    return find()[0]
 
 
 @pytest.mark.parametrize(
@@ -112,7 +108,7 @@ def children(pid):
 def test_a_process_that_is_ended_is_told_from_one_that_breaks(make, number, outcome):
     with serve_raw(drip_headers) as url, make(url) as processes, ThreadPoolExecutor(1) as thread:
         under_way = thread.submit(processes.enrich, POINTER, LONG)
-        os.kill(int(child_of(processes)), number)
+        os.kill(child_of(processes), number)
         assert under_way.result(PATIENCE_SECONDS).outcome is outcome
 
 
@@ -174,10 +170,7 @@ os.kill(os.getpid(), signal.SIGKILL)
 """
         ended = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
     assert ended.returncode == -signal.SIGKILL
-    until = time.monotonic() + PATIENCE_SECONDS
-    while Path(f"/proc/{int(ended.stdout)}").exists():
-        assert time.monotonic() < until
-        time.sleep(0.01)
+    until(lambda: not Path(f"/proc/{int(ended.stdout)}").exists(), "it is still there")
 
 
 def send_half_a_message(answers, *_):

@@ -15,13 +15,13 @@ from openapi_schema_validator import OAS31Validator
 from standardwebhooks import Webhook, WebhookVerificationError
 
 from marketplace import times
-from marketplace.market.events import insert
 from marketplace.store import events, webhooks
 from marketplace.store.database import read, write
 from marketplace.watcher.webhooks import deliveries, messages
 from marketplace.watcher.webhooks.deliveries import Deliveries
-from tests.conftest import authorized_client
-from tests.network import PATIENCE_SECONDS, serve, serve_raw, silence
+from tests.conftest import authorized_client, tell, write_sql
+from tests.network import serve, serve_raw, silence
+from tests.postgresql import until
 from tests.serving import run_flask
 
 HOUR = 3600 * times.SECOND
@@ -80,13 +80,9 @@ def receiver(app, tmp_path):
 def let_happen(app, *serial_numbers, kind="SOLD"):
     """Something happens to an NFT, once for each serial number."""
     for serial_no in serial_numbers:
-        event = {
-            "kind": kind, "token": "0.0.7001", "serial_no": serial_no, "from_account": "0.0.1001",
-            "to_account": "0.0.1002", "price": 60, "previous_price": 60, "transaction_id": None,
-            "consensus_at": None, "seen_at": times.to_iso(times.now()),
-        }  # fmt: skip
-        with app.app_context(), write() as db:
-            insert(db, [event])
+        now = times.to_iso(times.now())
+        change = {"kind": kind, "serial_no": serial_no, "consensus_at": now, "seen_at": now}
+        tell(app, change | {"price": 60})
 
 
 @pytest.fixture
@@ -100,13 +96,21 @@ def deliver(app):
     delivering = Deliveries(app)
 
     def deliver(later=0, delivering=delivering):
-        until = time.monotonic() + PATIENCE_SECONDS
         with app.app_context():
-            while delivering.step(times.now() + later):
-                assert time.monotonic() < until
-                time.sleep(0.005)
+            until(lambda: not delivering.step(times.now() + later), "there is no end to it")
 
     return deliver
+
+
+@pytest.fixture
+def send(happen, deliver):
+    """Let something happen, and deliver what is due."""
+
+    def send(*serial_numbers, kind="SOLD"):
+        happen(*serial_numbers, kind=kind)
+        deliver()
+
+    return send
 
 
 def webhook(app, id=None):
@@ -119,9 +123,8 @@ def listed(folder):
     return run_flask(folder, "webhook", "list").output
 
 
-def test_it_works(app, client, receiver, happen, deliver):
-    happen(7)
-    deliver()
+def test_it_works(app, client, receiver, send):
+    send(7)
     [event] = client.get("/v1/events").json
     assert receiver.received == [
         (event["id"], {"type": "nft.sold", "timestamp": event["date"], "data": event})
@@ -130,9 +133,8 @@ def test_it_works(app, client, receiver, happen, deliver):
     assert list(json.loads(receiver.body)["data"]) == list(event)
 
 
-def test_the_document_describes_it(app, receiver, happen, deliver):
-    happen(7)
-    deliver()
+def test_the_document_describes_it(app, receiver, send):
+    send(7)
     document = app.test_client().get("/openapi.json").json
     post = document["webhooks"]["event"]["post"]
     assert {each["name"] for each in post["parameters"]} == receiver.headers.keys()
@@ -143,19 +145,17 @@ def test_the_document_describes_it(app, receiver, happen, deliver):
         validator.validate(receiver.received[0][1] | {"data": {}})
 
 
-def test_events_come_in_order_and_once(receiver, happen, deliver, tmp_path):
-    happen(*range(1, 30))
-    deliver()
+def test_events_come_in_order_and_once(receiver, send, deliver, tmp_path):
+    send(*range(1, 30))
     deliver()
     assert receiver.serial_numbers == [*range(1, 30)]
     assert "all delivered" in listed(tmp_path)
 
 
 @pytest.mark.once("its signature")
-def test_a_message_is_signed_with_its_own_secret(receiver, happen, deliver, tmp_path):
+def test_a_message_is_signed_with_its_own_secret(receiver, send, tmp_path):
     with receiving(tmp_path) as other:
-        happen(7)
-        deliver()
+        send(7)
     assert receiver.secret != other.secret
     Webhook(other.secret).verify(other.body, other.headers)
     altered = other.body.replace(b"60", b"61")
@@ -164,30 +164,27 @@ def test_a_message_is_signed_with_its_own_secret(receiver, happen, deliver, tmp_
             Webhook(secret).verify(body, other.headers)
 
 
-def test_what_happened_before_it_was_added_is_left_out(app, happen, deliver, tmp_path):
+def test_what_happened_before_it_was_added_is_left_out(app, send, happen, tmp_path):
     happen(1, 2)
     with receiving(tmp_path) as receiver:
-        happen(3)
-        deliver()
+        send(3)
     assert receiver.serial_numbers == [3]
 
 
-def test_only_the_kinds_it_asks_for(app, happen, deliver, tmp_path):
+def test_only_the_kinds_it_asks_for(app, send, happen, tmp_path):
     with receiving(tmp_path, "--kind", "SOLD", "--kind", "BURNED") as receiver:
         happen(1, kind="LISTED")
         happen(2)
         happen(3, kind="BURNED")
-        happen(4, kind="ADDED")
-        deliver()
+        send(4, kind="ADDED")
         assert webhook(app)["delivered_to"] == 3
     assert receiver.kinds == ["nft.sold", "nft.burned"]
 
 
-def test_events_of_other_kinds_are_not_called_lost(app, happen, deliver, tmp_path, monkeypatch):
+def test_events_of_other_kinds_are_not_called_lost(app, send, tmp_path, monkeypatch):
     monkeypatch.setattr(deliveries, "NOTED_AFTER", 2)
     with receiving(tmp_path, "--kind", "SOLD"):
-        happen(1, 2, kind="LISTED")
-        deliver()
+        send(1, 2, kind="LISTED")
     assert webhook(app)["delivered_to"] == 2
 
 
@@ -198,7 +195,8 @@ def test_one_that_was_killed_before_it_noted_deliveries_repeats_them(
     killed = Deliveries(app)
     with app.app_context():
         killed.step(times.now())
-    wait_until(lambda: len(receiver.received) == 2)  # they have arrived, and nothing is stored
+    # They arrive, and nothing is stored.
+    until(lambda: len(receiver.received) == 2, "they do not arrive")
     deliver()
     assert receiver.serial_numbers == [7, 8, 7, 8]
     first, second, *repeated = [message_id for message_id, _ in receiver.received]
@@ -217,10 +215,9 @@ def test_several_events_are_stored_in_one_write(app, receiver, happen, deliver, 
     assert webhook(app)["delivered_to"] == 20
 
 
-def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, happen, deliver):
+def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, send, deliver):
     receiver.statuses = ["204 No Content", "500 Oops"]
-    happen(7, 8, 9)
-    deliver()
+    send(7, 8, 9)
     assert receiver.serial_numbers == [7, 8]
     assert webhook(app)["delivered_to"] == 1
     assert webhook(app)["failure"] == "it answered 500"
@@ -228,29 +225,21 @@ def test_a_failure_in_the_middle_keeps_what_was_delivered(app, receiver, happen,
     assert receiver.serial_numbers == [7, 8, 8, 9]
 
 
-def wait_until(happens):
-    until = time.monotonic() + PATIENCE_SECONDS
-    while not happens():
-        assert time.monotonic() < until
-        time.sleep(0.005)
-
-
-def test_one_that_comes_late_takes_nothing_back(app, receiver, happen, deliver):
+def test_one_that_comes_late_takes_nothing_back(app, receiver, send, happen, deliver):
     happen(7)
     late = Deliveries(app)
     with app.app_context():
         late.step(times.now())
-    wait_until(lambda: receiver.received)
+    until(lambda: receiver.received, "it does not arrive")
     deliver()
-    happen(8)
-    deliver()
+    send(8)
     with app.app_context():
         late.step(times.now())
     assert webhook(app)["delivered_to"] == 2
 
 
 def test_failures_are_tried_again_ever_later_for_three_days(
-    app, receiver, happen, deliver, tmp_path, monkeypatch, caplog
+    app, receiver, send, happen, deliver, tmp_path, monkeypatch, caplog
 ):
     monkeypatch.setattr(random, "uniform", lambda low, high: high)
     receiver.statuses = ["500 Oops"] * 1000
@@ -279,8 +268,7 @@ def test_failures_are_tried_again_ever_later_for_three_days(
     receiver.statuses = []
     resumed = run_flask(tmp_path, "webhook", "resume", receiver.id)
     assert resumed.output == f"Resumed webhook {receiver.id}\n"
-    happen(8)
-    deliver()
+    send(8)
     assert receiver.serial_numbers[-2:] == [7, 8]
     assert webhook(app)["failure"] is None
 
@@ -292,20 +280,18 @@ def test_jitter_only_shortens_a_pause():
     assert all(2 <= times.from_iso(each) - since / times.SECOND <= 5 for each in due)
 
 
-def test_gone_ends_it_at_once(app, receiver, happen, deliver, tmp_path):
+def test_gone_ends_it_at_once(app, receiver, send, deliver, tmp_path):
     receiver.statuses = ["410 Gone"]
-    happen(7, 8)
-    deliver()
+    send(7, 8)
     deliver(HOUR)
     assert receiver.serial_numbers == [7]
     assert "given up: it answered 410" in listed(tmp_path)
 
 
 @pytest.mark.once("no statement differs")
-def test_a_redirect_is_not_followed(app, receiver, happen, deliver):
+def test_a_redirect_is_not_followed(app, receiver, send):
     receiver.statuses = ["307 Elsewhere"]
-    happen(7)
-    deliver()
+    send(7)
     assert webhook(app)["failure"] == "it answered 307"
     assert len(receiver.received) == 1
 
@@ -327,11 +313,10 @@ def test_one_that_does_not_answer_holds_up_no_other(app, happen, deliver, tmp_pa
 
 
 @pytest.mark.once("no statement differs")
-def test_one_that_is_not_there_is_tried_again(app, happen, deliver, tmp_path):
+def test_one_that_is_not_there_is_tried_again(app, send, deliver, tmp_path):
     with receiving(tmp_path) as receiver:
         pass
-    happen(7)
-    deliver()
+    send(7)
     assert webhook(app)["failure"] == "it can not be reached"
     with serve(receiver, int(receiver.url.rpartition(":")[2])):
         deliver(HOUR)
@@ -346,10 +331,9 @@ def test_one_that_is_not_there_is_tried_again(app, happen, deliver, tmp_path):
         ("8.8.8.8:8443", "it is not an http or https address on port 80 or 443"),
     ],
 )
-def test_a_private_address_is_refused(app, happen, deliver, tmp_path, host, reason):
+def test_a_private_address_is_refused(app, send, tmp_path, host, reason):
     assert run_flask(tmp_path, "webhook", "add", f"https://{host}/").exit_code == 0
-    happen(7)
-    deliver()
+    send(7)
     assert webhook(app)["failure"] == reason
 
 
@@ -388,30 +372,24 @@ def test_events_that_were_deleted_are_told_of(app, receiver, happen, deliver, ca
     assert f"Webhook {receiver.id} goes on after event 2 in place of 0" in caplog.text
 
 
-def test_a_database_that_lost_events_goes_on_from_its_newest(
-    app, receiver, happen, deliver, caplog
-):
-    happen(1, 2, 3)
+def test_a_database_that_lost_events_goes_on_from_its_newest(app, receiver, send, deliver, caplog):
+    send(1, 2, 3)
+    write_sql(app, "DELETE FROM event WHERE id > 1")
     deliver()
-    with app.app_context(), write() as db:
-        db.execute("DELETE FROM event WHERE id > 1")
-    deliver()
-    happen(12)
-    deliver()
+    send(12)
     assert receiver.serial_numbers == [1, 2, 3, 12]
     assert f"Webhook {receiver.id} goes on after event 1 in place of 3" in caplog.text
 
 
 @pytest.mark.parametrize("content", [None, "", "0" * 64])
-def test_without_its_key_nothing_is_sent(app, receiver, happen, deliver, tmp_path, caplog, content):
+def test_without_its_key_nothing_is_sent(app, receiver, send, deliver, tmp_path, caplog, content):
     path = tmp_path / "webhook.key"
     key = path.read_text()
     path.unlink()
     if content is not None:
         path.touch(0o600)
         path.write_text(content)
-    happen(7)
-    deliver()
+    send(7)
     assert receiver.received == []
     assert f"Webhook {receiver.id} gets nothing" in caplog.text
     assert f"stopped: {path}" in listed(tmp_path)
@@ -471,7 +449,7 @@ def test_another_one_is_not_there(app, tmp_path, words):
     assert 'There is no webhook "7"' in refused.output
 
 
-def test_one_that_is_removed_gets_nothing_more(app, receiver, happen, deliver, tmp_path):
+def test_one_that_is_removed_gets_nothing_more(app, receiver, send, happen, deliver, tmp_path):
     happen(7)
     delivering = Deliveries(app)
     with app.app_context():
@@ -479,14 +457,13 @@ def test_one_that_is_removed_gets_nothing_more(app, receiver, happen, deliver, t
     removed = run_flask(tmp_path, "webhook", "remove", receiver.id)
     assert removed.output == f"Removed webhook {receiver.id}\n"
     deliver(delivering=delivering)
-    happen(8)
-    deliver()
+    send(8)
     assert receiver.serial_numbers in ([], [7])
     assert "There is no webhook yet" in listed(tmp_path)
     assert add(tmp_path, receiver.url)[0] != receiver.id
 
 
-def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, happen, deliver):
+def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, send, deliver):
     scraper = authorized_client(app, "metrics")
 
     def scrape():
@@ -495,13 +472,11 @@ def test_prometheus_sees_what_waits_and_what_is_given_up(app, receiver, happen, 
         )
 
     receiver.statuses = ["500 Oops", "204 No Content", "410 Gone"]
-    happen(7)
-    deliver()
+    send(7)
     assert float(scrape()["webhook_delay_seconds"]) > 0
     deliver(HOUR)
     assert float(scrape()["webhook_delay_seconds"]) == 0
-    happen(8)
-    deliver()
+    send(8)
     found = scrape()
     assert float(found["webhook_delay_seconds"]) == 0
     assert float(found["webhooks_given_up"]) == 1
