@@ -9,6 +9,7 @@ from stress.lives import account, token_id
 from tests.conftest import TOKEN
 
 HBAR = 100_000_000
+FIRST = 10_000 * HBAR  # which every account begins with
 NFT = (TOKEN, 7)
 
 

@@ -9,6 +9,12 @@ from tests.conftest import ALICE
 from tests.sandbox import bodies
 
 
+def pytest_collectstart(collector):
+    """Once is enough for all tests of this folder: the sandbox keeps its ledger on SQLite."""
+    if isinstance(collector, pytest.Module):
+        collector.add_marker(pytest.mark.once("the sandbox keeps its ledger on SQLite"))
+
+
 @pytest.fixture
 def minted(client, ledger):
     """Alice has the NFT that the tests move."""

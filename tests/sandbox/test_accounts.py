@@ -14,8 +14,6 @@ from tests.conftest import ALICE, BOB
 from tests.sandbox import hapi
 from tests.sandbox.bodies import HBAR, NFT, make, sign, transfer
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 DAYS_90 = 7_776_000
 LIMIT = "max_automatic_token_associations"
 

@@ -2,28 +2,20 @@
 
 import pytest
 
-from marketplace.sandbox.ledger import accounts
-from marketplace.store.database import write
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
-from tests.sandbox.bodies import HBAR, NFT, association, transfer
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+from tests.sandbox.bodies import FIRST, HBAR, NFT, association, transfer
 
 OTHERS = ("0.0.7002", "0.0.7003")
-FIRST = 10_000 * HBAR
 PAYER = "0.0.9001"
 
 
 @pytest.fixture
 def limit(ledger):
     """Say how many associations an account lets transfers make."""
-
-    def set_limit(account_id, number):
-        with ledger.sandbox.app_context(), write() as db:
-            accounts.change(db, account_id, lives.MINTED_AT, automatic_associations=number)
-
-    return set_limit
+    return lambda account_id, number: ledger.change_account(
+        account_id, automatic_associations=number
+    )
 
 
 @pytest.fixture

@@ -9,13 +9,10 @@ from marketplace.sandbox.ledger import keys
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox import bodies
-from tests.sandbox.bodies import HBAR, NFT, approval, make, rejection, transfer
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+from tests.sandbox.bodies import FIRST, HBAR, NFT, approval, make, rejection, transfer
 
 BATCHER = PrivateKey.generate_ecdsa()  # who puts transactions together
 KEY = keys.of_bytes(BATCHER.public_key().to_bytes_raw())
-FIRST = 10_000 * HBAR
 
 
 def inner(body, *signers, key=KEY, node=0):

@@ -18,17 +18,14 @@ from marketplace.sandbox.ledger import accounts, consensus, keys, nfts, queries,
 from marketplace.store.database import read, write
 from stress import lives
 from tests.sandbox import bodies
-from tests.sandbox.bodies import HBAR, approval, minting, rejection, transfer
+from tests.sandbox.bodies import FIRST, HBAR, approval, minting, rejection, transfer
 from tests.sandbox.test_batches import BATCHER, batch, inner
 from tests.sandbox.test_fungible_tokens import move as move_units
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 PEOPLE = ("0.0.1001", "0.0.1002", "0.0.1003", "0.0.2002")  # the last one collects royalties
 MARKET, FEES = "0.0.9001", "0.0.802"
 NFTS = (("0.0.5002", 1), ("0.0.5002", 2), ("0.0.7001", 1))
-FIRST = 10_000 * HBAR
 ALL = (*PEOPLE, MARKET, FEES, "0.0.2003")
 TABLES = (
     "account", "association", "created", "holding", "nft", "nft_transaction", "token",

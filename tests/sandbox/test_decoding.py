@@ -15,8 +15,6 @@ from tests.conftest import ALICE, BOB, TOKEN, assert_error
 from tests.sandbox.bodies import NFT, transfer
 from tests.sandbox.test_sandbox_ledger import approval_of_sdk, of_sdk
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 START = TransactionId(ALICE, 1_763_640_000, 123_456_789)
 
 

@@ -2,15 +2,11 @@
 
 from pathlib import Path
 
-import pytest
-
 from marketplace.hbar import TINYBARS
 from marketplace.sandbox.hapi.services import QUERIES
 from marketplace.sandbox.ledger.consensus import HANDLERS
 from marketplace.sandbox.ledger.envelopes import TYPES
 from marketplace.sandbox.ledger.network_fees import BASE, OTHERS
-
-pytestmark = pytest.mark.once("the documents")
 
 
 def table(title, unit, rows):

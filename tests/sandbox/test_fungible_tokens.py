@@ -8,8 +8,6 @@ from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox.bodies import HBAR, association, make, minting, rejection, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation, fixed, royalty
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 
 @pytest.fixture
 def coin(created):

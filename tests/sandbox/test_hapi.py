@@ -23,15 +23,13 @@ from marketplace.sandbox import wallet
 from marketplace.sandbox.hapi.services import METHODS
 from marketplace.services import services
 from marketplace.store import database_errors
-from stress.lives import MARKET, account
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, settings
+from stress.lives import account
+from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN, settings
 from tests.engines import move_database
 from tests.sandbox import hapi
 from tests.sandbox.bodies import NFT, approval, minting, sign, transfer
 from tests.sandbox.hapi import ACCOUNT, APPROVE, COST, PAID, RECEIPTS
 from tests.sandbox.test_accounts import to_alias
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 RECORDS = "/proto.CryptoService/getTxRecordByTxID"
 TRANSFER = "/proto.CryptoService/cryptoTransfer"

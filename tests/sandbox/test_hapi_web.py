@@ -4,15 +4,12 @@ import io
 
 import pytest
 
-from marketplace import create_app
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES
 from marketplace.services import services
-from tests.conftest import ALICE, settings
+from tests.conftest import ALICE, on_testnet
 from tests.sandbox import hapi
 from tests.sandbox.bodies import approval, sign
 from tests.sandbox.hapi import APPROVE, RECEIPTS
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 CONTENT_TYPE = "application/grpc-web+proto"
 OK = b"\x80\0\0\0\x0fgrpc-status:0\r\n"
@@ -158,6 +155,6 @@ def test_it_is_counted_under_its_path(app, client, post):
 
 
 def test_no_real_network_has_it(tmp_path):
-    app = create_app(**settings(tmp_path), NETWORK="testnet", ACCOUNT_ID="0.0.4321")
-    r = app.test_client().post(APPROVE, data=framed(b""), headers={"Content-Type": CONTENT_TYPE})
+    client = on_testnet(tmp_path).test_client()
+    r = client.post(APPROVE, data=framed(b""), headers={"Content-Type": CONTENT_TYPE})
     assert r.status_code == 404

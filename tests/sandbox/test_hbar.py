@@ -2,13 +2,11 @@
 
 import pytest
 
-from marketplace import times
 from marketplace.sandbox import wallet
-from marketplace.sandbox.ledger import accounts
-from marketplace.store.database import write
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
 from tests.sandbox.bodies import (
+    FIRST,
     HBAR,
     NFT,
     amounts,
@@ -20,12 +18,9 @@ from tests.sandbox.bodies import (
     transfer,
 )
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 FEES = "0.0.802"
 TREASURY = "0.0.1000"
 ROYAL = ("0.0.5001", 1)  # an NFT of a collection with custom fees
-FIRST = 10_000 * HBAR
 
 
 def test_every_account_begins_with_10_000(get):
@@ -224,9 +219,9 @@ def test_who_signs_a_purchase_first_does_not_become_its_payer(submit, get, minte
         assert get(f"/accounts/{account_id}")["key"]["key"] == own
 
 
-def test_a_purchase_is_shown_whole(submit, row, minted):
+def test_a_purchase_is_shown_whole(submit, done, minted):
     submit(approval(ALICE), ALICE)
-    shown = row(submit(purchase(BOB), "0.0.9001", BOB))
+    shown = done(purchase(BOB), "0.0.9001", BOB)
     # Two signatures, and the association of Bob.
     fee = HBAR // 100 + HBAR // 1000 + HBAR // 2
     assert shown["charged_tx_fee"] == fee
@@ -249,8 +244,7 @@ def test_a_purchase_is_shown_whole(submit, row, minted):
 
 def test_nobody_gets_more_than_64_bits_hold(submit, balance, ledger):
     submit(transfer(ALICE, {ALICE: -1, BOB: 1}), ALICE)
-    with ledger.sandbox.app_context(), write() as db:
-        accounts.change(db, BOB, times.now(), balance=EDGE - 5)
+    ledger.change_account(BOB, balance=EDGE - 5)
     results = [submit(transfer(ALICE, {ALICE: -n, BOB: n}), ALICE).result for n in (6, 5, 1)]
     assert results == ["INVALID_ACCOUNT_AMOUNTS", "SUCCESS", "INVALID_ACCOUNT_AMOUNTS"]
     assert (balance(ALICE), balance(BOB)) == (FIRST - 6 - 4 * HBAR // 1000, EDGE)

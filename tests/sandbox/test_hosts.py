@@ -3,9 +3,7 @@
 import pytest
 
 from marketplace import create_app
-from tests.conftest import assert_error, authorized_client, settings
-
-pytestmark = pytest.mark.once("no statement is asked")
+from tests.conftest import assert_error, authorized_client, on_testnet, settings
 
 OWN = [
     "localhost",
@@ -57,6 +55,5 @@ def test_the_name_that_a_trusted_proxy_tells_counts(tmp_path):
 
 
 def test_a_real_network_answers_to_any_name(tmp_path):
-    real = {"NETWORK": "testnet", "ACCOUNT_ID": "0.0.4321"}
-    client = create_app(**settings(tmp_path), **real).test_client()
+    client = on_testnet(tmp_path).test_client()
     assert client.get("/status", headers={"Host": "x.example"}).status_code == 200

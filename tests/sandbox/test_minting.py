@@ -9,8 +9,6 @@ from marketplace import times
 from tests.conftest import ALICE, CHARLIE, TOKEN
 from tests.sandbox.bodies import HBAR, minting, transfer
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 TREASURY = "0.0.1000"
 
 

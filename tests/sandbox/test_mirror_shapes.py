@@ -17,8 +17,6 @@ from tests.sandbox import test_tokens as tokens
 from tests.sandbox.bodies import HBAR, approval, association, minting, sign, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 RECORDED = json.loads(Path(__file__).with_name("mirror_shapes.json").read_text())
 SIMPLE = {"string": str, "integer": int, "boolean": bool, "null": type(None)}
 ORDERS = ("asc", "desc")

@@ -7,12 +7,8 @@ import pytest
 from marketplace import times
 from marketplace.market.memos import listing_memo
 from stress import lives
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN
+from tests.conftest import ALICE, BOB, CHARLIE, MARKET, TOKEN
 from tests.sandbox.bodies import HBAR, NFT, approval, sign
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
-MARKET = "0.0.9001"
 
 
 @pytest.fixture

@@ -6,8 +6,6 @@ from tests.conftest import ALICE, BOB
 from tests.sandbox.bodies import HBAR, approval, minting, rejection, transfer
 from tests.sandbox.test_tokens import ISSUER, TREASURY, about, creation, royalty
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 
 @pytest.fixture
 def cats(submit, created):

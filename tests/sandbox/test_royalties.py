@@ -8,14 +8,11 @@ from marketplace.sandbox.ledger.execution import AssessedFee, NftTransfer
 from marketplace.store.database import read
 from stress import lives
 from tests.conftest import ALICE, BOB, CHARLIE
-from tests.sandbox.bodies import HBAR, transfer
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
+from tests.sandbox.bodies import FIRST, HBAR, transfer
 
 TREASURY, PAYER = "0.0.1000", "0.0.9001"
 ONE, TWO = ("0.0.5001", 1), ("0.0.5002", 1)  # with one collector, and with two and a fallback fee
 TIDES, ORBITS, ORBITS_TOO = "0.0.2001", "0.0.2002", "0.0.2003"
-FIRST = 10_000 * HBAR
 
 
 @pytest.fixture(autouse=True)

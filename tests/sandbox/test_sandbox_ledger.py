@@ -19,11 +19,9 @@ from sqlite_utils.utils import sqlite3
 from marketplace import times
 from marketplace.sandbox import wallet
 from marketplace.services import services
-from stress.lives import MARKET, id_of, seal
-from tests.conftest import ALICE, BOB, CHARLIE, TOKEN, assert_error
+from stress.lives import id_of, seal
+from tests.conftest import ALICE, BOB, CHARLIE, KEYS, MARKET, TOKEN, assert_error
 from tests.sandbox.bodies import approval, make, sign
-
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
 
 
 def account(account_id):
@@ -98,8 +96,8 @@ def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
     approvals = f"/accounts/{ALICE}/allowances/nfts"
     assert len(get(approvals)["allowances"]) == 1
 
-    listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
-    ledger.sign_and_submit(client.post("/v1/list/extwallet", json=listing).json["byteArray"])
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    ledger.sign_and_submit(listing.json["byteArray"])
     assert len(get(approvals)["allowances"]) == 1
     # The Python SDK's own helper revokes it: the trap that our transaction avoids.
     assert ledger.submit(of_sdk(approval_of_sdk(7))).result == "SUCCESS"
@@ -108,8 +106,8 @@ def test_a_listing_leaves_an_approve_for_all_in_place(client, nft, ledger, get):
 
 def test_the_desk_signs_submits_and_moves(app, client, nft, get):
     anyone = app.test_client()
-    listing = {"accountId": ALICE, "tokenId": TOKEN, "serialNo": 7, "listingPrice": 5}
-    byte_array = client.post("/v1/list/extwallet", json=listing).json["byteArray"]
+    listing = client.post("/v1/list/extwallet", json=KEYS | {"listingPrice": 5})
+    byte_array = listing.json["byteArray"]
 
     r = anyone.post("/sandbox/sign", json={"accountId": ALICE, "transaction": byte_array})
     assert r.status_code == 200

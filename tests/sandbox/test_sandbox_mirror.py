@@ -9,8 +9,6 @@ from marketplace.ids import TransactionId
 from marketplace.sandbox import catalogue
 from tests.conftest import ALICE, BOB, TOKEN, settings
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 
 @pytest.fixture
 def get(app):

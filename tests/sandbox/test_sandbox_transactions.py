@@ -9,8 +9,6 @@ from marketplace.sandbox.mirror.parameters import MAX_RANGE
 from tests.conftest import ALICE, BOB
 from tests.sandbox.bodies import NFT
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 PATH = "/transactions"
 APPROVAL, DELETION, TRANSFER = "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE", "CRYPTOTRANSFER"
 UPDATE = "TOKENUPDATENFTS"

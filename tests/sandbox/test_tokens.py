@@ -14,8 +14,6 @@ from stress.lives import account
 from tests.conftest import ALICE, BOB, CHARLIE
 from tests.sandbox.bodies import HBAR, approval, association, make, minting, transfer
 
-pytestmark = pytest.mark.once("the sandbox keeps its ledger on SQLite")
-
 TREASURY, COLLECTOR, MARKET = "0.0.4001", "0.0.4002", "0.0.9001"
 ISSUER = PrivateKey.generate_ecdsa()  # holds all keys of the collections of these tests
 KEY = keys.of_bytes(ISSUER.public_key().to_bytes_raw())
@@ -90,7 +88,7 @@ def do(submit, cats):
     return do
 
 
-def test_it_works(create, get, row, submit, mint, balance):
+def test_it_works(create, get, mint, balance):
     token = create(supplyType=1, maxSupply=3, memo="of mine", custom_fees=[royalty(), fixed(5)])
     shown = get(f"/tokens/{token}")
     assert int(token[4:]) > 1_000_000
