@@ -1,4 +1,4 @@
-"""The sandbox's own access token, which a file beside its ledger keeps."""
+"""The sandbox's own access token, kept in a file beside its ledger."""
 
 import fcntl
 from pathlib import Path

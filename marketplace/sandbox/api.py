@@ -24,7 +24,7 @@ blp = Blueprint(
 def decode_transaction(transaction: bytes) -> dict[str, Any]:
     """Decode a transaction
 
-    Signed or not. A wallet shows this before it signs: type, NFT, owner, spender, memo, fee, validity.
+    Signed or unsigned. A wallet shows this before it signs: type, NFT, owner, spender, memo, fee, validity.
     """
     return decoding.decode(transaction)
 
@@ -35,9 +35,9 @@ def decode_transaction(transaction: bytes) -> dict[str, Any]:
 def submit_transaction(transaction: bytes) -> dict[str, str]:
     """Submit a signed transaction
 
-    The bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The first key
-    that signs for an account becomes its key. The answer is 200 for each `result`, SUCCESS or not. A
-    transaction is valid for minutes: the example is an old one, and TRANSACTION_EXPIRED.
+    Accepts the bytes of any Hedera SDK, for one node or several, signed with ED25519 or ECDSA keys. The
+    first key that signs for an account becomes its key. The status is 200 whatever the `result` is. A
+    transaction is valid for minutes: the example is an old one, and its result is TRANSACTION_EXPIRED.
     """
     return _result(consensus.submit(transaction, times.now()))
 
@@ -63,7 +63,7 @@ def sign_transaction(account_id: str, transaction: bytes) -> dict[str, bytes]:
 def transfer_nft(token: str, serial_no: int, account_id: str) -> dict[str, str]:
     """Move an NFT to another account
 
-    As a sale elsewhere would. The owner is not asked, nothing is paid, and the approval of the serial
-    number ends.
+    Does what a sale on another market would do. The owner does not sign, nothing is paid, and the approval
+    of the serial number ends.
     """
     return _result(consensus.hand_over(token, serial_no, account_id, times.now()))

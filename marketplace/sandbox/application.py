@@ -1,7 +1,7 @@
 """The sandbox's Flask application, and how the service mounts it.
 
-The service reaches it only through its mirror client's transport, so that the code for the real network is
-the code that is tested and shown.
+The service reaches it only through the transport of its mirror client, so that the same code runs with the
+sandbox and with a real network.
 """
 
 from collections.abc import Callable, Iterable
@@ -30,7 +30,7 @@ PATH = "/sandbox"
 TITLE = "The sandbox's API"
 DESCRIPTION = """\
 A small Hedera on your own machine. Decode a transaction that the marketplace has prepared, sign it with the
-demo wallet or with your own, and submit it. Do on the ledger what others would do there.
+demo wallet or with your own, and submit it. Move NFTs as other people would.
 
 It asks for no token. Every NFT of every well-formed id exists here, and belongs to the first account that
 asks for it. The mirror node's REST API is below `/sandbox/api/v1`, as Hedera documents it.
@@ -45,8 +45,8 @@ def init_app(
 ) -> Sandbox:
     """Mount the sandbox.
 
-    Its database and the marketplace's are upgraded at once. ``sign`` signs for the marketplace in place of
-    the demo wallet.
+    Upgrades its database and the marketplace's, too. ``sign`` signs for the marketplace in place of the
+    demo wallet.
     """
     upgrade_at_once(database)
     sandbox = create_sandbox(f"{app.config['DATA_DIR']}/sandbox.db", app.config["PUBLIC_URL"])
@@ -60,7 +60,7 @@ def init_app(
     paths = web.PREFIXES if is_own else (*web.PREFIXES, mirror_path)
 
     def serve(environ: WSGIEnvironment, start_response: StartResponse) -> Iterable[bytes]:
-        """Serve the nodes' paths without a prefix, too: SDKs know the port at most."""
+        """Serve the nodes' paths without a prefix, too: an SDK can be given a port, but no path."""
         is_of_nodes = environ["PATH_INFO"].startswith(paths) or web.is_first(environ)
         return (sandbox if is_of_nodes else mounted)(environ, start_response)
 

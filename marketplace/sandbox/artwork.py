@@ -1,4 +1,4 @@
-"""Generated artwork: sheets of cut paper, the same for the same form and seed on every machine."""
+"""Generated artwork: sheets of cut paper. A form and a seed give the same picture on every machine."""
 
 import cmath
 import io
@@ -8,11 +8,11 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
-SIZE = 1280  # pixels of a side: sharp on a screen of double density
+SIZE = 1280  # pixels per side: sharp on a screen of double density
 # Pillow does not smooth edges: they are drawn this many times too large, then reduced.
 FINE = 2
-SCALE = SIZE * FINE / 800  # the sheets are measured in 800 units of a side
-# The sheets of paper, from one side of the pile to the other.
+SCALE = SIZE * FINE / 800  # sheets are laid out on a square of 800 units
+# The colours of the sheets, from the bottom of the pile to the top; "Bright" reverses them.
 PALETTES = {
     "Coral reef": "0b3954 087e8b 4fb9af d9ead3 ffd9c0 ff8a73 e8505b",
     "Kelp forest": "0b2b26 1b4a40 3d7a62 8eb69b daf1de f6f3d7",
@@ -40,7 +40,7 @@ def _choose(form: str, dice: Random) -> dict[str, Any]:
 
 
 def draw(form: str, seed: str) -> bytes:
-    """The PNG (RGB, 1280 x 1280) of one artwork: sheets, each over the one behind."""
+    """Draw the sheets from the bottom of the pile to the top. Returns a PNG (RGB, 1280 x 1280)."""
     dice = Random(f"{form}/{seed}")
     plan = _choose(form, dice)
     colours = [tuple(bytes.fromhex(word)) for word in PALETTES[plan["Palette"]].split()]
@@ -51,7 +51,7 @@ def draw(form: str, seed: str) -> bytes:
     gold = dice.randrange(1, plan["Layers"]) if plan["Thread"] == "Gold" else 0
     for layer in range(1, plan["Layers"]):
         share = layer / plan["Layers"]
-        # A lagoon is seen from its shore inwards.
+        # A lagoon is drawn from its shore inwards.
         edge = _edge(form, bend, 1 - share if form == "Lagoon" else share)
         points = [(point.real * SCALE, point.imag * SCALE) for point in edge]
         pen.polygon(points, _colour(colours, share))
@@ -64,7 +64,7 @@ def draw(form: str, seed: str) -> bytes:
 
 
 def _colour(colours: list[tuple[int, ...]], share: float) -> tuple[int, ...]:
-    """The colour at a share of the way through a palette."""
+    """The colour at a place in a palette: 0 is the first colour, 1 the last one."""
     position = share * (len(colours) - 1)
     first, rest = int(position), position % 1
     pair = zip(colours[first], colours[min(first + 1, len(colours) - 1)], strict=True)
@@ -72,7 +72,7 @@ def _colour(colours: list[tuple[int, ...]], share: float) -> tuple[int, ...]:
 
 
 def _waves(dice: Random) -> Any:
-    """Make the function that bends the edge of a sheet: neighbours look alike."""
+    """Make the function that bends the edges of the sheets, so that neighbours look alike."""
     count, drift = dice.choice((1, 2, 3)), dice.uniform(0.4, 0.8)
     slow, fast = dice.random(), dice.random()
 

@@ -11,7 +11,7 @@ from marketplace.hbar import TINYBARS
 from marketplace.ids import is_entity_id
 
 CREATOR = "The sandbox"
-# 2025-01-01, when all NFTs were minted that nobody has asked for.
+# 2025-01-01: the date of mint of every NFT that nobody has asked for yet.
 GENESIS = 1_735_689_600 * times.SECOND
 # CIDv1, raw bytes, identity multihash: https://github.com/multiformats/cid
 CID_HEADER = bytes((0x01, 0x55, 0x00))
@@ -57,7 +57,7 @@ def collection_of(token: str) -> Collection:
 
 
 def cid_of(token: str) -> str:
-    """The content id of a collection's folder. It holds the token id, so that nothing is stored."""
+    """The content id of a collection's folder. It encodes the token id, so that nothing is stored."""
     content = token.encode()
     cid = base64.b32encode(CID_HEADER + bytes((len(content),)) + content).decode()
     return f"b{cid.rstrip('=').lower()}"

@@ -27,14 +27,14 @@ LISTED_EVERY = 3
 PRICES = (15, 25, 40, 60, 90, 120, 150, 200, 250, 320, 400, 550, 750, 1000, 1500, 2400)
 LISTING_DAYS = 30
 
-cli = Group("sandbox", help="Fill the sandbox, and see how to try it.")
+cli = Group("sandbox", help="Fill the sandbox, and show how to try it.")
 
 
 @cli.command("seed")
 def seed_command() -> None:
     """Add the sample collections, and list a third of them. Existing NFTs stay as they are.
 
-    The watcher completes their images.
+    The watcher then fetches their images.
     """
     sample = [
         (collection.token, serial_no)
@@ -54,7 +54,7 @@ def seed_command() -> None:
 
 @cli.command("hello")
 def hello_command() -> None:
-    """Print where the sandbox is, a token, and a request to try."""
+    """Print the sandbox's addresses, a token, and a request to try."""
     echo(hello(current_app, find_url(_sandbox()) or current_app.config["PUBLIC_URL"]))
     if port := find_port(_sandbox()):
         echo(_describe_node(port))
@@ -65,17 +65,17 @@ def hello_command() -> None:
     "--port", type=click.IntRange(0, 65_535), default=50_211, show_default=True, help="0: any."
 )
 @click.option(
-    "--also", type=click.IntRange(1, 65_535), multiple=True, help="Another port, if it is free."
+    "--also", type=click.IntRange(1, 65_535), multiple=True, help="A further port, if it is free."
 )
 def node_command(port: int, also: tuple[int, ...]) -> None:
     """Serve Hedera SDKs, by gRPC on a port of 127.0.0.1, until SIGTERM.
 
-    If that port is taken, it uses another one. The file sandbox-node, beside the sandbox's ledger, has its
-    address, and sandbox.env has all of the sandbox's, and its access token.
+    If that port is taken, it uses another one. It writes its address to the file sandbox-node, beside the
+    sandbox's ledger, and all addresses of the sandbox and its access token to sandbox.env.
     """
     if port == 50_212:
-        raise click.BadParameter("Hedera SDKs speak TLS on 50212. Take another port, such as 50213")
-    from marketplace.sandbox.hapi import server  # imports gRPC, which other processes do without
+        raise click.BadParameter("Hedera SDKs use TLS on 50212. Take another port, such as 50213")
+    from marketplace.sandbox.hapi import server  # imports gRPC, which other processes do not need
 
     def announce(served: int, others: list[int]) -> None:
         is_another = port not in (0, served)
@@ -125,11 +125,11 @@ def _describe_node(port: int) -> str:
 
 
 def listen(server: Any) -> str | None:
-    """Have gunicorn listen on the ports on which SDKs look for the REST of a local mirror node.
+    """Make gunicorn listen on the ports where SDKs expect the REST API of a local mirror node.
 
-    It takes those of SANDBOX_REST_PORTS that are free, before it forks. Tells which ones.
+    It takes the free ones of SANDBOX_REST_PORTS, before it forks. Returns a line that lists them, or None.
     """
-    from gunicorn.sock import TCPSocket  # other processes do without
+    from gunicorn.sock import TCPSocket  # other processes do not need it
 
     ports = map(int, os.environ.get("SANDBOX_REST_PORTS", "").split())
     wanted, served = [port for port in ports if (HOST, port) not in server.cfg.address], []
@@ -143,7 +143,7 @@ def listen(server: Any) -> str | None:
 
 
 def _describe_further(what: str, served: Sequence[int], wanted: Sequence[int]) -> str:
-    """The ports that Client.forLocalNode() asks, and those of them that another program has."""
+    """A line with the ports for Client.forLocalNode(): those that are served, and those that are taken."""
     taken = ", ".join(str(port) for port in wanted if port not in served)
     listed = ", ".join(str(port) for port in served) or "none"
     others = f"; others listen on {taken}" if taken else ""
@@ -161,7 +161,7 @@ def _is_new(token: str, serial_no: int) -> bool:
 
 
 def _list_some(unlisted: list[tuple[str, int]]) -> None:
-    """List NFTs at dates in the past, in the steps of a seller and her wallet."""
+    """List NFTs at dates in the past, in the same steps as a seller and her wallet."""
     random.Random("order of listing").shuffle(unlisted)
     for position, (token, serial_no) in enumerate(unlisted):
         owner = _owner(token, serial_no)

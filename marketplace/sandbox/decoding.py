@@ -11,9 +11,9 @@ LAST_SECOND = 10**11  # the year 5138; later ones are no date
 
 
 def decode(content: bytes) -> dict[str, Any]:
-    """Read what a wallet is asked to sign, for DecodedTransactionSchema. Raises Unreadable.
+    """Decode a transaction to the fields of DecodedTransactionSchema. Raises Unreadable.
 
-    A list for several nodes holds the same transaction once for each. The first one is decoded.
+    A list for several nodes holds the same transaction once for each node. The first one is decoded.
     """
     copies = [open_transaction(transaction) for transaction in read_list(content)]
     signed, body = copies[0], copies[0].body
@@ -57,7 +57,7 @@ def decode(content: bytes) -> dict[str, Any]:
 
 
 def _approval(allowance: Message, payer: str) -> dict[str, Any]:
-    # Without it an approval for all stays as it is. False revokes it.
+    # If it is missing, an approval for all does not change. False revokes it.
     for_all = allowance.approved_for_all if allowance.HasField("approved_for_all") else None
     return _allowance(allowance, allowance.tokenId, payer) | {
         "spender": write_id(allowance.spender),

@@ -5,7 +5,7 @@ from marketplace.market.memos import listing_memo
 from marketplace.market.transactions import build_listing
 from marketplace.sandbox import wallet
 
-# The NFT is one that the sample lists. Long over: whoever submits it is told TRANSACTION_EXPIRED.
+# The sample lists this NFT. The transaction has expired: to submit it gives TRANSACTION_EXPIRED.
 OWNER, TOKEN, SERIAL_NO = "0.0.1001", "0.0.5001", 7
 TRANSACTION_ID = TransactionId(OWNER, 1_763_640_000, 123_456_789)
 # The example that moves an NFT uses this one, which no other example uses.

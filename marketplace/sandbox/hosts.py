@@ -1,7 +1,7 @@
 """Guards the sandbox against DNS rebinding, by the Host header.
 
-A browser lets a page read whatever its own host name serves, and the page's owner can make that name lead
-here. IP addresses and names without a dot cannot be another site's.
+A browser lets a page read everything that its own host name serves, and the owner of the name can point it
+at this machine. IP addresses and names without a dot cannot belong to another site.
 """
 
 import json
@@ -18,7 +18,7 @@ from marketplace.errors import shown
 
 
 class HostGuard:
-    """WSGI middleware, in front of all that answers: of the cache, too."""
+    """WSGI middleware in front of everything that answers, including the cache."""
 
     def __init__(self, application: WSGIApplication, public_url: str) -> None:
         self._application, self._own_name = application, urlsplit(public_url).hostname
@@ -31,18 +31,18 @@ class HostGuard:
 
 
 def refuse(host: str) -> Response:
-    """The answer to a Host that is foreign."""
+    """The response to a foreign Host."""
     status = HTTPStatus.MISDIRECTED_REQUEST
     message = (
-        f"The sandbox does not answer to {shown(host)}: open the address that the start printed, or set"
-        " MARKETPLACE_PUBLIC_URL to this one"
+        f"The sandbox does not answer to {shown(host)}: open the address that was printed at the start, or"
+        " set MARKETPLACE_PUBLIC_URL to this one"
     )
     content = json.dumps(error_body(status, message, "BAD_HOST"))
     return Response(content, status, mimetype="application/json")
 
 
 def is_answered(host: str, own_name: str | None) -> bool:
-    """Whether a Host is an IP address, a name of this machine or network, or the service's own."""
+    """Whether a Host is an IP address, a name of this machine or network, or the service's own name."""
     try:
         name = (urlsplit(f"//{host}").hostname or "").removesuffix(".")
     except ValueError:

@@ -51,7 +51,7 @@ class SignTransactionSchema(RequestSchema):
 
 
 class SignedTransactionSchema(Schema):
-    """A transaction with one signature more."""
+    """The transaction with one more signature."""
 
     transaction = transaction_field(examples.SIGNED)
 
@@ -64,7 +64,7 @@ class TransferNftSchema(RequestSchema):
 
 _APPROVAL = {"tokenId": "0.0.5001", "serialNumbers": [7], "owner": "0.0.1001"}
 _NFT = {"tokenId": "0.0.5001", "serialNumber": 7, "sender": "0.0.1001", "receiver": "0.0.1002"}
-# By field: what a listing says, and what other transactions say.
+# An example for each field: from a listing, or from another transaction if a listing has none.
 EXAMPLES: dict[str, object] = decoding.decode(examples.PREPARED) | {
     "deletedApprovals": [_APPROVAL],
     "hbarTransfers": [{"accountId": "0.0.1001", "amount": 25_000_000_000}],
@@ -74,7 +74,7 @@ EXAMPLES: dict[str, object] = decoding.decode(examples.PREPARED) | {
 
 
 def _response(name: str, **descriptions: str) -> type[Schema]:
-    """A schema of these fields, each with its description; their kinds are those of the examples."""
+    """A schema of these fields, each with its description. EXAMPLES gives their types."""
     made = {field: _field(field, description) for field, description in descriptions.items()}
     return Schema.from_dict(made, name=name)
 
@@ -93,19 +93,19 @@ DecodedTransactionSchema = _response(
     type="Type of transaction, as mirror nodes name it; null when it has none",
     transactionId="Transaction id",
     payer="Account that pays the fee",
-    validFrom="Begin of its validity; null when that is no date",
+    validFrom="Start of its validity; null when that is no date",
     validUntil="End of its validity; null when that is no date",
     validSeconds="How long it is valid",
     memo="Memo",
-    maxFeeTinybars="The most it may cost, in tinybars",
+    maxFeeTinybars="Maximum fee, in tinybars",
     nodeAccountIds="Nodes it may be submitted to",
-    sizeBytes="Size of all its bytes",
+    sizeBytes="Size in bytes, signatures included",
     signedBy="Public keys that have signed, hexadecimal",
     approvals=(
-        "The NFT allowances it gives; `approvedForAll` is null where the whole collection stays as it is"
+        "The NFT allowances it gives; `approvedForAll` is null if it does not set one for the collection"
     ),
     deletedApprovals="The NFT allowances it deletes",
-    hbarTransfers="The tinybars it moves, without the fee, and without royalties",
+    hbarTransfers="The tinybars it moves, without the fee and royalties",
     nftTransfers="The NFTs it moves",
 )
 TransactionReceiptSchema = _response(

@@ -27,7 +27,7 @@ def signer(account_id: str) -> Callable[[bytes], tuple[bytes, bytes]]:
 
 
 def sign(account_id: str, content: bytes) -> bytes:
-    """Add the account's signature to each transaction of a list, each of which can be opened."""
+    """Add the account's signature to each transaction of a list. Each must be readable."""
     key = private_key(account_id)
     prefix = public_key(account_id)
     transactions = read_list(content)

@@ -11,7 +11,7 @@ HOST = "127.0.0.1"
 
 
 def find_port(sandbox: Flask) -> int | None:
-    """The port that the node listens on; None where there is no node."""
+    """The port that the node listens on; None if no node runs."""
     try:
         return int(sandbox.config["NODE_FILE"].read_text().rpartition(":")[2])
     except (OSError, ValueError):
@@ -19,7 +19,7 @@ def find_port(sandbox: Flask) -> int | None:
 
 
 def find_url(sandbox: Flask) -> str | None:
-    """The address that is served beside the node; None where there is no node."""
+    """The service's address, as the node has written it; None if no node runs."""
     try:
         found = re.search("^export MARKET=(.*)$", _environment(sandbox).read_text(), re.MULTILINE)
     except OSError:
@@ -35,13 +35,13 @@ def _environment(sandbox: Flask) -> Path:
 def announced(
     sandbox: Flask, token: str, port: int, mirror_port: int | None = None
 ) -> Iterator[None]:
-    """Keep the node's address in its file, as ``127.0.0.1:50211``, while it listens.
+    """Write the node's address, such as ``127.0.0.1:50211``, to its file, and remove the file at the end.
 
     Beside it, sandbox.env has all addresses of the sandbox and its access token, for shells and dotenv.
     """
     file, address = sandbox.config["NODE_FILE"], f"{HOST}:{port}"
     environment, url = _environment(sandbox), sandbox.config["PUBLIC_URL"]
-    environment.unlink(missing_ok=True)  # one that a kill has left may be readable by others
+    environment.unlink(missing_ok=True)  # a killed process may have left one that others may read
     environment.touch(mode=0o600)
     environment.write_text(
         f"export MARKET={url}\n"
@@ -50,10 +50,10 @@ def announced(
         f"export NODE={address}\n"
         f"export TOKEN={token}\n"
     )
-    file.write_text(address)  # last: who finds the node finds the rest
+    file.write_text(address)  # last, so that the other file is complete when this one exists
     try:
         yield
     finally:
-        if find_port(sandbox) == port:  # a newer node has written its own
+        if find_port(sandbox) == port:  # otherwise a newer node has written its own
             file.unlink()
             environment.unlink()

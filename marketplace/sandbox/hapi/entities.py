@@ -15,7 +15,7 @@ from marketplace.store.database import read
 
 
 def find_balance(query: Message, response: Message, now: int) -> None:
-    """Refuse as the networks do since release 0.77, whose throttles leave this query no room.
+    """Refuse with BUSY, as the networks do: since release 0.77 their throttles allow no such query.
 
     Source: https://github.com/hiero-ledger/hiero-consensus-node/pull/25952
     """
@@ -50,7 +50,7 @@ def find_token(query: Message, response: Message, now: int) -> None:
     found, info = tokens.find(read(), entity(query.token, "INVALID_TOKEN_ID")), response.tokenInfo
     definition = found.definition
     for field, value in definition.ListFields():
-        if field.name in info.DESCRIPTOR.fields_by_name:  # of the same name, and type
+        if field.name in info.DESCRIPTOR.fields_by_name:  # with the same name and type
             info.MergeFrom(type(info)(**{field.name: value}))
     if not definition.HasField("expiry"):
         info.expiry.CopyFrom(timestamp(now + LIFE_SECONDS * times.SECOND))
@@ -79,7 +79,7 @@ def find_nft(query: Message, response: Message, now: int) -> None:
 
 
 def find_schedule(query: Message, response: Message, now: int) -> None:
-    """Refuse: a schedule is executed at once, and not kept."""
+    """Refuse: schedules are executed immediately, and not stored."""
     raise Refused("INVALID_SCHEDULE_ID")
 
 

@@ -16,12 +16,12 @@ from marketplace.sandbox.ledger.envelopes import Refused
 NODE = "0.0.3"  # its own account; it also takes transactions for other nodes
 ADDRESS = (127, 0, 0, 1)
 RATE_SECONDS = 3600
-# About the version of the SDK's descriptors, which do not say it.
+# Roughly the version of the SDK's descriptors, which do not state it.
 HAPI_VERSION = hapi.SemanticVersion(major=0, minor=70, patch=0)
 
 
 def _address() -> hapi.NodeAddress:
-    """The node in the address book. Without an endpoint while its process does not run."""
+    """The node's entry in the address book. It has no endpoint while the node's process does not run."""
     port = find_port(current_app)
     return hapi.NodeAddress(
         nodeAccountId=account(NODE),
@@ -32,7 +32,7 @@ def _address() -> hapi.NodeAddress:
 
 
 def list_nodes(content: bytes, now: int) -> list[bytes]:
-    """The mirror node's address book, for SDKs that know a mirror node only."""
+    """The mirror node's address book, for SDKs that are given only a mirror node."""
     return [_address().SerializeToString()]
 
 
@@ -49,7 +49,7 @@ def _address_book(moment: int) -> hapi.NodeAddressBook:
 
 
 def find_version(query: Message, response: Message, now: int) -> None:
-    """Answer HAPI's version, and this service's as that of the node's software."""
+    """Answer with HAPI's version, and with this service's version as that of the node's software."""
     response.hapiProtoVersion.CopyFrom(HAPI_VERSION)
     major, minor, patch = (int(number) for number in __version__.split("."))
     response.hederaServicesVersion.CopyFrom(

@@ -1,4 +1,4 @@
-"""Receipts and records, made of the mirror node's document of a transaction."""
+"""Receipts and records, made from the mirror node's document of a transaction."""
 
 import base64
 import json
@@ -42,9 +42,9 @@ def find_record(query: Message, response: Message, now: int) -> None:
 
 
 def _find(asked: TransactionID, now: int, missing: str) -> tuple[list[Document], list[Document]]:
-    """The recent transactions under an id in the order of consensus, and their children.
+    """Find the recent transactions with an id, in the order of consensus, and their children.
 
-    Refuses if there are none.
+    Refuses, with the code ``missing``, if there are none.
     """
     refuse_if(not asked.HasField("accountID"), "INVALID_TRANSACTION_ID")
     recent = [

@@ -19,7 +19,7 @@ from marketplace import times
 from marketplace.sandbox.hapi.address import HOST, announced
 from marketplace.sandbox.hapi.services import MAX_REQUEST_BYTES, METHODS, Answer
 
-OPEN_FILES = 4096  # a connection is one
+OPEN_FILES = 4096  # each connection needs one
 THREADS = 4  # writes run one at a time anyway
 AT_ONCE = 2000  # concurrent requests; further ones are answered RESOURCE_EXHAUSTED
 # A request whose message takes longer is dropped. SDKs send it together with the headers.
@@ -46,7 +46,7 @@ class Handlers(grpc.GenericRpcHandler):
         answer = METHODS.get(details.method)
         if answer is None:
             return None
-        # A stream looks the same on the wire, and only a stream can stop waiting for a request.
+        # A stream looks the same on the wire, and only its handler can stop waiting for a request.
         return grpc.stream_stream_rpc_method_handler(partial(self._stream, answer))
 
     async def _stream(
@@ -59,9 +59,9 @@ class Handlers(grpc.GenericRpcHandler):
             for message in await loop.run_in_executor(self._pool, self._work, answer, content):
                 await context.write(message)
         except TimeoutError:
-            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request did not come")
+            await context.abort(grpc.StatusCode.DEADLINE_EXCEEDED, "The request came too late")
         except StopAsyncIteration:
-            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "There is no request")
+            await context.abort(grpc.StatusCode.INVALID_ARGUMENT, "The stream has no request")
         except DecodeError as error:
             await context.abort(grpc.StatusCode.INVALID_ARGUMENT, str(error))
 
@@ -79,7 +79,8 @@ async def serve(
 ) -> None:
     """Serve until SIGTERM or SIGINT, on the wanted port or, if it is taken, on another.
 
-    Serve on further ports, too, if they are free. Announce which ones. The files of addresses have ``token``.
+    Serve on those of the further ports that are free, too. ``announce`` is called with the ports, and
+    ``token`` is written to the files of addresses.
     """
     _, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
     resource.setrlimit(resource.RLIMIT_NOFILE, (min(OPEN_FILES, hard), hard))
@@ -99,7 +100,7 @@ async def serve(
 
 
 def _listen(server: grpc.aio.Server, port: int) -> int | None:
-    """Have the server listen on a port; None if another program does, of which gRPC would print a line."""
+    """Make the server listen on a port; None if it is taken. A socket tries first: gRPC prints failures."""
     try:
         socket.create_server((HOST, port)).close()
         return int(server.add_insecure_port(f"{HOST}:{port}"))

@@ -1,10 +1,10 @@
 """HAPI's methods by path, such as /proto.CryptoService/approveAllowances: transactions, and queries.
 
-The services are those of the SDK's own descriptors. A node goes by the content of a request, not by its
+The services are those of the SDK's own descriptors. A node looks at the content of a request, not at its
 method. So one function answers all methods that take a transaction, and one all that take a query.
 
-A transaction in a query's header pays for the answer. It is submitted like any other, before the answer is
-looked for. COST_ANSWER asks for the cost only. Source: hiero-consensus-node, QueryWorkflowImpl and
+A transaction in a query's header pays for the answer. It is submitted like any other, before the query is
+executed. COST_ANSWER asks for the cost only. Source: hiero-consensus-node, QueryWorkflowImpl and
 QueryChecker.
 """
 
@@ -34,15 +34,15 @@ from marketplace.store.database_errors import DatabaseUnreadable, explained
 # A transaction has 6,144 bytes at most, and so has the payment of a query. Slightly larger requests get the
 # network's result code, much larger ones are not read.
 MAX_REQUEST_BYTES = 16 * 1024
-# $0.0001, and what a version costs: https://docs.hedera.com/networks/fees
+# $0.0001, and $0.001 for the version: https://docs.hedera.com/networks/fees
 FEE = network_fees.TINYBARS_PER_DOLLAR // 10_000
 VERSION_FEE = network_fees.TINYBARS_PER_DOLLAR // 1_000
 
 
 def _explain_faults(work: Callable[[], str]) -> str:
-    """The code that the work returns, or that of the refusal or the fault that stopped it.
+    """Do the work, and return its result code, or the code of the refusal or fault that stopped it.
 
-    An SDK asks again after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
+    An SDK repeats its request after BUSY, and asks another node after PLATFORM_NOT_ACTIVE.
     """
     try:
         with explained():
@@ -55,7 +55,7 @@ def _explain_faults(work: Callable[[], str]) -> str:
         current_app.logger.warning("The sandbox's ledger cannot be used: %s", error)
         return "PLATFORM_NOT_ACTIVE"
     except Exception:
-        current_app.logger.exception("A request of HAPI failed")
+        current_app.logger.exception("A HAPI request failed")
         return "FAIL_INVALID"
 
 
@@ -63,7 +63,7 @@ def _explain_faults(work: Callable[[], str]) -> str:
 
 
 def submit(content: bytes, now: int) -> list[bytes]:
-    """Submit the bytes of a HAPI Transaction, and answer the node's precheck code; receipts have the result.
+    """Submit the bytes of a HAPI Transaction, and answer with the precheck code. The receipt has the result.
 
     OK means that it reached consensus, successful or not.
     """
@@ -86,7 +86,7 @@ def _submit(content: bytes, now: int) -> str:
 
 
 class Handler(NamedTuple):
-    """Answers one type of query: its cost in tinybars, and what finds the answer.
+    """Answers one type of query, for a fee in tinybars.
 
     ``find(query, response, now)`` fills in the answer, or raises Refused.
     """
@@ -106,7 +106,7 @@ QUERIES = {
     "scheduleGetInfo": Handler(FEE, entities.find_schedule),
     "networkGetVersionInfo": Handler(VERSION_FEE, network.find_version),
 }
-# The two queries whose answers have another name.
+# Two queries and their answers have different names.
 ANSWERED_AS = {
     "contractGetBytecode": "contractGetBytecodeResponse",
     "ContractGetRecords": "contractGetRecordsResponse",
@@ -121,7 +121,7 @@ def answer(content: bytes, now: int) -> list[bytes]:
         raise DecodeError("not the bytes of a query") from None
     name = envelope.WhichOneof("query")
     if name is None:
-        raise DecodeError("a query that asks for nothing known")
+        raise DecodeError("not a known type of query")
     query, whole = getattr(envelope, name), Response()
     response = getattr(whole, ANSWERED_AS.get(name, name))
     result = _explain_faults(lambda: _answer(name, query, response, now))
@@ -169,10 +169,10 @@ def _charge(header: QueryHeader, fee: int, now: int) -> None:
 SERVICES = ("consensus", "crypto", "file", "network", "schedule", "smart_contract", "token", "util")
 MODULES = [import_module(f"hiero_sdk_python.hapi.services.{name}_service_pb2") for name in SERVICES]
 MODULES.append(import_module("hiero_sdk_python.hapi.mirror.mirror_network_service_pb2"))
-# ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the answer's
-# messages: one, but for methods that stream. Raises DecodeError.
+# ``answer(content, now)`` takes the bytes of a request and the time in nanoseconds. It returns the messages
+# of the answer: one, unless the method is a stream. Raises DecodeError.
 Answer = Callable[[bytes, int], list[bytes]]
-# By the message that a method takes.
+# By the type of message that a method takes.
 ANSWERS: dict[str, Answer] = {
     "proto.Transaction": submit,
     "proto.Query": answer,

@@ -1,7 +1,7 @@
 """HAPI over gRPC-web, for the SDK in a browser, on the service's own port.
 
 Source: https://github.com/grpc/grpc/blob/master/doc/PROTOCOL-WEB.md, and the JavaScript SDK's WebChannel. It
-sends an empty POST of / first, and wants a grpc-status.
+first sends an empty POST to /, and expects a grpc-status.
 """
 
 from wsgiref.types import WSGIEnvironment
@@ -33,7 +33,7 @@ class Refused(Exception):
 
 
 def is_first(environ: WSGIEnvironment) -> bool:
-    """Whether a request is the SDK's first one, or the browser's question before it."""
+    """Whether a request is the SDK's first one, or the browser's preflight request for it."""
     asked = environ.get("HTTP_ACCESS_CONTROL_REQUEST_HEADERS", "").lower()
     is_web = environ.get("CONTENT_TYPE") in CONTENT_TYPES or "x-grpc-web" in asked
     return is_web and environ["PATH_INFO"] == "/"
@@ -70,7 +70,7 @@ def _read_message() -> bytes:
     try:
         body = request.get_data()
     except RequestEntityTooLarge:
-        message = f"A request has {MAX_REQUEST_BYTES} bytes at most"
+        message = f"A request may have at most {MAX_REQUEST_BYTES} bytes"
         raise Refused(StatusCode.RESOURCE_EXHAUSTED, message) from None
     except (HTTPException, OSError) as error:
         raise Refused(StatusCode.INVALID_ARGUMENT, "The body can not be read") from error

@@ -1,1 +1,1 @@
-"""The sandbox's own small ledger: what is submitted to it, what it checks, charges, does and remembers."""
+"""The sandbox's own small ledger: it checks, charges, executes and records transactions."""

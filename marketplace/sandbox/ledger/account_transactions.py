@@ -1,4 +1,4 @@
-"""Transactions about accounts: their creation, by themselves or by a transfer, and their update."""
+"""Transactions about accounts: their creation, by their own transaction or a transfer, and their update."""
 
 from google.protobuf.message import Message
 
@@ -48,13 +48,13 @@ def create(execution: Execution, content: Message) -> None:
 
 
 def require_renewal(content: Message, code: str) -> None:
-    """Refuse, with the code, a period after which nothing can be renewed."""
+    """Refuse, with the code, a period of renewal that is out of range."""
     period = content.autoRenewPeriod.seconds
     refuse_if(content.HasField("autoRenewPeriod") and period not in RENEWAL_SECONDS, code)
 
 
 def _require_limit(limit: int, used: int) -> None:
-    """Refuse a limit of automatic associations that is impossible, or below those that are used."""
+    """Refuse a limit of automatic associations that is out of range, or below the number that is used."""
     if limit > MAX_ASSOCIATIONS:
         raise Refused("REQUESTED_NUM_AUTOMATIC_ASSOCIATIONS_EXCEEDS_ASSOCIATION_LIMIT")
     refuse_if(limit < accounts.UNLIMITED, "INVALID_MAX_AUTO_ASSOCIATIONS")
@@ -106,7 +106,7 @@ def require_memo(memo: str) -> None:
 
 
 def resolve(execution: Execution, account: Message, *, may_create: bool) -> None:
-    """Replace an alias in a transaction by the account's number. The account may be created for it."""
+    """Replace an alias in a transaction by its account's number. A missing account may be created."""
     if not account.alias:
         return
     account_id = accounts.find_by_alias(execution.db, account.alias)
@@ -117,9 +117,9 @@ def resolve(execution: Execution, account: Message, *, may_create: bool) -> None
 
 
 def _create_for(execution: Execution, alias: bytes) -> str:
-    """Create an account for an alias, at the cost of the transfer's payer.
+    """Create an account for an alias. The payer of the transfer pays for it.
 
-    One for an EVM address has no key, until the key of that address signs.
+    An account for an EVM address has no key until the key of that address signs.
     """
     key, aliases = keys.of_alias(alias), {alias}
     if key:

@@ -22,12 +22,12 @@ FEE_COLLECTOR = "0.0.802"
 
 
 class Account(NamedTuple):
-    """An account. It begins with these values, and has a row from the first change on."""
+    """An account. It begins with these values, and has no row until its first change."""
 
     account_id: str
     key: str | None = None  # HAPI's Key, in hexadecimal; None until it has signed
     balance: int = FIRST_BALANCE  # tinybars
-    automatic_associations: int = UNLIMITED  # how many transfers may make
+    automatic_associations: int = UNLIMITED  # the most that transfers may make
     memo: str = ""
     is_receiver_signature_required: int = 0
     created_at: int = catalogue.GENESIS
@@ -50,7 +50,7 @@ def balance(db: Connection, account_id: str) -> int:
 
 
 def add(db: Connection, account_id: str, amount: int, now: int, code: str = UNPAID) -> None:
-    """Add to a balance, or take from it. Refuses, with the code, to take more than there is."""
+    """Add to a balance, or take from it. Refuses, with the code, if the balance is too small."""
     after = balance(db, account_id) + amount
     refuse_if(after < 0, code)
     refuse_if(after > MAX_INT64, "INVALID_ACCOUNT_AMOUNTS")
@@ -58,9 +58,9 @@ def add(db: Connection, account_id: str, amount: int, now: int, code: str = UNPA
 
 
 def add_units(db: Connection, account_id: str, token: str, amount: int, code: str) -> None:
-    """Add to an account's units of a fungible token. Refuses, with the code, to take more.
+    """Add to an account's units of a fungible token, or take from them.
 
-    Nobody has as many units as would exceed 64 bits, so their sender has too few.
+    Refuses, with the code, a result below 0 or above 64 bits: then the sender has too few units.
     """
     after = queries.count_units_of(db, account_id, token) + amount
     refuse_if(not 0 <= after <= MAX_INT64, code)
@@ -68,11 +68,11 @@ def add_units(db: Connection, account_id: str, token: str, amount: int, code: st
 
 
 def key(db: Connection, account_id: str) -> Key | None:
-    """An account's key. None where it has not signed yet.
+    """An account's key; None until it has signed.
 
-    The treasury has the demo wallet's key from the beginning, which is the supply key of every token. So
-    has the marketplace's account, where the demo wallet signs for it. Without that the first signature of a
-    purchase could make the buyer's key the marketplace's.
+    The treasury has the demo wallet's key from the beginning: the tokens of the catalogue have it as their
+    keys. The marketplace's account has its own one, too, if the demo wallet signs for it. Otherwise the first
+    signature of a purchase could make the buyer's key the marketplace's.
     """
     known = get(db, account_id).key
     if known:
@@ -101,9 +101,9 @@ def require_signature(db: Connection, signed: Signed, account_id: str, now: int)
 
 
 def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
-    """The first key that has signed and may become the account's.
+    """The first key that has signed and may become the account's key.
 
-    Of the payer it is the last one: SDKs add their operator's signature to those that a program has made.
+    For the payer it is the last one, because SDKs add their operator's signature after a program's.
     """
     payer = signed.id.account_id
     payers, pairs = key(db, payer), signed.pairs[:: -1 if account_id == payer else 1]
@@ -123,7 +123,7 @@ def _find_key(db: Connection, signed: Signed, account_id: str) -> Key | None:
 
 
 def find_by_alias(db: Connection, alias: bytes) -> str | None:
-    """The account that has an alias: a key or an EVM address, which may be the account's number."""
+    """The account with an alias: a key, or an EVM address, which may be made from the account's number."""
     if len(alias) == keys.EVM_ADDRESS_BYTES and not any(alias[:12]):
         number = int.from_bytes(alias)
         return f"0.0.{number}" if 0 < number <= MAX_INT64 else None
@@ -132,9 +132,9 @@ def find_by_alias(db: Connection, alias: bytes) -> str | None:
 
 
 def evm_address(db: Connection, account_id: str) -> bytes:
-    """An account's EVM address, which follows from its id if it has no other.
+    """An account's EVM address. If it has none of its own, it is made from its id.
 
-    It has room for the last 32 bits of the shard.
+    That one has room for the last 32 bits of the shard only.
     """
     for alias in queries.list_aliases(db, account_id):
         if len(alias) == keys.EVM_ADDRESS_BYTES:
@@ -176,7 +176,7 @@ def require_associated(db: Connection, account_id: str, token: str) -> None:
 def associate(
     db: Connection, account_id: str, token: str, now: int, *, is_automatic: bool = False
 ) -> None:
-    """Associate an account with a token, where it is not yet."""
+    """Associate an account with a token, if it is not yet."""
     if get_association(db, account_id, token) is None:
         definition = tokens.find(db, token).definition
         queries.put(
@@ -196,9 +196,9 @@ def count_automatic_associations(db: Connection, account_id: str) -> int:
 
 
 def associate_receiver(db: Connection, account_id: str, token: str, now: int) -> bool:
-    """Associate an account with a token that it is about to get, and tell whether that was needed.
+    """Associate an account with a token that it is about to get; returns whether that was needed.
 
-    Refuses where it is not associated, and transfers may make no association, or no further one.
+    Refuses if the account allows no automatic association, or no further one.
     """
     if is_associated(db, account_id, token):
         return False

@@ -1,4 +1,4 @@
-"""Approvals of NFTs, by serial number or by token, of HBAR and of units; their deletion and schedules."""
+"""Approvals of NFTs (single ones, or all of a token), HBAR and units; their deletion, and scheduled ones."""
 
 from google.protobuf.message import Message
 
@@ -30,7 +30,7 @@ def approve(execution: Execution, content: Message) -> None:
         spender = _spender_of(approval, owner)
         if approval.HasField("approved_for_all"):
             approved = {"owner": owner, "spender": spender, "token": token}
-            # False revokes, when it is there. SDKs that always send it revoke by accident.
+            # A False that was sent revokes. SDKs that always send the field revoke by accident.
             queries.delete(db, "approval_for_all", **approved)
             if approval.approved_for_all.value:
                 queries.put(db, "approval_for_all", **approved, approved_at=now)
@@ -47,7 +47,7 @@ def _spender_of(approval: Message, owner: str) -> str:
 
 
 def _approve_amount(execution: Execution, approval: Message) -> None:
-    """Let an account spend an amount of HBAR, or of a token's units; 0 ends it."""
+    """Let an account spend an amount of HBAR, or of a token's units; 0 revokes that."""
     db, owner, unit = execution.db, _owner_of(execution, approval), HBAR
     spender = _spender_of(approval, owner)
     refuse_if(approval.amount < 0, "NEGATIVE_ALLOWANCE_AMOUNT")
@@ -85,7 +85,7 @@ def delete(execution: Execution, content: Message) -> None:
 
 
 def schedule(execution: Execution, content: Message) -> None:
-    """Execute a scheduled approval at once. It must have all signatures by then.
+    """Execute a scheduled approval immediately. It must already have all signatures.
 
     The network would keep a schedule open, and wait for signatures.
     """
@@ -105,14 +105,14 @@ def schedule(execution: Execution, content: Message) -> None:
 
 
 def require_spender(db: Connection, nft: Nft, owner: str, spender: str) -> None:
-    """Refuse what the sender has not let this account spend, even if it has another owner by now."""
+    """Refuse a spender without the sender's approval, even if the NFT has another owner by now."""
     approved = {"owner": owner, "spender": spender, "token": nft.token}
     if nft.spender != spender and not queries.get(db, "approval_for_all", **approved):
         raise Refused("SPENDER_DOES_NOT_HAVE_ALLOWANCE")
 
 
 def _require_few(content: Message) -> None:
-    """Refuse too many approvals. One of NFTs counts as often as it has serial numbers."""
+    """Refuse too many approvals. An approval of NFTs counts once for each serial number."""
     approvals = [approval for _, listed in content.ListFields() for approval in listed]
     count = sum(max(1, len(getattr(each, "serial_numbers", ()))) for each in approvals)
     refuse_if(count > MAX_APPROVALS, "MAX_ALLOWANCES_EXCEEDED")

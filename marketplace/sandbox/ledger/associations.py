@@ -1,4 +1,4 @@
-"""Transactions about an account and a token: association and its end, freeze, KYC."""
+"""Transactions about an account and a token: association, dissociation, freeze, KYC."""
 
 from google.protobuf.message import Message
 
@@ -27,7 +27,7 @@ def associate(execution: Execution, content: Message) -> None:
 
 
 def dissociate(execution: Execution, content: Message) -> None:
-    """End associations with tokens, as the account asks, of which it holds nothing."""
+    """End an account's associations with tokens. The account signs, and must hold none of them."""
     db, account_id = execution.db, write_id(content.account)
     execution.require_signature(account_id)
     for token in map(write_id, content.tokens):
@@ -47,7 +47,7 @@ def _require_nothing_left(db: Connection, account_id: str, token: str) -> None:
 
 
 def restrict(execution: Execution, content: Message, *, key: str, **flag: int) -> None:
-    """Freeze an account for a token, grant its KYC, or end that, as a key of the token may."""
+    """Freeze an account for a token, grant its KYC, or undo that. A key of the token must sign."""
     db, account_id = execution.db, entity(content.account, "INVALID_ACCOUNT_ID")
     token = issued(execution, content.token, key)
     association = accounts.get_association(db, account_id, token.token)

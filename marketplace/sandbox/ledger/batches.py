@@ -1,6 +1,6 @@
-"""Batches: transactions of which all succeed, or none has an effect but its fee. HIP-551.
+"""Batches: all transactions succeed, or none has any effect except its fee. HIP-551.
 
-The network allows 50 in a batch, for which 6,144 bytes have no room.
+The network's limit is 50 in a batch. It is not checked here, because 6,144 bytes have no room for so many.
 Source: AtomicBatchHandler of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
@@ -15,7 +15,7 @@ from marketplace.sandbox.ledger.execution import Effects, Execution, require_id
 
 NOT_ALLOWED = ("atomic_batch", "freeze")
 NODE = "0.0.0"  # inner transactions name no node
-NANOSECONDS = 32  # between two of them, which may have created 30 accounts, or executed a schedule
+NANOSECONDS = 32  # from one to the next: each may create 30 accounts, or execute a schedule
 
 
 def check(content: Message) -> None:
@@ -55,7 +55,7 @@ def execute(execution: Execution, content: Message, run: Callable[[Execution], s
 
 
 def revert(execution: Execution) -> None:
-    """Charge again what a failed batch has executed, after its effects were undone."""
+    """Charge the executed transactions of a failed batch again: the rollback has undone their fees."""
     for child in execution.inner:
         child.fee = min(child.fee, accounts.balance(child.db, child.payer))
         child.charge(child.fee)

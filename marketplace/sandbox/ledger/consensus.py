@@ -1,4 +1,4 @@
-"""Stands in for the consensus nodes: takes signed bytes, checks what they check, records what happened.
+"""The sandbox's consensus node: takes signed bytes, checks what a node checks, and records the result.
 
 Result codes are HAPI's ResponseCodeEnum. A node refuses some transactions before consensus (a bad signature,
 an expired or repeated id, a payer who can't pay): they leave no record and cost nothing, as on the network.
@@ -42,14 +42,14 @@ from marketplace.store.database import write
 from marketplace.store.rows import Connection
 
 MAX_TRANSACTION_BYTES = 6144
-# A transaction may create as many accounts, which reach consensus a nanosecond earlier each.
+# The most accounts that a transaction can create. Each reaches consensus a nanosecond before the next.
 MAX_CREATED = 30
 
 
 class Receipt(NamedTuple):
     """The result of a transaction: a code of HAPI's ResponseCodeEnum.
 
-    Where consensus was not reached, it is the node's precheck code: nothing was recorded or charged.
+    If consensus was not reached, it is the node's precheck code: nothing was recorded or charged.
     """
 
     transaction_id: str
@@ -58,7 +58,7 @@ class Receipt(NamedTuple):
 
 
 class Handler(NamedTuple):
-    """Executes one type of transaction: its effects at consensus, and its check before."""
+    """Handles one type of transaction: ``check`` runs before consensus, ``execute`` at consensus."""
 
     execute: Callable[[Execution, Message], None]
     check: Callable[[Message], None] = lambda content: None
@@ -95,8 +95,8 @@ HANDLERS = {
 
 
 def submit(content: bytes, now: int) -> Receipt:
-    """Submit signed bytes at a moment. A list for several nodes goes to its first one."""
-    came = time.monotonic_ns()
+    """Submit signed bytes at a time in nanoseconds. A list for several nodes goes to the first node."""
+    began = time.monotonic_ns()
     signed = envelopes.open_transaction(envelopes.read_list(content)[0])
     try:
         entity(signed.body.nodeAccountID, "INVALID_NODE_ACCOUNT")
@@ -104,11 +104,11 @@ def submit(content: bytes, now: int) -> Receipt:
         _precheck(signed, now)
         with write() as db:
             # Another transaction may have been recorded while this one waited for the lock.
-            now += time.monotonic_ns() - came
+            now += time.monotonic_ns() - began
             _require_valid(signed, now)
             accounts.require_signature(db, signed, signed.id.account_id, now)
             recorded = queries.list_transactions(db, signed.id.dashed)
-            # Another node finds out at consensus only.
+            # Only this node knows the duplicate before consensus. Another node would accept it.
             nodes = [json.loads(row["document"])["node"] for row in recorded[:1]]
             node = envelopes.write_id(signed.body.nodeAccountID)
             refuse_if(node in nodes, "DUPLICATE_TRANSACTION")
@@ -146,7 +146,7 @@ def _require_valid(signed: Signed, now: int) -> None:
 
 
 def _require_solvency(db: Connection, signed: Signed) -> None:
-    """Refuse a payer who lacks the fee, and what the transaction takes from him besides."""
+    """Refuse a payer who cannot pay both the fee and the HBAR that the transaction itself takes from him."""
     payer = signed.id.account_id
     spent = max(0, -transfers.given_of(signed.body.cryptoTransfer)[payer, None])
     spent += signed.body.cryptoCreateAccount.initialBalance
@@ -226,7 +226,7 @@ def mint(token: str, serial_no: int, owner: str, now: int) -> None:
 
 
 def hand_over(token: str, serial_no: int, receiver: str, now: int) -> Receipt:
-    """Move an NFT to another account, as a sale elsewhere would. Its owner is not asked."""
+    """Move an NFT to another account, as a sale on another market would. Its owner does not sign."""
     with write() as db:
         nft = nfts.get(db, token, serial_no)
         owner, modified_at = (nft.owner, nft.modified_at) if nft else (queries.TREASURY, 0)

@@ -1,10 +1,10 @@
 """The custom fees that a transfer owes, as the network charges them: HIP-18.
 
-A fixed fee is an amount that an NFT's sender pays for each NFT; and once, who sends units of a token. A
-royalty is a fraction of what the sender of NFTs gets in the same transaction, and pays out of it. If the
-sender gets nothing, the receiver pays the fallback fee. Royalties are due once per account and token,
-however many NFTs. The treasury owes nothing. A collector owes nothing to itself, and nothing at all where a
-fee exempts all collectors of the token.
+A fixed fee is an amount. The sender of NFTs pays it for each NFT, the sender of units once. A royalty is a
+fraction of what the sender of NFTs gets in the same transaction, and is taken from that. If the sender gets
+nothing, the receiver pays the fallback fee. Royalties are due once per account and token, however many NFTs
+are moved. The treasury owes nothing. A collector does not owe its own fee. If a fee exempts all collectors of
+the token, none of them owes it.
 Source: CustomFeeAssessor and CustomFeeExemptions of https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
@@ -32,7 +32,7 @@ def require_valid(token: Token) -> None:
         elif fee.HasField("fixed_fee"):
             refuse_if(fee.fixed_fee.amount <= 0, "CUSTOM_FEE_MUST_BE_POSITIVE")
             if fee.fixed_fee.HasField("denominating_token_id"):
-                # A token's fees in units of itself have the id 0.0.0, which is not there.
+                # 0.0.0 stands for units of the token itself. The sandbox does not have such fees.
                 entity(fee.fixed_fee.denominating_token_id, "NOT_SUPPORTED")
         else:
             is_fractional = fee.HasField("fractional_fee")

@@ -1,4 +1,4 @@
-"""Transactions taken out of their envelopes: the SDKs' lists, signed bytes, bodies. HAPI Transaction."""
+"""Takes transactions out of their envelopes: an SDK's list, HAPI's Transaction, signed bytes, the body."""
 
 import hashlib
 from typing import NamedTuple

@@ -16,7 +16,7 @@ from marketplace.sandbox.ledger.envelopes import Refused, Signed, number_of, ref
 from marketplace.sandbox.ledger.nfts import Nft
 from marketplace.store.rows import Connection
 
-# By account and token. HBAR have no token, and are in tinybars.
+# Amounts by account and token. For HBAR the token is None, and the amount is in tinybars.
 Changes = Mapping[tuple[str, str | None], int]
 
 MAX_TEXT_BYTES = 100
@@ -34,7 +34,7 @@ class AssessedFee(NamedTuple):
 
 
 class NftTransfer(NamedTuple):
-    """An NFT that changed. A minted one has no sender; one that was only approved has no party at all."""
+    """An NFT that changed. A minted one has no sender. One that was only approved has neither party."""
 
     token: str
     serial_no: int
@@ -47,11 +47,11 @@ class NftTransfer(NamedTuple):
 class Effects:
     """The effects of a transaction. A failed one has none."""
 
-    # Tinybars and units of tokens, but for the transaction's own fee.
+    # Tinybars and units of tokens, without the transaction's own fee.
     moved: Counter[tuple[str, str | None]] = field(default_factory=Counter)
     assessed_fees: list[AssessedFee] = field(default_factory=list)
     nfts: list[NftTransfer] = field(default_factory=list)
-    # For automatic associations, in tinybars.
+    # For automatic associations and the creation of accounts, in tinybars.
     further_fee: int = 0
     # How much of a token there is after a mint, a burn or a wipe, for its receipt.
     total_supply: int | None = None
@@ -67,7 +67,7 @@ class Execution:
     db: Connection
     signed: Signed
     now: int
-    # Tinybars by the price list, which a failed transaction costs, too.
+    # Tinybars by the price list. A failed transaction costs them, too.
     fee: int
     effects: Effects = field(default_factory=Effects)
     inner: "list[Execution]" = field(default_factory=list)  # the transactions of a batch
@@ -95,11 +95,11 @@ class Execution:
         return made
 
     def require_signature(self, account_id: str) -> None:
-        """Refuse with INVALID_SIGNATURE what this account has not signed."""
+        """Refuse with INVALID_SIGNATURE if this account has not signed."""
         accounts.require_signature(self.db, self.signed, account_id, self.now)
 
     def require_key(self, key: Key) -> None:
-        """Refuse with INVALID_SIGNATURE what this key has not signed."""
+        """Refuse with INVALID_SIGNATURE if this key has not signed."""
         refuse_if(not keys.has_signed(key, self.signed), "INVALID_SIGNATURE")
 
     def charge(self, fee: int) -> None:
@@ -113,7 +113,7 @@ class Execution:
         self.effects.further_fee += fee
 
     def move(self, changes: Changes) -> None:
-        """Change balances: of HBAR where the token is None, else of a token's units.
+        """Change balances: of HBAR if the token is None, otherwise of a token's units.
 
         Refuses an account that has too little, with another code if it pays custom fees.
         """
@@ -132,13 +132,13 @@ class Execution:
             self.effects.moved[account_id, token] += amount
 
     def let_hold(self, account_id: str, token: str) -> None:
-        """Associate an account with a token, if need be. Refuses where it may not hold the token."""
+        """Associate an account with a token, if needed. Refuses if it may not hold the token."""
         if accounts.associate_receiver(self.db, account_id, token, self.now):
             self.charge_further(network_fees.ASSOCIATION)
         tokens.require_unrestricted(self.db, token, account_id)
 
     def change_units(self, account_id: str, token: str, amount: int, code: str) -> None:
-        """Change how many units of a token an account has. Refuses, with the code, to take more."""
+        """Change how many units of a token an account has. Refuses, with the code, to take too many."""
         accounts.add_units(self.db, account_id, token, amount, code)
         self.effects.moved[account_id, token] += amount
 
@@ -148,14 +148,14 @@ class Execution:
         self.effects.nfts.append(NftTransfer(nft.token, nft.serial_no))
 
     def move_nft(self, nft: Nft, receiver: str, is_approval: bool = False) -> None:
-        """Give an NFT to another account; NOBODY's is minted, or ends."""
+        """Give an NFT to another account. One that NOBODY gives is minted; one that NOBODY gets ends."""
         nfts.put(self.db, nft, owner=receiver, spender=None, modified_at=self.now)
         moved = NftTransfer(nft.token, nft.serial_no, nft.owner, receiver, is_approval)
         self.effects.nfts.append(moved)
 
 
 def require_id(body: Message) -> None:
-    """Refuse a transaction with an id that no record can have."""
+    """Refuse a transaction whose id is invalid: its account, its start, or a nonce or flag that is set."""
     entity(body.transactionID.accountID, "INVALID_ACCOUNT_ID")
     if body.transactionID.scheduled or body.transactionID.nonce:
         raise Refused("TRANSACTION_ID_FIELD_NOT_ALLOWED")

@@ -1,4 +1,4 @@
-"""Writes transactions and histories of NFTs as the mirror node's documents."""
+"""Stores transactions and the histories of NFTs, as documents of the mirror node."""
 
 import base64
 import json
@@ -13,7 +13,7 @@ from marketplace.sandbox.ledger import accounts, keys, queries
 from marketplace.sandbox.ledger.envelopes import TYPES, write_id
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer
 
-# The account or token that a transaction is about, where mirror nodes name one: the first of these fields.
+# Mirror nodes name the account or token that a transaction is about. It is in the first of these fields.
 ENTITIES = ("token", "token_id", "account", "accountIDToUpdate", "deleteAccountID", "owner")
 
 
@@ -90,7 +90,7 @@ def _entity(content: Message) -> str | None:
 
 
 def _amounts(moved: Changes) -> list[dict[str, Any]]:
-    """The changes of balances, by the accounts' numbers."""
+    """The changes of balances, sorted by the accounts' numbers."""
     by_number = sorted(moved.items(), key=lambda change: numbers(change[0][0]))
     return [
         {"account": account_id, "amount": amount, "is_approval": False}

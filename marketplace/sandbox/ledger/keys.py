@@ -35,18 +35,18 @@ def is_valid(key: Key) -> bool:
 
 
 def require_distinct(signed: Signed) -> None:
-    """Refuse a prefix of a key that another prefix begins with. So each key has one signature at most.
+    """Refuse a prefix of a key that another prefix begins with, so that a key has at most one signature.
 
-    Otherwise each key of a threshold key could have thousands of them to verify.
+    Otherwise there could be thousands of signatures to verify for each key of a threshold key.
     """
     prefixes = sorted(pair.pubKeyPrefix for pair in signed.pairs)
-    # Between a prefix and what begins with it, all begin with it.
+    # In sorted order, a prefix is directly followed by those that begin with it.
     repeated = any(longer.startswith(prefix) for prefix, longer in pairwise(prefixes))
     refuse_if(repeated, "KEY_PREFIX_MISMATCH")
 
 
 def has_signed(key: Key, signed: Signed) -> bool:
-    """Whether a transaction has the signatures that a key asks for."""
+    """Whether a transaction has the signatures that a key requires."""
     if key.HasField("keyList"):
         return is_valid(key) and all(has_signed(each, signed) for each in key.keyList.keys)
     if key.HasField("thresholdKey"):
@@ -76,7 +76,7 @@ def shown(key: Key | None) -> dict[str, str] | None:
 
 
 def evm_address(public_key: bytes) -> bytes | None:
-    """The address that Ethereum gives an ECDSA key; None of another key."""
+    """The Ethereum address of an ECDSA key; None for another key."""
     try:
         address = PublicKey.from_bytes_ecdsa(public_key).to_evm_address()
     except ValueError:
@@ -85,7 +85,7 @@ def evm_address(public_key: bytes) -> bytes | None:
 
 
 def of_alias(alias: bytes) -> Key | None:
-    """The key that an alias is; None of an EVM address, and of other bytes."""
+    """The key that an alias encodes; None for an EVM address, and for other bytes."""
     try:
         key = Key.FromString(alias)
     except DecodeError:

@@ -16,7 +16,7 @@ from marketplace.store.database import read
 CENTS_PER_HBAR = 10
 TINYBARS_PER_DOLLAR = 100 * TINYBARS // CENTS_PER_HBAR
 
-# In USD, with the fees of node and network: 0.0001 together.
+# In USD, including the fees of node and network: 0.0001 together.
 BASE = {
     "cryptoApproveAllowance": Decimal("0.05"),
     "cryptoCreateAccount": Decimal("0.05"),
@@ -30,9 +30,9 @@ BASE = {
 }
 OTHERS = Decimal("0.001")  # of transactions about tokens
 NODE_AND_NETWORK = Decimal("0.0001")
-# Once, where a transaction lists any: NFTs to mint, custom fees.
+# Charged once if a transaction lists any NFTs to mint, or any custom fees.
 LISTING = {"tokenCreation": Decimal("1"), "tokenMint": Decimal("0.019")}
-# Each one more that it lists: allowances, tokens, NFTs.
+# For each allowance, token or NFT that it lists after the first.
 LISTED = {
     "cryptoApproveAllowance": Decimal("0.05"),
     "cryptoDeleteAllowance": Decimal("0.05"),
@@ -41,12 +41,12 @@ LISTED = {
     "tokenMint": Decimal("0.02"),
     "token_update_nfts": Decimal("0.001"),
 }
-# Once, where a transfer moves tokens, or tokens of which one has custom fees.
+# Charged once if a transfer moves tokens; the second one if any of them has custom fees.
 TOKEN_TRANSFER = Decimal("0.0009")
 CUSTOM_FEE_TRANSFER = Decimal("0.0019")
-# Each account of a transfer more than two, each token and each signature more than one.
+# For each account of a transfer beyond two, and each token and each signature beyond one.
 EXTRA = Decimal("0.0001")
-# Each byte more than these.
+# For each byte beyond these.
 BYTE, INCLUDED_BYTES = Decimal("0.00001"), 1350
 # The fees of associations and accounts that a transfer makes by itself, in tinybars: HIP-904, HIP-542.
 ASSOCIATION = int(BASE["tokenAssociate"] * TINYBARS_PER_DOLLAR)
@@ -54,7 +54,7 @@ ACCOUNT_CREATION = int(BASE["cryptoCreateAccount"] * TINYBARS_PER_DOLLAR)
 
 
 def price(signed: Signed, *, is_duplicate: bool = False) -> int:
-    """The fee of a transaction, in tinybars; a duplicate is not executed."""
+    """The fee of a transaction, in tinybars. A duplicate is not executed, and costs no service fee."""
     usd = NODE_AND_NETWORK if is_duplicate else _service(signed.body)
     return _tinybars(usd + _signed(signed))
 

@@ -1,4 +1,4 @@
-"""NFTs of the ledger. Each has a row once somebody has asked for it; the treasury holds all others."""
+"""NFTs of the ledger. One gets a row when somebody first asks for it; the treasury holds all others."""
 
 import base64
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ class Nft(NamedTuple):
     spender: str | None = None
     created_at: int = catalogue.GENESIS  # nanoseconds
     modified_at: int = catalogue.GENESIS
-    metadata: str | None = None  # base64 of what it was minted with; None: the catalogue knows
+    metadata: str | None = None  # base64; None: the one in the catalogue
 
     @property
     def metadata_base64(self) -> str:
@@ -31,16 +31,16 @@ def find(db: Connection, token: str, serial_no: int) -> Nft | None:
 
 
 def get(db: Connection, token: str, serial_no: int) -> Nft | None:
-    """Return an NFT, as the treasury has it where nobody has asked for it yet.
+    """Return an NFT. The treasury owns it if nobody has asked for it yet.
 
-    Of a token that a transaction has created there are those that were minted.
+    If a transaction has created the token, its NFTs that were not minted are None.
     """
     found = find(db, token, serial_no)
     return found if found or tokens.find(db, token).is_created else Nft(token, serial_no)
 
 
 def require(nft: Nft | None) -> Nft:
-    """Refuse what was never minted, was burned or wiped."""
+    """Refuse an NFT that was never minted, or that was burned or wiped."""
     if nft is None or nft.owner == queries.NOBODY:
         raise Refused("INVALID_NFT_ID")
     return nft

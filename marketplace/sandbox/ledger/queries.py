@@ -7,20 +7,20 @@ from typing import Any
 from marketplace.store.rows import Connection
 
 TREASURY = "0.0.1000"  # holds every NFT that nobody has asked for yet
-NOBODY = ""  # has the NFTs that were burned or wiped
-LAST_NUMBER = 1_000_000  # those that transactions create have higher ones
+NOBODY = ""  # the owner of NFTs that were burned or wiped
+LAST_NUMBER = 1_000_000  # accounts and tokens that transactions create have higher numbers
 
 Row = Mapping[Any, Any]  # by name, or by position
 
 
 def put(db: Connection, table: str, **columns: object) -> None:
-    """Write a row of a table, in place of the one that has its key."""
+    """Insert a row, or replace the row with the same primary key."""
     names, values = ", ".join(columns), ", ".join(f":{name}" for name in columns)
     db.execute(f"INSERT OR REPLACE INTO {table} ({names}) VALUES ({values})", columns)
 
 
 def get(db: Connection, table: str, **columns: object) -> Row | None:
-    """The row of a table that has these values, or one of them."""
+    """One row of a table that has these values, or None."""
     return next(iter(select(db, table, **columns)), None)
 
 
@@ -39,7 +39,7 @@ def count(db: Connection, table: str, **columns: object) -> int:
 
 
 def get_highest(db: Connection, column: str, table: str, **columns: object) -> int:
-    """The highest number in a column of the rows that have these values; 0 where there are none."""
+    """The highest number in a column of the rows that have these values; 0 if there are none."""
     return _number(db, f"SELECT MAX({column}) FROM {table} WHERE {_equal(columns)}", **columns)
 
 
@@ -106,7 +106,7 @@ def list_holders(db: Connection, token: str) -> list[Row]:
 
 
 def list_tokens(db: Connection) -> list[str]:
-    # Those that transactions have created or changed, and those of which somebody has some.
+    # Those that transactions have created or changed, and those that somebody holds.
     sql = "SELECT token FROM token UNION SELECT token FROM nft UNION SELECT token FROM holding"
     return [row["token"] for row in _rows(db, sql)]
 

@@ -1,11 +1,11 @@
--- The sandbox's own small ledger. Moments are nanoseconds since 1970, as consensus time is.
+-- The sandbox's own small ledger. Times are nanoseconds since 1970, as consensus timestamps are.
 
--- An account to which something has happened. To every other id there is one, too, with what it begins with.
+-- An account that has changed. Every other id is an account, too, with initial values and without a row.
 CREATE TABLE account (
     account_id TEXT PRIMARY KEY,
-    key TEXT, -- HAPI's Key in hexadecimal; null until it has signed
+    key TEXT, -- HAPI's Key in hexadecimal; null until the account has signed
     balance INTEGER NOT NULL CHECK (balance >= 0), -- tinybars
-    automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- how many; -1: any number
+    automatic_associations INTEGER NOT NULL CHECK (automatic_associations >= -1), -- at most; -1: any number
     memo TEXT NOT NULL,
     is_receiver_signature_required INTEGER NOT NULL CHECK (is_receiver_signature_required IN (0, 1)),
     created_at INTEGER NOT NULL
@@ -20,37 +20,37 @@ CREATE TABLE alias (
 -- Serves queries.list_aliases.
 CREATE INDEX alias_by_account ON alias (account_id);
 
--- The numbers of what transactions have created: accounts, tokens, schedules.
+-- The numbers of accounts and tokens that transactions have created.
 CREATE TABLE created (
     number INTEGER PRIMARY KEY
 ) STRICT;
 
--- An account may hold a token. A token's treasury may, without being here.
+-- An account that may hold a token. The token's treasury may hold it without a row.
 CREATE TABLE association (
     account_id TEXT NOT NULL,
     token TEXT NOT NULL,
     is_automatic INTEGER NOT NULL CHECK (is_automatic IN (0, 1)), -- made by a transfer
     created_at INTEGER NOT NULL,
     is_frozen INTEGER NOT NULL DEFAULT 0 CHECK (is_frozen IN (0, 1)),
-    is_kyc_granted INTEGER NOT NULL DEFAULT 1 CHECK (is_kyc_granted IN (0, 1)), -- 1 where no KYC is asked
+    is_kyc_granted INTEGER NOT NULL DEFAULT 1 CHECK (is_kyc_granted IN (0, 1)), -- 1 if the token needs no KYC
     PRIMARY KEY (account_id, token)
 ) STRICT;
 
 CREATE TABLE nft (
     token TEXT NOT NULL,
     serial_no INTEGER NOT NULL CHECK (serial_no > 0),
-    owner TEXT NOT NULL, -- empty of what was burned or wiped
+    owner TEXT NOT NULL, -- empty if it was burned or wiped
     spender TEXT,
     created_at INTEGER NOT NULL,
     modified_at INTEGER NOT NULL,
-    metadata TEXT, -- base64 of what it was minted with; null: the catalogue knows
+    metadata TEXT, -- base64; null: the one in the catalogue
     PRIMARY KEY (token, serial_no)
 ) STRICT;
 
 -- Serves the lists of an account's NFTs.
 CREATE INDEX nft_by_owner ON nft (owner, token, serial_no);
 
--- One owner lets one spender have all of a token.
+-- An owner lets a spender take all of the owner's NFTs of a token.
 CREATE TABLE approval_for_all (
     owner TEXT NOT NULL,
     spender TEXT NOT NULL,
@@ -59,7 +59,7 @@ CREATE TABLE approval_for_all (
     PRIMARY KEY (owner, spender, token)
 ) STRICT;
 
--- One owner lets one spender have an amount of tinybars, or of a token's units.
+-- An owner lets a spender take an amount of tinybars, or of a token's units.
 CREATE TABLE allowance (
     owner TEXT NOT NULL,
     spender TEXT NOT NULL,
@@ -70,10 +70,10 @@ CREATE TABLE allowance (
     PRIMARY KEY (owner, spender, token)
 ) STRICT;
 
--- A token that a transaction has created or changed. The catalogue has those of all other ids.
+-- A token that a transaction has created or changed. The catalogue has the tokens of all other ids.
 CREATE TABLE token (
     token TEXT PRIMARY KEY,
-    definition BLOB NOT NULL, -- HAPI's TokenCreateTransactionBody, as updates have left it
+    definition BLOB NOT NULL, -- HAPI's TokenCreateTransactionBody, with all updates applied
     is_created INTEGER NOT NULL CHECK (is_created IN (0, 1)),
     is_paused INTEGER NOT NULL CHECK (is_paused IN (0, 1)),
     created_at INTEGER NOT NULL,
@@ -87,7 +87,7 @@ CREATE TABLE deleted_token (
     deleted_at INTEGER NOT NULL
 ) STRICT;
 
--- What an account has of a token that is no NFT: fixed fees may be paid in it.
+-- An account's units of a fungible token. Fixed fees may be paid in them.
 CREATE TABLE holding (
     token TEXT NOT NULL,
     account_id TEXT NOT NULL,
@@ -95,8 +95,8 @@ CREATE TABLE holding (
     PRIMARY KEY (token, account_id)
 ) STRICT;
 
--- One transaction that reached consensus, as the mirror node shows it. Several may share an id: a repetition that
--- was refused, or what a schedule executed.
+-- A transaction that reached consensus, as the mirror node shows it. Several may share an id: a duplicate that was
+-- refused, or one that a transaction has executed by itself.
 CREATE TABLE transaction_record (
     consensus_at INTEGER PRIMARY KEY,
     transaction_id TEXT NOT NULL, -- 0.0.x-seconds-nanoseconds
@@ -116,7 +116,7 @@ CREATE TABLE nft_transaction (
     PRIMARY KEY (token, serial_no, consensus_at)
 ) STRICT;
 
--- What holds for the whole database: the version of its schema.
+-- A property of the whole database, such as the version of its schema.
 CREATE TABLE property (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL

@@ -1,4 +1,4 @@
-"""Transactions that make and end NFTs and units of a token, and change the metadata of NFTs."""
+"""Transactions that mint, burn and wipe NFTs and units of a token, and change the metadata of NFTs."""
 
 import base64
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ from marketplace.sandbox.ledger.token_transactions import issued, require_issuer
 from marketplace.sandbox.ledger.tokens import Token
 
 MAX_NFTS = 10  # in one transaction
-Missing = tuple[str, str]  # the codes that refuse to end no units, and no NFTs
+Missing = tuple[str, str]  # the codes for a wrong amount of units, and for no NFTs
 
 
 def check(content: Message) -> None:
@@ -56,14 +56,14 @@ def _mint_nfts(execution: Execution, token: Token, metadata: Sequence[bytes]) ->
 
 
 def burn(execution: Execution, content: Message) -> None:
-    """End what the treasury has."""
+    """Burn NFTs or units that the treasury has."""
     token = issued(execution, content.token, "supply")
     codes = ("INVALID_TOKEN_BURN_AMOUNT", "INVALID_TOKEN_BURN_METADATA")
     _end(execution, token, token.treasury, content, "TREASURY_MUST_OWN_BURNED_NFT", codes)
 
 
 def wipe(execution: Execution, content: Message) -> None:
-    """End what another account has."""
+    """Wipe NFTs or units that another account has."""
     token = issued(execution, content.token, "wipe")
     account_id = entity(content.account, "INVALID_ACCOUNT_ID")
     refuse_if(account_id == token.treasury, "CANNOT_WIPE_TOKEN_TREASURY_ACCOUNT")
@@ -75,7 +75,7 @@ def wipe(execution: Execution, content: Message) -> None:
 def _end(
     execution: Execution, token: Token, owner: str, content: Message, foreign: str, missing: Missing
 ) -> None:
-    """End NFTs or units of an owner; the codes refuse others' NFTs, and what names none."""
+    """End NFTs or units of an owner. ``foreign`` is the code for another owner's NFT."""
     db = execution.db
     if token.is_fungible:
         _require_units(content.amount, content.serialNumbers, missing[0])
@@ -91,7 +91,7 @@ def _end(
 
 
 def update_nfts(execution: Execution, content: Message) -> None:
-    """Give NFTs other metadata. The supply key may, too, while the treasury has them: HIP-850."""
+    """Change the metadata of NFTs. The supply key may sign for those that the treasury has: HIP-850."""
     db = execution.db
     token = tokens.get_usable(db, entity(content.token, "INVALID_TOKEN_ID"))
     refuse_if(not content.serial_numbers, "MISSING_SERIAL_NUMBERS")

@@ -48,7 +48,7 @@ def create(execution: Execution, content: Message) -> None:
     token = Token(queries.new_id(db), content, True, False, now, now, now)
     custom_fees.require_valid(token)
     tokens.put(db, token)
-    # Its treasury is neither frozen nor without KYC.
+    # The treasury is not frozen, and its KYC is granted.
     columns = {"is_automatic": 0, "created_at": now, "is_frozen": 0, "is_kyc_granted": 1}
     queries.put(db, "association", account_id=treasury, token=token.token, **columns)
     execution.effects.created = token.token
@@ -73,14 +73,14 @@ def _require_valid_keys(content: Message, *, may_be_removed: bool = False) -> No
 
 
 def issued(execution: Execution, asked: Message, *names: str) -> Token:
-    """The token that a transaction is about, which one of its keys of these names has signed."""
+    """The token that a transaction is about. Refuses if none of its keys of these names has signed."""
     token = tokens.get_usable(execution.db, entity(asked, "INVALID_TOKEN_ID"))
     require_issuer(execution, token, *names)
     return token
 
 
 def require_issuer(execution: Execution, token: Token, *names: str) -> None:
-    """Refuse what none of a token's keys of these names has signed."""
+    """Refuse if none of a token's keys of these names has signed."""
     held = [key for name in names if (key := token.key(name))]
     refuse_if(not held, KEYS[names[0]][1])
     refuse_if(not any(keys.has_signed(key, execution.signed) for key in held), "INVALID_SIGNATURE")

@@ -1,7 +1,7 @@
-"""Tokens: what they were created with, as their updates have left it.
+"""Tokens: their definitions, with all updates applied.
 
-To every id that no transaction has created there is a collection of NFTs, as the catalogue describes it. The
-account TREASURY is its treasury, and TREASURY's key is each of its keys.
+Every id that no transaction has created is the id of a collection of NFTs, which the catalogue describes. The
+account TREASURY is its treasury, and all of its keys are TREASURY's key.
 """
 
 from typing import Any, NamedTuple
@@ -18,7 +18,7 @@ from marketplace.sandbox.ledger.envelopes import refuse_if, write_id
 from marketplace.store.rows import Connection
 
 LIFE_SECONDS = 7_776_000  # ninety days, after which an account or a token is renewed
-# The field of each key, and the code that refuses what a token without it can't have done.
+# The field of each key, and the code that refuses a transaction if the token has no such key.
 KEYS = {
     "admin": ("adminKey", "TOKEN_IS_IMMUTABLE"),
     "fee_schedule": ("fee_schedule_key", "TOKEN_HAS_NO_FEE_SCHEDULE_KEY"),
@@ -66,7 +66,7 @@ def find(db: Connection, token: str) -> Token:
 
 
 def get_usable(db: Connection, token: str) -> Token:
-    """A token that was neither deleted nor paused."""
+    """Find a token. Refuses one that is deleted or paused."""
     found = find(db, token)
     refuse_if(queries.is_deleted(db, token), "TOKEN_WAS_DELETED")
     refuse_if(found.is_paused, "TOKEN_IS_PAUSED")
@@ -112,7 +112,7 @@ def supply(db: Connection, token: Token) -> int:
 
 
 def require_room(db: Connection, token: Token, amount: int) -> None:
-    """Refuse to make more than the token's maximum."""
+    """Refuse to mint more than the token's maximum."""
     after = supply(db, token) + amount
     refuse_if(0 < token.definition.maxSupply < after, "TOKEN_MAX_SUPPLY_REACHED")
     refuse_if(token.is_fungible and after > MAX_INT64, "INVALID_TOKEN_MINT_AMOUNT")

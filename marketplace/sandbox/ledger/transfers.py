@@ -1,4 +1,4 @@
-"""Moves HBAR, units of tokens and NFTs from account to account: a transaction's all at once.
+"""Moves HBAR, units of tokens and NFTs between accounts: all that a transaction lists, or nothing.
 
 The order of the checks and the result codes are the network's: CryptoTransferValidator and TransferExecutor
 of https://github.com/hiero-ledger/hiero-consensus-node.
@@ -14,7 +14,7 @@ from marketplace.sandbox.ledger.account_transactions import resolve
 from marketplace.sandbox.ledger.envelopes import Refused, refuse_if, write_id
 from marketplace.sandbox.ledger.execution import Changes, Execution, NftTransfer, entity, party
 
-MAX_TRANSFERS = 10  # of HBAR, and of all tokens' units
+MAX_TRANSFERS = 10  # of HBAR, and as many of units, for all tokens together
 MAX_NFT_TRANSFERS = 10
 MAX_REJECTIONS = 10
 MAX_BALANCE_CHANGES = 20  # custom fees included
@@ -35,7 +35,7 @@ def check(content: Message) -> None:
 
 
 def _check_amounts(amounts: list[Message], code: str) -> None:
-    """Check that some give what others get, and refuse with the code if not."""
+    """Refuse, with the code, amounts whose sum is not 0."""
     refuse_if(sum(amount.amount for amount in amounts), code)
     account_ids = [party(amount.accountID, "INVALID_ACCOUNT_ID") for amount in amounts]
     refuse_if(len(set(account_ids)) < len(account_ids), "ACCOUNT_REPEATED_IN_ACCOUNT_AMOUNTS")
@@ -158,7 +158,7 @@ def _spend_allowances(execution: Execution, content: Message) -> None:
 def _assess(
     execution: Execution, given: Changes, moved: list[NftTransfer]
 ) -> tuple[Changes, Changes]:
-    """The changes of a transfer, less royalties; and then its custom fees."""
+    """The changes of balances by a transfer, less royalties; and those by its custom fees."""
     assessed = custom_fees.assess(execution.db, moved, given)
     changes, fees = Counter(given), Counter[tuple[str, str | None]]()
     for fee in assessed:
@@ -181,7 +181,7 @@ def _move(execution: Execution, transfer: NftTransfer) -> None:
     execution.move_nft(nft, transfer.receiver, transfer.is_approval)
 
 
-# Rejections: an owner gives tokens back to their treasuries. No custom fees are due: TokenRejectHandler
+# Rejections: an owner gives tokens back to their treasuries, without custom fees (TokenRejectHandler).
 
 
 def check_rejections(content: Message) -> None:

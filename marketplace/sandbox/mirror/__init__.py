@@ -1,4 +1,4 @@
-"""Stands in for the mirror node: its REST paths, shapes and errors, about the sandbox's own ledger."""
+"""The mirror node of the sandbox's ledger: its REST paths, shapes and errors."""
 
 from typing import Any
 
@@ -8,7 +8,7 @@ from werkzeug.exceptions import BadRequest, HTTPException, NotFound, ServiceUnav
 from marketplace.sandbox.mirror import accounts, network, nfts, parameters, tokens, transactions
 from marketplace.sandbox.mirror.parameters import Document
 
-# Seconds, by the path below /api/v1 with its ids left out.
+# How long responses may be cached, by their path below /api/v1.
 CACHED_SECONDS = {
     "accounts": 10,
     "accounts/<account_id>": 2,
@@ -17,7 +17,7 @@ CACHED_SECONDS = {
     "transactions": 2,
     "transactions/<transaction_id>": 600,
 }
-# The parsers of ids in a path, each with the name by which it refuses one.
+# The parsers of ids in a path, each with the id's name in error messages.
 IDS = {
     "account_id": (accounts.parse, "idOrAliasOrEvmAddress"),
     "serial_no": (parameters.parse_serial_no, "serialnumber"),

@@ -14,14 +14,14 @@ from marketplace.sandbox.mirror import parameters, transactions
 from marketplace.sandbox.mirror.parameters import Document, Row
 from marketplace.store.database import read
 
-# The columns of parameters.
+# The columns that parameters filter.
 ID, BALANCE = {"account.id": "account_id"}, {"account.balance": "balance"}
 
 blp = Blueprint("accounts", __name__)
 
 
 def parse(text: str) -> str:
-    """The account of an id, of an EVM address, or of an alias in base32. Raises ValueError."""
+    """Read an account's id, its EVM address, or its alias in base32. Raises ValueError or NotFound."""
     try:
         return parameters.parse_entity(text)
     except ValueError:
@@ -81,7 +81,7 @@ def _balance(account_id: str) -> Document:
 
 @blp.get("/accounts")
 def list_accounts() -> Document:
-    """List the accounts that have changed, and those of a public key, as a wallet asks at login."""
+    """List the accounts that have changed or are asked for. A wallet asks by public key at login."""
     others = ("account.publickey", "balance")
     return parameters.page(
         "accounts", _known(), lambda row: _account(row["account_id"]), ID, "asc", others, BALANCE
@@ -89,7 +89,7 @@ def list_accounts() -> Document:
 
 
 def _known() -> Iterator[Row]:
-    """The accounts that have changed or are named, of the key that is asked for."""
+    """The accounts that have changed or are asked for, with the public key if one is asked for."""
     known: dict[str, Row] = {row["account_id"]: row for row in queries.select(read(), "account")}
     for account_id in map(parameters.to_id, parameters.number_filter("account.id").named):
         known.setdefault(account_id, accounts.get(read(), account_id)._asdict())
@@ -103,20 +103,20 @@ def _is_of_key(row: Row) -> bool:
 
 @blp.get("/balances")
 def list_balances() -> Document:
-    """List the balances of all accounts that have changed, and of an account that is asked for."""
+    """List the balances of the accounts that have changed or are asked for."""
     return _balances(_known(), lambda row: _balance(row["account_id"]))
 
 
 @blp.get("/tokens/<token>/balances")
 def list_token_balances(token: str) -> Document:
-    """List how much of a token each account has that may have some."""
+    """List the balance of a token for each account that may hold it."""
     holders = filter(_is_of_key, queries.list_holders(read(), token))
     decimals = tokens.find(read(), token).definition.decimals
     return _balances(holders, lambda row: {"balance": row["balance"], "decimals": decimals})
 
 
 def _balances(rows: Iterable[Row], show: Callable[[Row], Document]) -> Document:
-    """A page of balances, and when they were read."""
+    """A page of balances, with the time when they were read."""
 
     def shown(row: Row) -> Document:
         return {"account": row["account_id"]} | show(row)
@@ -148,7 +148,7 @@ def _relationship(row: Row) -> Document:
 
 @blp.get("/accounts/<account_id>/allowances/nfts")
 def list_approvals_for_all(account_id: str) -> Document:
-    """List who may have all NFTs of a token of an account, or with owner=false, of whom this account may."""
+    """List the approvals for all NFTs of a token that an account gave, or with owner=false, received."""
     role, other = ("owner", "spender") if parameters.is_true("owner") else ("spender", "owner")
     rows = queries.select(read(), "approval_for_all", **{role: account_id})
     columns = {"account.id": other, "token.id": "token"}

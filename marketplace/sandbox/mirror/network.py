@@ -1,4 +1,4 @@
-"""The mirror node's network: blocks, which tell its time, the exchange rate, fees, nodes, and the supply."""
+"""The mirror node's blocks (which show its time), exchange rate, fees, nodes, and supply."""
 
 import hashlib
 from datetime import UTC, datetime
@@ -17,7 +17,7 @@ from marketplace.sandbox.mirror.parameters import Document
 from marketplace.store.database import read
 
 BLOCK = 2 * times.SECOND  # how long one lasts
-# The network writes its rate as so many HBAR for so many cents.
+# The network states its rate as a number of cents for this number of HBAR.
 HBAR_EQUIVALENT = 30_000
 SUPPLY = MAX_HBAR * hbar.TINYBARS
 GAS = 852 // network_fees.CENTS_PER_HBAR  # tinybars: the network's price is 852 tinycents
@@ -29,7 +29,7 @@ blp = Blueprint("network", __name__)
 
 @blp.get("/blocks")
 def list_blocks() -> Document:
-    """List blocks. One ends every two seconds, with or without transactions; the newest one is not over."""
+    """List blocks. One ends every two seconds, with or without transactions; the newest one has not ended."""
     parameters.require_known("block.number", "limit", "order", "timestamp")
     numbers = parameters.number_filter("block.number")
     moments, now = parameters.number_filter("timestamp"), times.now()
@@ -81,7 +81,7 @@ def show_exchange_rate() -> Document:
 
 @blp.get("/network/fees")
 def list_fees() -> Document:
-    """List what gas costs. The sandbox runs no contracts, and these are all that mirror nodes list."""
+    """List the price of gas for the types that mirror nodes list. The sandbox runs no contracts."""
     parameters.require_known("order", "timestamp")
     types = ["ContractCall", "ContractCreate", "EthereumTransaction"]
     if not parameters.is_ascending("asc"):
@@ -92,7 +92,7 @@ def list_fees() -> Document:
 
 @blp.post("/network/fees")
 def estimate_fee() -> Document:
-    """Estimate a transaction's fee in tinycents. Its extras are in the service's base, too."""
+    """Estimate a transaction's fee in tinycents. The base of ``service`` includes all extras."""
     parameters.require_known(high_volume_throttle="[0-9]{1,5}", mode="intrinsic|state")
     try:
         signed = open_transaction(read_list(request.get_data())[0])
@@ -146,7 +146,7 @@ def list_nodes() -> Document:
 
 @blp.get("/network/supply")
 def show_supply() -> Document | Response:
-    """Show how many tinybars there are, and how many the accounts that have changed have."""
+    """Show the supply in tinybars. Released are the balances of all accounts that have changed."""
     parameters.require_known("timestamp", q="circulating|totalcoins")
     released = sum(row["balance"] for row in queries.select(read(), "account"))
     if asked := request.args.get("q"):

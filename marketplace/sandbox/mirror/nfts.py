@@ -1,4 +1,4 @@
-"""The mirror node's NFTs: lists of them, each one, and its history."""
+"""The mirror node's NFTs: lists, single NFTs, and their histories."""
 
 import json
 from collections.abc import Iterator

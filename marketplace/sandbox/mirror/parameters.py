@@ -1,4 +1,4 @@
-"""Query parameters of the mirror node: what each may be, what it admits, pages; and how it refuses them."""
+"""Query parameters of the mirror node: their values and errors, the filters they make, and pages."""
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -22,7 +22,7 @@ MAX_RANGE = 60 * times.DAY
 
 
 class Invalid(BadRequest):
-    """Refuses a request, with a message for each thing that is wrong."""
+    """Refuses a request, with a message for each mistake."""
 
     def __init__(self, *messages: str) -> None:
         super().__init__(messages[0])
@@ -37,7 +37,7 @@ def invalid(name: str) -> Invalid:
 
 
 def parse_entity(text: str) -> str:
-    """The id of 0.0.1001, of 0.1001, of 1001, and of the EVM address that is its number."""
+    """Read an id: 0.0.1001, 0.1001, 1001, or the EVM address that is made from its number."""
     *parts, number = text.split(".")
     if re.fullmatch("(0x)?0{24}[0-9a-fA-F]{16}", number):
         number = str(int(number, 16))
@@ -72,11 +72,11 @@ def _parse_number(text: str) -> int:
 
 
 def parse_serial_no(text: str) -> int:
-    return _parse_number(text) or _parse_number("")  # 0 is none
+    return _parse_number(text) or _parse_number("")  # 0 raises ValueError, too
 
 
 def _parse_timestamp(text: str) -> int:
-    """The nanoseconds of 1234567890.123456789, or of 1234567890."""
+    """Read 1234567890.123456789 or 1234567890. Returns nanoseconds."""
     return times.from_consensus(text if "." in text else f"{text}.000000000")
 
 
@@ -116,9 +116,9 @@ OPERATORS: dict[str, Callable[[int], tuple[int, int]]] = {
 
 
 def require_known(*names: str, **words: str) -> None:
-    """Refuse parameters but these, and values that they can't have, in one answer.
+    """Refuse all other parameters, and invalid values, in one answer.
 
-    ``words`` are those that have other values on this path than elsewhere, as regular expressions.
+    ``words`` are parameters with other values on this path than elsewhere: a regular expression for each.
     """
     messages: list[str] = []
     for name, values in request.args.lists():
@@ -137,14 +137,14 @@ def require_known(*names: str, **words: str) -> None:
 
 
 class NumberFilter(NamedTuple):
-    """The numbers that a parameter admits: from low to high; where some are named, only those."""
+    """The numbers that a parameter admits: from low to high, and if any are named, only those."""
 
     low: int
     high: int
     named: frozenset[int]
 
     def may_name(self, number: int) -> bool:
-        """Whether a number is one of those that are named, if there are any."""
+        """Whether a number is named, or none is."""
         return not self.named or number in self.named
 
     def admits(self, number: int) -> bool:
@@ -152,7 +152,7 @@ class NumberFilter(NamedTuple):
 
 
 def number_filter(name: str) -> NumberFilter:
-    """Read serialnumber=7, lt:7 or gte:7. Several named ones are alternatives."""
+    """Read a parameter such as serialnumber=7, lt:7 or gte:7. Several named numbers are alternatives."""
     low, high, named = 0, MAX_INT64, set()
     for argument in request.args.getlist(name):
         operator, _, text = argument.rpartition(":")
@@ -183,7 +183,7 @@ def is_true(name: str) -> bool:
 
 
 def is_of_key(key: Key | None, name: str) -> bool:
-    """Whether a key is the simple one that is asked for, if one is."""
+    """Whether a key is the simple key in a parameter. True if the parameter is missing."""
     asked, known = request.args.get(name), keys.shown(key)
     if asked is None or known is None:
         return asked is None
@@ -202,12 +202,12 @@ def is_ascending(default: str = "desc") -> bool:
 
 
 def _place(row: Row, columns: Mapping[str, str]) -> list[int]:
-    """The numbers by which a row is found and sorted: those of its columns."""
+    """The values of some columns of a row as numbers, to filter and sort by."""
     return [_number(row[column]) for column in columns.values()]
 
 
 def _number(value: str | int | None) -> int:
-    """The number of an id, or of a timestamp. One that is not there has a number that none admits."""
+    """An id or a timestamp as a number. A missing value becomes -1, which no filter admits."""
     if isinstance(value, int):
         return value
     if not value:
@@ -218,8 +218,8 @@ def _number(value: str | int | None) -> int:
 def _admitted(rows: Iterable[Row], columns: Mapping[str, str]) -> list[Row]:
     """The rows that the parameters of some columns admit.
 
-    Of two, the second one begins anew with each value of the first one, as in
-    token.id=gte:0.0.5001&serialnumber=gt:7.
+    Two columns are compared as a pair: token.id=gte:0.0.5001&serialnumber=gt:7 admits all serial numbers of
+    the tokens after 0.0.5001.
     """
     asked = [number_filter(name) for name in columns]
     low, high = [each.low for each in asked], [each.high for each in asked]
@@ -241,11 +241,11 @@ def page(
     filters: Mapping[str, str] = {},
     **words: str,
 ) -> Document:
-    """The rows that the parameters admit, in their order: one page, and the link to the next one.
+    """One page of the rows that the parameters admit, sorted, and the link to the next page.
 
-    ``columns`` has the columns of the parameters that the rows are sorted by, ``filters`` those of the
-    parameters that only choose among the rows. The rows may depend on ``others`` and ``words``. All are
-    checked before an iterator of rows begins.
+    ``columns`` maps parameters to the columns that the rows are sorted by, ``filters`` maps those that only
+    filter. ``others`` and ``words`` are parameters that the rows depend on. All parameters are checked before
+    an iterator of rows begins.
     """
     require_known("limit", "order", *columns, *filters, *others, **words)
     _require_bounds(*columns)
@@ -258,9 +258,9 @@ def page(
 
 
 def _require_bounds(first: str, second: str = "") -> None:
-    """Refuse to sort by the second parameter alone, and to begin within what the first one leaves out.
+    """Refuse the second parameter without the first one, or beside a gt or lt of the first one.
 
-    Of two, each may name one value.
+    If there are two, each may name one value.
     """
     for name in (first, second) if second else ():
         if len(number_filter(name).named) > 1:

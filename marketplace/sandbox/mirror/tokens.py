@@ -19,7 +19,7 @@ blp = Blueprint("tokens", __name__)
 
 @blp.get("/tokens")
 def list_tokens() -> Document:
-    """List the tokens that a transaction has created or changed, and those of which somebody has some."""
+    """List the tokens that a transaction has created or changed, and those that somebody holds."""
     columns, others = {"token.id": "token_id"}, ("account.id", "name", "publickey")
     type = "all|fungible_common|non_fungible_unique"
     page = parameters.page("tokens", _asked(), dict, columns, "asc", others, type=type)
@@ -27,7 +27,7 @@ def list_tokens() -> Document:
 
 
 def _asked() -> Iterator[Document]:
-    """The tokens of the account, the type, the admin key and the name that are asked for."""
+    """The tokens with the account, the type, the admin key and the name that are asked for."""
     types = {value.upper() for value in request.args.getlist("type")} - {"ALL"}
     names = [value.removeprefix("eq:").lower() for value in request.args.getlist("name")]
     for token in _tokens_of_account():
@@ -39,7 +39,7 @@ def _asked() -> Iterator[Document]:
 
 
 def _tokens_of_account() -> list[str]:
-    """The tokens that an account is associated with, if one is asked for, or else all of them."""
+    """The tokens that an account is associated with, if one is asked for; otherwise all tokens."""
     if "name" in request.args and "token.id" in request.args:
         message = "token.id and name can not be used together. Use a more specific name instead."
         raise parameters.Invalid(message)

@@ -24,7 +24,7 @@ def list_transactions() -> Document:
 
 
 def show_page(account_id: str | None = None) -> Document:
-    """A page of the transactions that the request asks for; those of an account, if one is given."""
+    """A page of the transactions that the request asks for; if an account is given, only its transactions."""
     asked, ascending = parameters.number_filter("account.id"), parameters.is_ascending()
     if account_id:
         asked = asked._replace(named=frozenset({parameters.to_number(account_id)}))
@@ -48,7 +48,10 @@ def _filtered(accounts: NumberFilter, ascending: bool) -> Iterator[Document]:
 
 
 def _parties(document: Document) -> set[str]:
-    """The payer of a transaction, and the accounts whose balances it changed; or raised, or lowered."""
+    """The payer of a transaction, and all accounts whose balances it changed.
+
+    With type=credit or debit: only the accounts whose balances it raised or lowered.
+    """
     direction = request.args.get("type", "").lower()
     payer = set() if direction else {document["transaction_id"].partition("-")[0]}
     return payer | {

@@ -3,7 +3,7 @@ CREATE TABLE IF NOT EXISTS property (
     name TEXT PRIMARY KEY,
     value BLOB NOT NULL
 ) STRICT;
--- Let tokens be deleted, and NFTs be answered about oddly
+-- Let tokens be deleted, and the mirror node give odd answers about NFTs
 CREATE TABLE IF NOT EXISTS deleted_token (
     token TEXT PRIMARY KEY,
     deleted_at INTEGER NOT NULL
