@@ -1,1 +1,1 @@
-"""What is measured, and how: each prints its figures, none is a test."""
+"""Benchmarks of the service. They print figures, and are not tests."""

@@ -1,4 +1,4 @@
-"""Measure the service against others on this machine, side by side: make bench.
+"""Measures the service and others on this machine, side by side: make bench.
 
 python -m benchmarks [quick | full | check]
 """
@@ -17,7 +17,7 @@ PLANS = {"usual": USUAL, "quick": QUICK, "full": FULL, "check": QUICK}
 
 
 def run(plan: Plan) -> dict:
-    """Measure everything there is."""
+    """Measure everything."""
     with setting(plan) as bench:
         agreement.require(bench)
         throughput.warm_up(bench)
@@ -30,7 +30,7 @@ def run(plan: Plan) -> dict:
 
 
 def report(plan: Plan, results: dict, about: dict) -> list[rows.Row]:
-    """Print the table, and write it and the picture; those of a quick run stay out of the repository."""
+    """Print the table, and write it and the picture. Those of a quick run stay out of the repository."""
     made = rows.make(results, plan)
     print(f"\n{rows.render(made)}\n")
     folder = data.FOLDER if plan is QUICK else Path(__file__).parent

@@ -1,4 +1,4 @@
-"""Whether all contenders answer the same, before anything is measured."""
+"""Checks that all contenders give the same answers, before anything is measured."""
 
 import json
 from itertools import islice
@@ -11,7 +11,7 @@ SAMPLES = 25
 
 
 def require(bench: Bench) -> None:
-    """Raise SystemExit where a contender's answer is another than the service's, or asks for no token."""
+    """Raise SystemExit if a contender's answer differs from the service's, or needs no access token."""
     plan, numbers = bench.plan, [*islice(records.everywhere(bench.plan.nfts), SAMPLES)]
     of_all = remembered(plan)[:: records.HOT // SAMPLES]
     of_peers = [f"{ORDERBOOK}?limit=20&offset={offset}" for offset in (40, *plan.offsets)]

@@ -1,4 +1,4 @@
-"""A run: its tables, the servers that serve them, and what they are asked with."""
+"""A run: its tables, the servers that serve them, and the access tokens for them."""
 
 import tempfile
 from collections.abc import Iterator
@@ -16,10 +16,10 @@ ORDERBOOK = "/v1/orderbook"
 
 
 class Bench(NamedTuple):
-    """What every measurement needs to know of a run."""
+    """What every measurement needs of a run."""
 
     plan: Plan
-    databases: dict[int, Path]  # by their rows
+    databases: dict[int, Path]  # by their number of rows
     servers: dict[str, Service]
     reader: str
     seller: str
@@ -35,13 +35,13 @@ class Bench(NamedTuple):
 
 
 def remembered(plan: Plan) -> list[str]:
-    """All that the bare function can be asked."""
+    """All paths that the bare function can answer."""
     return [ORDERBOOK, *map(records.nft_path, records.hot(plan.nfts))]
 
 
 @contextmanager
 def setting(plan: Plan) -> Iterator[Bench]:
-    """A table of the run's own, its tokens, and every contender serving it."""
+    """The tables of a run, its tokens, and all contenders, until the end of the block."""
     data.FOLDER.mkdir(exist_ok=True)
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(dir=data.FOLDER)))

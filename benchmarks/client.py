@@ -18,7 +18,7 @@ class Client:
         self._headers = {"Authorization": f"Bearer {token}"}
 
     def get(self, path: str, status: int = 200) -> Answer:
-        """Raises SystemExit for any other status."""
+        """Get a path. Raises SystemExit for any other status."""
         started = time.perf_counter()
         try:
             self._connection.request("GET", path, headers=self._headers)

@@ -1,4 +1,4 @@
-"""Who is measured, and the command line each is started with; nothing else here knows how a server starts."""
+"""The servers that are measured, each with its command line. No other file here knows how a server starts."""
 
 import json
 from collections.abc import Iterator
@@ -49,7 +49,7 @@ CONTENDERS = {
 
 @contextmanager
 def start(name: str, database: Path, url: str | None = None) -> Iterator[Service]:
-    """One contender on the servers' core, until the end of the block. ``url``: see start_all()."""
+    """Run one contender on the servers' core, until the end of the block. ``url``: see start_all()."""
     contender = CONTENDERS[name]
     settings = service.settings(database, url if contender.is_on_postgresql else None)
     with reserved_port() as port:
@@ -71,9 +71,9 @@ def start(name: str, database: Path, url: str | None = None) -> Iterator[Service
 def start_all(
     database: Path, token: str, remembered: list[str], url: str | None
 ) -> Iterator[dict[str, Service]]:
-    """Every contender at once, on one table; idle ones take no time from the one that is asked.
+    """Run all contenders together, on one table. Idle ones take no time from the one that is asked.
 
-    ``remembered`` is what the bare function answers. At ``url`` is the same table in PostgreSQL, if anywhere.
+    ``remembered`` are the paths that the bare function answers. ``url``: the same table in PostgreSQL.
     """
     with ExitStack() as stack:
         servers = {"service": stack.enter_context(start("service", database))}

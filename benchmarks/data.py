@@ -1,4 +1,4 @@
-"""The tables that are measured: built once, kept while they would come out the same, copied for each run."""
+"""The tables that are measured: built once, kept until their code changes, copied for each run."""
 
 import hashlib
 import shutil
@@ -15,7 +15,7 @@ FOLDER = Path(__file__).parent / ".data"
 
 
 def copy(nfts: int, path: Path) -> Path:
-    """A table of so many NFTs, to be written to. It is built first where no kept one is up to date."""
+    """Copy a table of so many NFTs for a run. Build it first if no kept one is up to date."""
     FOLDER.mkdir(exist_ok=True)
     sources = [Path(records.__file__).read_text(), Path(__file__).read_text(), SCHEMA.sql]
     digest = hashlib.sha256("".join(sources).encode()).hexdigest()[:12]
@@ -35,7 +35,7 @@ def build(path: Path, nfts: int) -> None:
     """Write a new table of the service, with so many NFTs in it."""
     Database(str(path), SCHEMA).close()
     with closing(sqlite3.connect(path, isolation_level=None)) as db:
-        db.execute("PRAGMA synchronous = OFF")  # a crash here costs a new start, and nothing else
+        db.execute("PRAGMA synchronous = OFF")  # after a crash it is built again
         db.execute("PRAGMA cache_size = -500000")
         db.execute("BEGIN")
         marks = ", ".join("?" * len(records.COLUMNS.split(",")))

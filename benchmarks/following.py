@@ -1,9 +1,9 @@
-"""How fast the watcher follows the ledger, and what it asks of the mirror node meanwhile.
+"""How fast the watcher follows the ledger, and how many requests it makes to the mirror node.
 
     python -m benchmarks.following
 
-Every answer of the mirror node takes 0.1 s, as the public one does. Three parts: catching up after a stop;
-requests a second on a quiet ledger; how long after the mirror node shows a listing the order book shows it.
+Every answer of the mirror node takes 0.1 s, like those of the public one. Three parts: catching up after a
+stop; requests per second on a quiet ledger; the time from a listing on the mirror node to the order book.
 """
 
 import json
@@ -43,7 +43,7 @@ INSERT = """
 
 @contextmanager
 def serving() -> Iterator[tuple[Any, Mirror]]:
-    """The service in a folder of its own, with the sandbox's mirror node: slower, and counted."""
+    """The service in a folder of its own, with the sandbox's mirror node, slowed down and counted."""
     with tempfile.TemporaryDirectory() as folder:
         app = create_app(DATA_DIR=folder)
         mirror = Mirror(app)
@@ -86,7 +86,7 @@ def measure_freshness() -> str:
 
 
 def measure_quiet(sellers: int) -> str:
-    """Requests a second of a watcher that has nothing to do, but for so many sellers' listings."""
+    """Requests per second of a watcher with so many sellers' listings, and nothing else to do."""
     with serving() as (_, mirror):
         now, stop = times.to_iso(times.now()), threading.Event()
         with write() as db:
@@ -117,7 +117,7 @@ def write_row(number: int, moment: int) -> dict:
 
 
 def measure_catching_up() -> str:
-    """Seconds to read an hour's rows, a page each 0.1 s."""
+    """Seconds to read an hour's rows, at 0.1 s a page."""
     with serving() as (_, mirror):
         start = times.now() - 3600 * times.SECOND
         rows = [write_row(number, start + 1 + number * GAP) for number in range(ROWS)]

@@ -1,4 +1,4 @@
-"""The time of single requests, one after another, while nothing that was answered before still holds."""
+"""The time of single requests, one after another, each after a commit that makes cached answers stale."""
 
 import re
 import time
@@ -16,8 +16,8 @@ from benchmarks.writer import Writer
 PAGE = 20
 AT_ONCE = 5
 Seconds = dict[str, dict[Any, float]]  # medians, by curve and point
-Ask = Callable[[int], float]  # seconds of the request of a turn
-# By curve and point, each with what commits something before it.
+Ask = Callable[[int], float]  # makes the request of a turn; returns its seconds
+# By curve and point, each with a function that commits something before it.
 Asks = dict[tuple[str, Any], tuple[Ask, Callable]]
 
 
@@ -25,7 +25,7 @@ def measure(bench: Bench) -> Seconds:
     """Pages of the order book by their offset: of this service, and of FastAPI with the same SQL.
 
     "link" is a page of this service at the greatest depth, reached by following rel="next". "nft" (another
-    one each time) and "first_page" are by the rows of the table.
+    one each time) and "first_page" are by the table's number of rows.
     """
     plan, relist, asks = bench.plan, bench.writer.relist, {}
     for name in ("service", "fastapi"):
@@ -49,7 +49,7 @@ def measure(bench: Bench) -> Seconds:
 
 def page_at(client: Client, offset: int) -> Ask:
     def ask(turn: int) -> float:
-        # Never the very same deep page again.
+        # Another deep page each time.
         path = f"{ORDERBOOK}?limit={PAGE}&offset={offset + turn if offset else 0}"
         return client.get(path).seconds
 
@@ -62,7 +62,7 @@ def _nft_on(client: Client, nfts: int) -> Ask:
 
 
 def _page_by_link(client: Client, depth: int) -> Ask:
-    """Goes on from page to page, wherever the Link header leads, from a page at a given depth."""
+    """Follow the Link header from page to page, from a page at a given depth."""
     path = f"{ORDERBOOK}?limit={PAGE}&offset={depth - PAGE}"
 
     def ask(turn: int) -> float:
@@ -79,16 +79,16 @@ def _page_by_link(client: Client, depth: int) -> Ask:
 
 
 def in_turn(asks: Asks, plan: Plan) -> Seconds:
-    """Median seconds of each: a few requests of each in turn, as often as there is patience for.
+    """Median seconds of each: a few requests of each in turn, until there are enough or the time is over.
 
-    Before each request something is committed.
+    Something is committed before each request.
     """
     samples, until = {key: [] for key in asks}, time.monotonic() + plan.patience * len(asks)
     for turn in range(0, plan.samples, AT_ONCE):
         if turn and time.monotonic() > until:
             break
         for key, (ask, change) in asks.items():
-            ask(turn - 1)  # whom nobody asked for a while is slow at first
+            ask(turn - 1)  # a server that was idle is slow at first
             for number in range(turn, turn + AT_ONCE):
                 change()
                 samples[key].append(ask(number))

@@ -1,5 +1,5 @@
--- What wrk asks for, and the one line that load.py reads. Each line of the standard input is a request, one
--- after the other and round and round: the path of a GET, or the body of POST /v1/list/extwallet.
+-- wrk's requests, and the one line of output for load.py. Each line of the standard input is a request: the path
+-- of a GET, or the body of POST /v1/list/extwallet. After the last one, the first one is next.
 
 local requests, turn = {}, 0
 

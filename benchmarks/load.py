@@ -1,4 +1,4 @@
-"""Load: wrk with one thread and eight connections, from a core of its own, and what it counted."""
+"""Puts load on a server: wrk with one thread and eight connections, on a core of its own."""
 
 import json
 import subprocess
@@ -9,14 +9,14 @@ from benchmarks import machine
 
 CONNECTIONS, WRITERS = 8, 4  # a worker takes five writes at once
 SCRIPT = Path(__file__).with_name("load.lua")
-# Of an answer, by what its request begins with: less is a redirect, or empty.
+# The least size of an answer, by the beginning of its request. A smaller one is a redirect, or empty.
 LEAST_BYTES = {"/v1/orderbook": 8_000, "/v1/nft/": 400, "{": 200}
 
 
 def run(port: int, token: str, requests: Iterable[str], seconds: int) -> dict:
-    """Load a server, and return what wrk counted. Raises SystemExit for anything that was no success.
+    """Load a server, and return what wrk counted. Raises SystemExit if any request failed.
 
-    A request is the path of a GET, or the body of a listing; the first one follows the last one.
+    A request is the path of a GET, or the body of a listing. After the last one, the first one is next.
     """
     lines = list(requests)
     command = [
@@ -32,7 +32,7 @@ def run(port: int, token: str, requests: Iterable[str], seconds: int) -> dict:
         raise SystemExit(f"wrk failed: {wrk.stdout}{wrk.stderr}")
     counted = json.loads(found[0])
     if counted["not_2xx"] or counted["socket"] or counted["timeout"] or not counted["requests"]:
-        raise SystemExit(f"Not every answer to {lines[0]} was a good one: {counted}")
+        raise SystemExit(f"Some requests such as {lines[0]} failed: {counted}")
     least = next(size for start, size in LEAST_BYTES.items() if lines[0].startswith(start))
     if counted["bytes"] < least * counted["requests"]:
         raise SystemExit(f"Answers to {lines[0]} are too small: {counted}")

@@ -1,4 +1,4 @@
-"""The machine a run was made on, and who may use which of its cores."""
+"""The machine of a run: its description, and the cores for the servers and for the load."""
 
 import json
 import os
@@ -26,7 +26,7 @@ def pin() -> None:
     """Leave the servers' core to the servers."""
     servers, load = cores()
     if servers == load:
-        print("There is only one core: load and servers share it, and figures say little.")
+        print("There is only one core: load and servers share it, so the figures mean little.")
     os.sched_setaffinity(0, {load})
 
 

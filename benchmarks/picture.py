@@ -1,4 +1,4 @@
-"""The picture of a run: throughput as bars, cost against depth and table size on log axes."""
+"""The picture of a run: throughput as bars, and cost by depth and by table size on log axes."""
 
 from pathlib import Path
 

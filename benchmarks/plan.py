@@ -6,7 +6,7 @@ from benchmarks.records import listed_of
 
 
 class Plan(NamedTuple):
-    """One kind of run. ``sizes`` are the tables' rows; the load is put on the one of ``nfts`` rows."""
+    """One kind of run. ``sizes`` are the rows of each table; the load is put on the one of ``nfts`` rows."""
 
     name: str
     nfts: int
@@ -15,7 +15,7 @@ class Plan(NamedTuple):
     seconds: int  # of each run of wrk
     samples: int  # single requests for each point of a curve, at most
     patience: float  # seconds for each point of a curve, at most
-    everyone: bool  # every contender answers everything, or only what a target is about
+    everyone: bool  # every comparison is made, or only those with a target
 
     @property
     def listed(self) -> int:

@@ -1,7 +1,7 @@
 """PostgreSQL beside SQLite: the same table in both.
 
-Where BENCH_POSTGRESQL asks for it: 1 for a server of the run's own, or the address of one that runs, with a
-role that may create databases (postgresql://user:password@host/postgres).
+It is measured if BENCH_POSTGRESQL is set: to 1 for a server of the run's own, or to the address of one that
+runs, with a role that may create databases (postgresql://user:password@host/postgres).
 """
 
 import contextlib
@@ -16,16 +16,16 @@ from tests import postgresql
 from tests.engines import execute
 from tests.serving import run_flask
 
-# Of a server of the run's own: it writes as it would for an operator.
+# For a server of the run's own: it writes as durably as an operator's server.
 DURABLE = {"fsync": "on", "full_page_writes": "on"}
 SIZES = {"shared_buffers": "256MB", "max_wal_size": "4GB"}
 
 
 @contextlib.contextmanager
 def copied(database: Path) -> Iterator[str | None]:
-    """A copy of a database; yields its address, or None where nobody asked for it.
+    """Copy a database; yields the copy's address, or None if BENCH_POSTGRESQL is not set.
 
-    A server that begins here has the core of the load.
+    A server that is started here uses the core of the load.
     """
     url = os.environ.get("BENCH_POSTGRESQL")
     if not url:
@@ -41,9 +41,9 @@ def copied(database: Path) -> Iterator[str | None]:
 
 
 def fill(database: Path, url: str) -> None:
-    """Copy all that it holds, as an operator moves a service."""
+    """Copy everything in a database, as an operator moves a service."""
     moved = run_flask(database.parent, "move", url, **service.settings(database))
     assert moved.exit_code == 0, moved.output
-    execute(url, "VACUUM ANALYZE")  # which the server does by itself, some time later
+    execute(url, "VACUUM ANALYZE")  # the server would do it by itself later
     with contextlib.suppress(psycopg.errors.InsufficientPrivilege):
         execute(url, "CHECKPOINT")

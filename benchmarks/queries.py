@@ -1,4 +1,4 @@
-"""Among many events and collections: what is stored before, and what is asked for."""
+"""Queries among many events and collections: the rows that are stored for them, and their requests."""
 
 import random
 
@@ -55,7 +55,7 @@ PATHS = {
 
 
 def measure(bench: Bench) -> Seconds:
-    """Median seconds of each, while nothing that was answered before still holds."""
+    """Median seconds of each request, after a commit that makes cached answers stale."""
     count, client = bench.plan.nfts, bench.client("service")
     print(f"Writing {count:,} events ...", flush=True)
     fill(bench)
@@ -78,7 +78,7 @@ def measure(bench: Bench) -> Seconds:
 
 
 def fill(bench: Bench) -> None:
-    """Write the collections, with their words, the traits of one, and the events."""
+    """Write the collections, with the words of their names, the traits of one collection, and the events."""
     dice, now = random.Random(25), times.now()
     with bench.writer.app.app_context(), write() as db:
         for number in range(COLLECTIONS):

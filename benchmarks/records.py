@@ -1,4 +1,4 @@
-"""What the NFT of a number looks like: every measured record is made here, the same in every run."""
+"""Makes all records that are measured, one for each number, the same in every run."""
 
 import hashlib
 import itertools
@@ -50,7 +50,7 @@ def listing(number: int) -> str:
 
 
 def everywhere(nfts: int, start: int = 0) -> Iterator[int]:
-    """All NFTs, far apart from one another, each once, before any comes again."""
+    """The numbers of all NFTs, neighbours far apart, each once before any comes again."""
     step = int(nfts * 0.618)
     while math.gcd(step, nfts) > 1:
         step += 1
@@ -68,9 +68,9 @@ def listed_of(nfts: int) -> int:
 
 
 def is_listed(number: int, nfts: int) -> bool:
-    """Exactly ``listed_of(nfts)``: all of the first collection, the rest evenly spread.
+    """Whether an NFT is listed: all of the first collection are, and the rest evenly spread.
 
-    In a table of a single collection all are evenly spread.
+    If fewer than a collection are listed, all of them are evenly spread. ``listed_of(nfts)`` are listed.
     """
     listed = listed_of(nfts)
     whole = COLLECTION if listed > COLLECTION else 0

@@ -1,4 +1,4 @@
-"""The rows of the table: what is compared with what, the target of each, and whether it was met."""
+"""The rows of the table: two figures that are compared, the target, and whether it was met."""
 
 from collections.abc import Iterator
 from itertools import groupby
@@ -15,7 +15,7 @@ HEADINGS = ("", "ours", "other", "ratio", "target", "")
 
 
 class Row(NamedTuple):
-    """``value`` is what the target is about: a ratio where there is another figure, else our figure."""
+    """``value`` is compared with the target: the ratio if there is another figure, otherwise our figure."""
 
     group: str
     name: str
@@ -30,7 +30,7 @@ class Row(NamedTuple):
         return f"{self.value:.2f}" if self.other else ""
 
     def is_met(self, slack: float = 1) -> bool | None:
-        """Tell whether it is at its target, or within so many times of it; None where it has none."""
+        """Whether the target is met, or missed by a factor of at most ``slack``; None without a target."""
         if self.target is None:
             return None
         if self.at_least:
@@ -51,7 +51,7 @@ def make(results: dict, plan: Plan) -> list[Row]:
 
 
 def far_from_target(rows: list[Row]) -> list[Row]:
-    """What no noise explains: half of a target missed, in a ratio of figures taken side by side."""
+    """Rows with a ratio that misses its target by a factor of two, which no noise explains."""
     return [row for row in rows if row.other and row.is_met(slack=2) is False]
 
 
@@ -73,7 +73,7 @@ def _rates(rates: Rates) -> Iterator[Row]:
             rate = median(runs[ours])
             yield Row(group, "durably committed", f"{rate:,.0f}/s", "", rate, target, True)
         elif {ours, other} <= runs.keys():
-            # Of runs of the same round: what slows the machine for a while slows both.
+            # Compare runs of the same round: if the machine is slow for a while, both are.
             ratio = median(mine / its for mine, its in zip(runs[ours], runs[other], strict=True))
             shown = [f"{median(runs[name]):,.0f}/s" for name in (ours, other)]
             yield Row(group, f"{title(ours)} / {title(other)}", *shown, ratio, target, True)
@@ -82,7 +82,7 @@ def _rates(rates: Rates) -> Iterator[Row]:
 def _times(seconds: Seconds, plan: Plan) -> Iterator[Row]:
     pages, depth = seconds["service"], f"{plan.deep:,}"
     first, deep, link = pages[0], pages[plan.deep], seconds["link"][plan.deep]
-    # Whoever asks for it passes over the index entries before it: nothing counts them for a far page.
+    # A page at an offset reads all index entries before it: there is no count to skip them by.
     yield _time(NOTHING_KEPT, f"page at offset {depth} / first page", deep, first, 30)
     yield _time(NOTHING_KEPT, f'page by rel="next" at {depth} / first page', link, first, 1.5)
     other = seconds["fastapi"][plan.deep]
@@ -109,7 +109,7 @@ def _times(seconds: Seconds, plan: Plan) -> Iterator[Row]:
 def _time(
     group: str, name: str, ours: float, other: float | None, target: float | None = None
 ) -> Row:
-    """A target is of the ratio or, where there is no other, in milliseconds."""
+    """A row about times. Its target is a ratio, or if there is no other figure, milliseconds."""
     value = ours / other if other else ours * 1000
     shown = [f"{each * 1000:,.2f} ms" if each else "" for each in (ours, other)]
     return Row(group, name, *shown, value, target, False)

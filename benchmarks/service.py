@@ -1,4 +1,4 @@
-"""How the service is set up for a measurement, inside this process and in servers."""
+"""The service's settings and access tokens for a measurement, in this process and in servers."""
 
 from pathlib import Path
 
@@ -10,7 +10,7 @@ PUBLIC_URL = "https://nft.example.com"
 
 
 def settings(database: Path, url: str | None = None) -> dict[str, str]:
-    """As on a real network, which a run never asks for anything. ``url`` leads to PostgreSQL."""
+    """Settings as on a real network, but a run asks no mirror node. ``url`` leads to PostgreSQL."""
     return {
         "NETWORK": "testnet",
         "ACCOUNT_ID": "0.0.9001",
@@ -18,7 +18,7 @@ def settings(database: Path, url: str | None = None) -> dict[str, str]:
         "MIRROR_NODE_URL": "http://127.0.0.1:9",
         "DATABASE_URL": url or f"sqlite:///{database}",
         "DATA_DIR": str(database.parent),
-        # Counted as ever, and never reached.
+        # Requests are counted as usual, and the limit is never reached.
         "WRITE_LIMIT": "999999/s",
     }
 
@@ -29,7 +29,7 @@ def create(database: Path, url: str | None = None):
 
 
 def create_access_tokens(database: Path) -> tuple[str, str]:
-    """Real tokens, made as an operator makes them: one that may read, one that may write, too."""
+    """Make tokens as an operator does: one that may read, and one that may also write."""
     app = create(database)
     with app.app_context():
         reader = access_tokens.create("reader", ("read",), 86_400)

@@ -14,7 +14,7 @@ from benchmarks.contenders import CONTENDERS
 
 Rates = dict[str, dict[str, list[float]]]  # by measure and contender, one of each round
 
-DIFFERENT = 100_000  # NFTs of a run of wrk, more than it comes to
+DIFFERENT = 100_000  # NFTs for a run of wrk, more than it can ask for
 MEASURES = {
     "orderbook": "Order book, first page",
     "hot": "The same 1,000 NFTs",
@@ -24,9 +24,9 @@ MEASURES = {
 
 
 class Comparison(NamedTuple):
-    """One contender beside another. Those without a target are left out where not everyone is asked.
+    """One contender beside another. A quick run leaves out comparisons without a target.
 
-    "service+20" is asked while another process commits 20 writes a second.
+    "service+20" is measured while another process commits 20 writes a second.
     """
 
     measure: str
@@ -64,14 +64,14 @@ def measure(bench: Bench) -> Rates:
         print(f"Round {turn + 1} of {bench.plan.rounds} ...", flush=True)
         for measure in MEASURES:
             names = _asked(bench, measure)
-            for name in names[::-1] if turn % 2 else names:  # nobody is always the first
+            for name in names[::-1] if turn % 2 else names:  # none is always the first
                 rate = _run(bench, measure, name, turn)
                 rates.setdefault(measure, {}).setdefault(name, []).append(rate)
     return rates
 
 
 def warm_up(bench: Bench) -> None:
-    """What is compiled, opened or read on first use is so before it counts."""
+    """Make first requests, so that all is compiled, opened and read before the measurement."""
     for server in bench.servers.values():
         load.run(server.port, bench.reader, [ORDERBOOK], 1)
     # The first listing imports the Hedera SDK.
@@ -80,7 +80,7 @@ def warm_up(bench: Bench) -> None:
 
 
 def _asked(bench: Bench, measure: str) -> list[str]:
-    """The names of those who are compared, as far as they run."""
+    """The names of the contenders that are compared, without those that do not run."""
     found = [
         name
         for each in COMPARISONS
@@ -106,14 +106,14 @@ def _split(name: str) -> tuple[str, int]:
 def _run(bench: Bench, measure: str, name: str, turn: int) -> float:
     asked, writes = _split(name)
     port, requests = bench.servers[asked].port, [*_requests(measure, bench, turn)]
-    if measure == "hot":  # again and again is not for the first time
+    if measure == "hot":  # the first request for each NFT does not count
         load.run(port, bench.reader, requests, 1)
     token = bench.seller if measure == "list" else bench.reader
     before = _count_prepared(bench.database)
     with bench.writer.writing(writes) if writes else nullcontext():
         counted = load.run(port, token, requests, bench.plan.seconds)
     if measure == "list" and _count_prepared(bench.database) - before < counted["requests"]:
-        raise SystemExit("Listings were answered that were not committed")
+        raise SystemExit("The service has answered listings that it did not commit")
     return counted["per_second"]
 
 
@@ -123,7 +123,7 @@ def _requests(measure: str, bench: Bench, turn: int) -> Iterable[str]:
         return [ORDERBOOK]
     if measure == "hot":
         return map(records.nft_path, records.hot(plan.nfts))
-    # Each round begins elsewhere, so that it meets NFTs that no round before it met.
+    # Each round begins elsewhere, to ask for NFTs that no round before has asked for.
     numbers = records.everywhere(plan.nfts, start=turn * plan.nfts // plan.rounds)
     make = records.listing if measure == "list" else records.nft_path
     return map(make, islice(numbers, DIFFERENT))

@@ -1,4 +1,4 @@
-"""Writes while others read: through the service's own queries, by a process that is no server."""
+"""Writes while others read: by the service's own queries, from a process that is not a server."""
 
 import random
 import threading
@@ -15,7 +15,7 @@ from marketplace.store.database import read, write
 
 
 class Writer:
-    """Commits one write at a time; each leaves as much listed as there was."""
+    """Commits one write at a time. The number of listed NFTs stays the same."""
 
     def __init__(self, database: Path, count: int) -> None:
         self.app = service.create(database)
@@ -23,7 +23,7 @@ class Writer:
         self._dice = random.Random(1)
 
     def relist(self) -> None:
-        """An NFT that is listed is listed again, as the newest: no order book is what it was."""
+        """List a listed NFT again, as the newest one, which changes the order book."""
         key, price = records.key(self._dice.choice(self.listed)), self._dice.randrange(1, 50_000)
         now = times.to_iso(times.now())
         news = {"listing_price": price, "last_listed_at": now, "ledger_at": now, "seen_at": now}

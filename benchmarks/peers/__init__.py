@@ -1,1 +1,1 @@
-"""What the service is compared with: each written as its own documentation would have it."""
+"""The servers that the service is compared with, each written as its own documentation recommends."""

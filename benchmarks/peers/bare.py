@@ -1,4 +1,4 @@
-"""The server's own limit: a WSGI function that returns bytes which the service answered before."""
+"""The server's own limit: a WSGI function that returns bytes that the service has answered before."""
 
 import json
 import os

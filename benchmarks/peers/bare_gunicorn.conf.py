@@ -1,4 +1,4 @@
-"""gunicorn as the service sets it up, without what asks the service's own application."""
+"""gunicorn with the service's configuration, without the hooks that need the service's application."""
 
 import runpy
 

@@ -1,8 +1,8 @@
 """The same reads in FastAPI: a dependency that checks the token, pydantic models, the same SQL.
 
-FastAPI's documentation would put blocking calls into plain functions, which it runs in threads; for reads as
-short as these that is slower, so these are coroutines. They return dictionaries, for pydantic to make
-response_model of: faster than to make the models here.
+FastAPI's documentation recommends plain functions for blocking calls, and runs them in threads. For reads as
+short as these that is slower, so these are coroutines. They return dictionaries, from which pydantic makes
+the response_model: that is faster than to make the models here.
 """
 
 import hashlib

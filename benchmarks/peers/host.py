@@ -1,4 +1,4 @@
-"""This service in a host that lets callers in by itself: here by access tokens."""
+"""This service in a host that authenticates callers itself: here by access tokens."""
 
 from config import SETTINGS
 from marketplace import create_app
