@@ -24,18 +24,18 @@ SNIPPETS = (
     ("sdk.mjs", "JavaScript SDK"),
     ("sdk.py", "Python SDK"),
 )
-# The account of a visitor at first, and the others that the masthead offers: the sample's owners.
+# A visitor's first account, and the others in the masthead's menu: the sample's owners.
 YOU = "0.0.2007"
 ACCOUNTS = (YOU, *(f"0.0.{number}" for number in range(1001, 1007)))
 # The listing form suggests an NFT that the sample does not use.
 TOKEN, SERIAL_NOS, PRICE = "0.0.7007", range(1, 10_000), 250
-SAMPLE = ("0.0.5004", "7")  # whose artwork stands for pages that have none of their own
+SAMPLE = ("0.0.5004", "7")  # its artwork is used for pages that have none of their own
 # The scripts replace these in the addresses of an NFT's and of a collection's page.
 ANY_NFT = {"token": "TOKEN", "serial_no": "SERIAL"}
 # The filters of the order book and of the events, in the address of a page.
 FILTERS = ("collection", "account", "minPrice", "maxPrice", "sort", "kind", "q")
 
-# The pages that are a template alone, which gets the values in the address.
+# Pages that need no code of their own: the template gets the values in the address.
 TEMPLATES = {
     "/": "gallery",
     "/demo/collections": "collections",
@@ -80,13 +80,13 @@ def show_listing() -> str:
 
 @cache
 def imported(script: str) -> list[str]:
-    """The scripts that one imports, itself or by others: a page names all, so that none waits for another."""
+    """All scripts that one imports, directly or not. A page preloads them, so that none waits for another."""
     names = re.findall(r'(?:from|import) "\./([a-z]+\.js)"', (STATIC / script).read_text())
     return sorted({*names, *(below for name in names for below in imported(name))})
 
 
 def artwork(token: str, serial_no: str) -> str:
-    """The address of an NFT's artwork, for who links to a page; of nonsense, that of the sample's."""
+    """The address of an NFT's artwork, for previews of a page. An invalid id gets the sample's artwork."""
     is_known = is_entity_id(token) and re.fullmatch(r"[0-9]{1,19}", serial_no)
     token, serial_no = (token, serial_no) if is_known else SAMPLE
     cid = catalogue.cid_of(token)
@@ -94,7 +94,7 @@ def artwork(token: str, serial_no: str) -> str:
 
 
 def asked() -> dict[str, str | list[str]]:
-    """The filters that the address asks for; of traits there may be several."""
+    """The filters in the page's address. There may be several traits."""
     asked: dict[str, str | list[str]] = {"trait": request.args.getlist("trait")}
     asked |= {name: request.args.get(name, "").strip() for name in FILTERS}
     return {name: value for name, value in asked.items() if value}
@@ -102,9 +102,9 @@ def asked() -> dict[str, str | list[str]]:
 
 @blp.app_context_processor
 def give_addresses() -> dict[str, Any]:
-    """Give each page, the API reference, too, the addresses of the API and of pages, and the sandbox's token.
+    """Give each page the addresses of the API and of pages, and the sandbox's token. The API reference, too.
 
-    Accounts and the page's filters, too, and the functions that find its picture and its scripts.
+    Pages also get the accounts, their filters, and the functions that find their picture and scripts.
     """
     root = request.script_root
     return {
@@ -134,7 +134,7 @@ def give_addresses() -> dict[str, Any]:
 
 @blp.after_app_request
 def show_not_found(response: Response) -> Response:
-    """Answer people with a page where there is none; programs get what the API says."""
+    """Answer a browser with a page if there is none at the address; programs get the API's error."""
     path = request.path.removeprefix(current_app.config["API_PREFIX"])
     is_page = not path.startswith(("/v1/", "/media/", "/demo/static/"))
     wanted = request.accept_mimetypes.best_match(("application/json", "text/html"))
@@ -159,7 +159,7 @@ def set_policy(response: Response) -> Response:
     response.headers["X-Content-Type-Options"] = "nosniff"
     response.headers["Referrer-Policy"] = "no-referrer"
     if response.mimetype == "text/html":
-        response.headers["Cache-Control"] = "private, no-cache"  # it has a token
+        response.headers["Cache-Control"] = "private, no-cache"  # the page has a token
     return response
 
 

@@ -1,8 +1,8 @@
 // hashconnect 0.2: topic is that of the pairing.
 const listing = LISTING;
 
-// The wallet is given bytes. Not the text of byteArray: HashConnect encodes what it is
-// given as base64 itself, and the wallet could not read what was encoded twice.
+// Hand over bytes, not the text of byteArray: HashConnect encodes them as base64 itself,
+// and a wallet cannot read bytes that were encoded twice.
 const byteArray = Uint8Array.from(atob(listing.byteArray), (char) => char.charCodeAt(0));
 
 const answer = await hashconnect.sendTransaction(topic, {

@@ -1,4 +1,4 @@
-// An account's page: what it owns of what is stored here, for sale or not.
+// An account's page: the NFTs that are stored here and that it owns, for sale or not.
 
 import { api, withQuery } from "./addresses.js";
 import { tinybars } from "./amount.js";
@@ -18,7 +18,7 @@ const shelf = new Shelf({
   ],
 });
 
-/** Whether it is you, and otherwise a way to be it. */
+/** Say that this account is you, or offer to switch to it. */
 function showYou() {
   const be = element("button", { class: "button quiet", type: "button", onclick: () => become(account) }, "Switch to it");
   shown.querySelector("[data-you]").replaceChildren(account === you() ? "This is you." : be);

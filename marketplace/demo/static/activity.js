@@ -11,7 +11,7 @@ import { showWrong, wanted } from "./filter.js";
 import { thumbnail } from "./picture.js";
 import { readRecord } from "./record.js";
 
-// What the address says in one word. Without one: what people did, and not what the service read.
+// The kinds of events for each word in the address. Without a word: what people did, not what the service read.
 const KINDS = {
   sales: ["SOLD"],
   listings: ["LISTED", "PRICE_CHANGED", "WITHDRAWN"],
@@ -20,7 +20,7 @@ const KINDS = {
 const { collection: tokenId, account: accountId, kind } = wanted;
 const kinds = kind ? (KINDS[kind] ?? kind) : Object.values(KINDS).flat();
 const selection = { kind: kinds, tokenId, accountId };
-const CALLS = 20; // that are kept: the page may be open for days
+const CALLS = 20; // shown at most: the page may be open for days
 const place = (id) => document.getElementById(id);
 
 const events = new Events(place("events"), {
@@ -63,7 +63,7 @@ function row(event) {
   );
 }
 
-/** The page goes on by itself until somebody stops it. */
+/** New events appear by themselves, until this button pauses them. */
 function offerPause(button) {
   button.addEventListener("click", () => {
     const isLive = button.getAttribute("aria-checked") !== "true";

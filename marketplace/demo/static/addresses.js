@@ -33,7 +33,7 @@ function fill(path, values = {}) {
   return path.replace(/{(\w+)}/g, (_, name) => encodeURIComponent(values[name]));
 }
 
-/** An address with a query: what is undefined or empty is left out, a list is said value by value. */
+/** An address with a query: undefined and empty values are left out, a list becomes a parameter for each value. */
 export function withQuery(path, values) {
   const pairs = Object.entries(values).flatMap(([name, value]) => [value].flat().map((one) => [name, one]));
   const given = pairs.filter(([, value]) => value !== undefined && value !== "");

@@ -10,6 +10,6 @@ export const inTinybars = (amount) => BigInt(amount) * BigInt(TINYBARS);
 
 export const tinybars = (amount) => hbar(Number(amount) / TINYBARS);
 
-/** The number alone, where the unit stands elsewhere. */
+/** The number alone, without the unit. */
 export const bareHbar = (amount) => format.format(amount);
 export const bareTinybars = (amount) => format.format(Number(amount) / TINYBARS);

@@ -1,4 +1,4 @@
-// The arrangement of a list: its order, filter and tabs. To choose there loads the page anew, as it was left.
+// The arrangement of a list: its order, filter and tabs. A choice loads a new page, which opens at the same place.
 
 import { recall, remember } from "./memory.js";
 
@@ -6,7 +6,7 @@ const controls = document.querySelector(".arranging");
 let isChoosing = false;
 let kept = take();
 
-/** What the page that was left has remembered, if this is its successor. */
+/** What the page before has remembered, if this page replaces it. */
 function take() {
   const { path, ...left } = JSON.parse(recall("arrangement") || "{}");
   remember("arrangement", "");
@@ -19,7 +19,7 @@ const folds = () => [...controls.querySelectorAll("details")];
 const titleOf = (fold) => fold.querySelector("summary").textContent;
 const nameOf = ({ name, value, textContent }) => `${name} ${value} ${textContent}`;
 
-/** Fold, place and keyboard's focus as they were: call it whenever more of the page is there. */
+/** Restore the folds, the place and the keyboard's focus. Call it whenever more of the page has loaded. */
 export function stayInPlace() {
   if (kept.top === undefined) return;
   for (const fold of folds()) fold.open = kept.open.includes(titleOf(fold));
@@ -30,10 +30,10 @@ export function stayInPlace() {
 }
 
 if (kept.top !== undefined) {
-  document.body.style.minHeight = `${kept.bottom}px`; // a shorter list leaves the place
+  document.body.style.minHeight = `${kept.bottom}px`; // so that a shorter list can have the same place
   stayInPlace();
 }
-// Whoever goes on by themselves is left alone.
+// Restore nothing more once the visitor scrolls, points or types.
 for (const kind of ["keydown", "pointerdown", "touchmove", "wheel"]) {
   addEventListener(kind, () => (kept = {}), { once: true });
 }

@@ -6,14 +6,14 @@ import { get } from "./call.js";
 import { element } from "./element.js";
 import { account } from "./sale.js";
 
-/** Ask the ledger what accounts have; returns { calls, tinybars: { id: amount, null where it is not known } }. */
+/** Ask the ledger for balances of accounts; returns { calls, tinybars: { id: amount, or null if unknown } }. */
 export async function readBalances(ids) {
   const calls = await Promise.all(ids.map((id) => get(sandbox("/api/v1/accounts/{id}", { id }))));
   const amounts = calls.map(({ data }) => data?.balance?.balance ?? null);
   return { calls, tinybars: Object.fromEntries(ids.map((id, i) => [id, amounts[i]])) };
 }
 
-/** The table of it, in HBAR: roles are words by account id. */
+/** The table of the balances, in HBAR. roles: words by account id. */
 export function balanceTable(before, after, roles) {
   const head = ["Account", "Before", "After", "Change"].map((name) => element("th", { scope: "col" }, name));
   const rows = Object.keys(after).map((id) =>

@@ -16,8 +16,8 @@ const dialog = document.getElementById("buying");
 const button = dialog.querySelector("[data-trade] .button");
 
 /**
- * Make the dialog work. nft() is the record as it is shown, fees() its collection, with its royalties and fixed
- * fees; refresh() reads the record anew, and returns it. Returns what prepares the dialog.
+ * Make the dialog work; returns a function that prepares it. nft() is the record as it is shown, fees() its
+ * collection, with its royalties and fixed fees; refresh() reads the record again, and returns it.
  */
 export function offerPurchase({ nft, fees, refresh }) {
   const steps = new Steps(dialog);
@@ -30,11 +30,11 @@ export function offerPurchase({ nft, fees, refresh }) {
       const { token: tokenId, serialNo, listingPrice, owner } = nft();
       sale.bought = nft();
       sale.roles = { [marketplace]: "the marketplace", [owner.accountId]: "the seller", [you()]: "the buyer" };
-      // What is gone by now has no price: the service says so.
+      // An NFT that is no longer for sale has no price. The service then says so.
       const expectedPrice = listingPrice || undefined;
       return { accountId: you(), tokenId, serialNo, expectedPrice };
     },
-    says: "The marketplace has signed it, as the one who may move the NFT. Without the buyer's signature it is worth nothing.",
+    says: "The marketplace has signed it, because it may move the NFT. Without the buyer's signature it has no effect.",
     roles: () => sale.roles,
     besides: () => takenOut(sale.bought, fees()),
     async refused(answer) {
@@ -98,7 +98,7 @@ const parted = ({ listingPrice, owner }, fees) =>
     ? saleTable(listingPrice, fees, { seller: owner.accountId, buyer: you() })
     : element("p", { class: "hint" }, "Its royalties are not known yet.");
 
-/** What the network takes out of what the seller is paid, which the bytes do not say. */
+/** What the network takes from the seller's payment. The bytes do not say it. */
 function takenOut({ listingPrice, owner }, fees) {
   if (!fees?.royalties) return [["Royalties", "Not known yet"]];
   const seller = owner.accountId;
@@ -106,10 +106,10 @@ function takenOut({ listingPrice, owner }, fees) {
   const due = others.filter(({ role }) => role !== "Marketplace");
   if (!due.length) return [["Royalties", "None"]];
   const taken = ({ who, role, gets, units }) => [role, `${who}: ${units ?? `${tinybars(gets)} of that`}`];
-  return [...due.map(taken), ["Is left", `${seller}, the seller: ${tinybars(left)}`]];
+  return [...due.map(taken), ["Remains", `${seller}, the seller: ${tinybars(left)}`]];
 }
 
-/** What is bought, who pays and gets what, and what you have. The button is active where that is enough. */
+/** Show what is bought, who pays and gets what, and your balance. The button is active if that is enough. */
 async function showDeal(nft, fees) {
   const { name, isForSale, listingPrice, owner } = nft;
   const isYours = owner.accountId === you();

@@ -1,4 +1,4 @@
-// One call of the API: what was asked, what was answered, and the sentence when it went wrong.
+// One call of the API: the request, the answer, and a sentence if it failed.
 
 import { accessToken, api } from "./addresses.js";
 import { parse, stringify } from "./json.js";
@@ -14,7 +14,7 @@ export async function call(method, url, body) {
   const made = { method, address, content, curl: curl(method, address, headers, content) };
   const started = performance.now();
   try {
-    // The mirror node's answers may be kept for a second, and what was just signed is to be seen.
+    // Browsers may cache the mirror node's answers for seconds, and would not show what was just signed.
     const response = await fetch(address, { method, headers, body: content, cache: "no-cache" });
     const text = await response.text();
     const data = read(text);
@@ -46,13 +46,13 @@ function read(text) {
   }
 }
 
-/** Ours say it in `message`, mirror nodes in `_status`. */
+/** The marketplace and the sandbox have it in `message`, mirror nodes in `_status`. */
 function sentence(data, response) {
   const messages = data?._status?.messages?.map(({ message }) => message).join("; ");
   return (data?.message && inWords(data.message)) || messages || `The service answered ${response.status} ${response.statusText}`;
 }
 
-/** RFC 8288: the address of the next page, where there is one. */
+/** RFC 8288: the address of the next page, if there is one. */
 function next(response) {
   const match = /<([^>]*)>\s*;\s*rel="?next"?/.exec(response.headers.get("Link") ?? "");
   return match && new URL(match[1], response.url).href;

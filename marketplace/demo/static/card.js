@@ -38,7 +38,7 @@ function price({ isForSale, listingPrice }) {
   return element("p", { class: isForSale ? "price" : "price off" }, isForSale ? hbar(listingPrice) : "Not for sale");
 }
 
-/** Of your own there is nothing to buy. */
+/** It is hidden for your own NFTs. */
 function buyLink({ name, owner }, page) {
   const link = element("a", { class: "button buy", href: `${page}#buying`, "aria-label": `Buy ${name}` }, "Buy");
   link.dataset.owner = owner.accountId;

@@ -1,4 +1,4 @@
-// Collections as chips, by name: each shows what of it is for sale.
+// Collections as chips, by name: each shows how many of its NFTs are for sale.
 
 import { api, collectionPage, collectionsPage, galleryPage, withQuery } from "./addresses.js";
 import { get } from "./call.js";
@@ -8,14 +8,14 @@ import { showCall } from "./shelf.js";
 
 const CHIPS = 8;
 
-/** A collection's record, or null where it is not stored. */
+/** A collection's record, or null if it is not stored. */
 export async function readCollection(token) {
   const answer = await get(api("/collection/{token}", { token }));
   showCall(answer);
   return answer.ok ? answer.data : null;
 }
 
-/** Show those that are bought most, and the chosen one. */
+/** Show the collections that are bought most, and the chosen one. */
 export async function showCollections(chosen) {
   const answer = await get(withQuery(api("/collections"), { limit: CHIPS }));
   showCall(answer);

@@ -4,26 +4,26 @@ import { element } from "./element.js";
 
 const SAID_MS = 2_000;
 
-/** A block of code with a button that copies it; what names it for those who can't see it. */
+/** A block of code with a button that copies it. `what` names the code for screen readers. */
 export function codeBlock(text, what) {
   const block = element("div", { class: "code" }, element("pre", {}, element("code", {}, text)));
   addCopy(block, what);
   return block;
 }
 
-/** Give a block of code that is on the page its button. */
+/** Add the button to a block of code that is on the page. */
 export function addCopy(block, what) {
   block.prepend(...copyButton("Copy", what, () => block.querySelector("code")));
 }
 
-/** An id that is copied by pressing it. */
+/** An id as a button that copies it. */
 export function copyable(id, text = id) {
   const [button, said] = copyButton(id, id, () => element("code", {}, text));
   button.className = "copyable";
   return element("span", {}, button, said);
 }
 
-/** The button, and what those hear of it who can't see it. */
+/** The button, and its message for screen readers. */
 function copyButton(words, what, code) {
   const said = element("span", { class: "visually-hidden", role: "status" });
   const label = element("span", { "aria-hidden": "true" }, words);

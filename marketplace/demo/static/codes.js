@@ -2,9 +2,9 @@
 
 const WORDS = {
   DUPLICATE_TRANSACTION: "It has been submitted already.",
-  INSUFFICIENT_ACCOUNT_BALANCE: "Somebody in it has less HBAR than is to be paid.",
+  INSUFFICIENT_ACCOUNT_BALANCE: "An account in it has less HBAR than it must pay.",
   INSUFFICIENT_PAYER_BALANCE: "Its payer has less HBAR than the network's fee.",
-  INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE: "Somebody in it has less HBAR than the royalties.",
+  INSUFFICIENT_SENDER_ACCOUNT_BALANCE_FOR_CUSTOM_FEE: "An account in it has less HBAR than its royalties and fixed fees.",
   INVALID_SIGNATURE: "A signature is missing, or not by the key that the account has on the ledger.",
   SENDER_DOES_NOT_OWN_NFT_SERIAL_NO: "The NFT belongs to somebody else by now.",
   SPENDER_DOES_NOT_HAVE_ALLOWANCE: "Its owner no longer lets the marketplace sell it, or has sold it. Nothing was paid.",

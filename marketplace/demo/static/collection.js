@@ -47,17 +47,17 @@ async function show() {
   stayInPlace();
 }
 
-/** Its newest for sale, whatever is chosen beneath; returns the call that was made. */
+/** Show its newest NFTs for sale, whatever the filter is; returns the call that was made. */
 async function showStrip() {
   const answer = await get(withQuery(api("/orderbook"), { tokenId: token, limit: 12 }));
-  // Those whose images have been read: a row of placeholders says nothing.
+  // Only those whose images have been read: a row of placeholders says nothing.
   const pieces = answer.ok ? answer.data.filter((nft) => nft.originalImageUrl).slice(0, 5) : [];
   place("strip").replaceChildren(...pieces.map((nft) => picture(nft, { eager: true })));
   place("strip").hidden = pieces.length < 3; // cut to a strip, one or two show nothing
   return answer;
 }
 
-/** What else is known of it: an avatar, a story, and the traits to choose by. */
+/** Show what else is known of it: an avatar, a story, and the traits for the filter. */
 async function tell() {
   const [found, { story, source, calls }, traits] = await Promise.all([
     get(withQuery(api("/collections"), { q: token })),

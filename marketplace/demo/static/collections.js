@@ -1,4 +1,4 @@
-// The index of collections: each with its floor, what of it is for sale, and what it was paid for today.
+// The index of collections: each with its floor, how many NFTs are for sale, and its volume in 24 hours.
 
 import { api, collectionPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -15,7 +15,7 @@ const shelf = new Shelf({
   tell: (shown, more) => `${more ? "The first " : ""}${shown} collections${q ? ` called ${q}` : ""}${more ? "; more follow" : ""}`,
   empty: () => [
     element("h2", {}, "No collection is found"),
-    element("p", {}, q ? `None has a word that begins with ${q}.` : "Add an NFT, and its collection is here."),
+    element("p", {}, q ? `None has a word that begins with ${q}.` : "Add an NFT, and its collection appears here."),
   ],
 });
 

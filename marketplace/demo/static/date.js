@@ -1,4 +1,4 @@
-// Dates: a moment as a <time>, in words or in full, and what is left until one.
+// Dates: a <time> in words or in full, and a countdown.
 
 const full = new Intl.DateTimeFormat("en", { dateStyle: "medium", timeStyle: "medium" });
 const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
@@ -9,7 +9,7 @@ export function time(iso) {
   return moment(iso, full.format(new Date(iso)));
 }
 
-/** "3 days ago", as long as the page is open, and the date in full on hover. */
+/** "3 days ago", kept up to date, with the full date on hover. */
 export function timeAgo(iso) {
   return moment(iso, ago(iso), full.format(new Date(iso)));
 }
@@ -35,7 +35,7 @@ function moment(iso, words, title) {
   return made;
 }
 
-/** Count down to a date in an element, until that leaves the page, and call over() then; returns what stops it. */
+/** Count down to a date in an element while it is on the page, then call over(); returns a function that stops it. */
 export function countDown(shown, iso, over) {
   let isStopped = false;
   const tick = () => {

@@ -1,4 +1,4 @@
-// Small pictures, and more of them: chosen by a switch, and remembered.
+// A switch for more and smaller pictures. The choice is remembered.
 
 import { recall, remember } from "./memory.js";
 

@@ -1,4 +1,4 @@
-// Dialogs that stand in the page's address: #buying opens the one of that id, and Back closes it.
+// Dialogs that the page's address opens: #buying opens the one with that id, and Back closes it.
 
 const dialogs = [...document.querySelectorAll("dialog")];
 

@@ -5,9 +5,9 @@ import { get } from "./call.js";
 import { element } from "./element.js";
 
 const format = new Intl.NumberFormat("en", { style: "currency", currency: "USD" });
-let asked = null; // for the rate, once for a page
+let asked = null; // the request for the rate, one for each page
 
-/** "about $12.30", as soon as the rate is known; nothing where it is not. */
+/** "about $12.30", as soon as the rate is known; nothing before. */
 export function dollars(amount) {
   const shown = element("span", { class: "dollars" });
   asked ??= get(api("/network"));

@@ -29,13 +29,13 @@ export function words(text) {
   return element("span", { class: "words", title: text }, text);
 }
 
-/** A stranger's address as a link: only where it is the web's. */
+/** A stranger's address, as a link only if it is http or https. */
 export function webLink(address) {
   const isWeb = URL.canParse(address) && ["http:", "https:"].includes(new URL(address).protocol);
   return isWeb ? element("a", { href: address, rel: "noopener noreferrer" }, address) : address;
 }
 
-/** A link to what is no page of the market: it opens in a new tab, and says so. */
+/** A link away from the market's pages: it opens in a new tab, and says so. */
 export function tabLink(href, label, title) {
   const said = element("span", { class: "visually-hidden" }, " (JSON, in a new tab)");
   return element("a", { href, title, target: "_blank", rel: "noopener", class: "outward" }, label, said);

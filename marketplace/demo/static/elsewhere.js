@@ -1,4 +1,4 @@
-// A sale elsewhere: the sandbox moves the NFT to another account, and its listing is reported once more.
+// A sale elsewhere: the sandbox moves the NFT to another account, and its listing is reported again.
 
 import { api, sandbox } from "./addresses.js";
 import { post } from "./call.js";
@@ -6,7 +6,7 @@ import { notice } from "./element.js";
 import { exchange } from "./exchange.js";
 import { onSubmit } from "./form.js";
 
-/** Make the form work. nft() is the record as it is shown; refresh() reads it anew, and returns it. */
+/** Make the form work. nft() is the record as it is shown; refresh() reads it again, and returns it. */
 export function offerMove({ nft, refresh }) {
   const box = document.getElementById("elsewhere");
   const outcome = box.querySelector("[data-outcome]");

@@ -46,21 +46,21 @@ function ended(price) {
   return price === null ? [] : [", which ended its listing for ", former(price)];
 }
 
-/** What the service reads once it has added an NFT is no change of it. Earlier events are newest first. */
+/** Whether these are the first metadata since the NFT was added, and so no change. Earlier events: newest first. */
 function isFirst(earlier) {
   return earlier.find(({ kind }) => kind === "ADDED" || kind === "METADATA_CHANGED")?.kind === "ADDED";
 }
 
-/** What happened, as text and links. A kind that is not known yet is said by its own word. */
+/** What happened, as text and links. An unknown kind is shown by its name. */
 export const sentence = (event, earlier = []) => SENTENCES[event.kind]?.(event, earlier) ?? [event.kind];
 
-/** A sign for those who see it; the sentence says it, too. */
+/** A sign for the eye; the sentence says the same. */
 export function glyph(kind) {
   const path = svg("path", { d: GLYPHS[kind] ?? "M12 12h.01" });
   return svg("svg", { class: `glyph ${kind.toLowerCase()}`, viewBox: "0 0 24 24", "aria-hidden": "true" }, path);
 }
 
-/** When it happened, in relation to what came earlier in the feed, and its transaction, where it has one. */
+/** When it happened, whether that was before the NFT was added here, and its transaction, if it has one. */
 export function when({ date, transactionId }, earlier = []) {
   const isOlder = earlier.some((other) => other.kind === "ADDED" && other.date > date);
   const shown = element("p", { class: "when" }, timeAgo(date), isOlder && ", before it was added here");

@@ -8,9 +8,9 @@ const PAGE = 30;
 
 export class Events {
   /**
-   * In root: url(query) is the address of the events, row(event, earlier) an <li>, where earlier ones are newest first;
-   * empty() is said where there are none.
-   * changed(events) hears of all that are shown, called(answer) of each call that brought some, arrived() of new ones.
+   * In root. url(query) returns the address of the events, row(event, earlier) an <li>, with earlier ones newest first;
+   * empty() returns what to show if there are none.
+   * changed(events) gets all that are shown, called(answer) each call (no empty poll); arrived() follows new events.
    */
   constructor(root, { url, row, empty, called, changed = () => {}, arrived = () => {} }) {
     Object.assign(this, { root, url, row, empty, called, changed, arrived });
@@ -20,12 +20,12 @@ export class Events {
     this.feed = new Feed({ show: (answer) => this.showNew(answer), begin: () => this.begin() });
   }
 
-  /** Read them, or what is new. */
+  /** Read the events, or only new ones if some are shown. */
   async refresh() {
     return this.shown ? this.feed.ask() : this.begin();
   }
 
-  /** Without a cursor the API tells the newest events, oldest first, and by its Link what follows. */
+  /** Without a cursor the API returns the newest events, oldest first, and a Link to the events after them. */
   async begin() {
     const answer = await get(this.url({ limit: PAGE }));
     this.called(answer);
@@ -65,7 +65,7 @@ export class Events {
     else this.more.replaceChildren(...(isLast ? [] : [this.button("Show older", (button) => this.extend(button))]));
   }
 
-  /** Older ones; whoever asked with the keyboard goes on at the first of them. */
+  /** Show older events, and move the keyboard's focus to the first of them. */
   async extend(button) {
     if (button.getAttribute("aria-busy")) return;
     button.setAttribute("aria-busy", "true");
@@ -82,7 +82,7 @@ export class Events {
   }
 
   fail(answer) {
-    // What was refused is refused again.
+    // A refused request would be refused again.
     const isRefused = answer.status >= 400 && answer.status < 500;
     const again = isRefused ? "" : this.button("Try again", () => this.begin());
     this.more.replaceChildren(element("div", { class: "empty", role: "alert" }, notice("bad", answer.message), again));

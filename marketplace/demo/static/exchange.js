@@ -4,7 +4,7 @@ import { codeBlock } from "./code.js";
 import { element } from "./element.js";
 import { parse, stringify } from "./json.js";
 
-/** The element that shows a call of call.js; closed where there is little room, unless told. */
+/** The element that shows a call of call.js. By default it is closed on a narrow screen. */
 export function exchange(made, { open = matchMedia("(min-width: 48rem)").matches } = {}) {
   const { pathname, search } = new URL(made.address);
   const path = decodeURI(pathname + search);

@@ -1,4 +1,4 @@
-// The feed of events: its Link leads to what comes next, asked for every few seconds while somebody looks.
+// The feed of events: its Link leads to the next ones, which are read every few seconds while the page is visible.
 
 import { get } from "./call.js";
 
@@ -8,7 +8,7 @@ const PAUSE_AFTER_FAILURE_MS = 15_000;
 export const GONE = 410;
 
 export class Feed {
-  /** show(answer) hears of new events; begin() where they have to be read anew. */
+  /** show(answer) is called with new events, begin() when all must be read again. */
   constructor({ show, begin }) {
     Object.assign(this, { show, begin, isPaused: false, next: null });
     document.addEventListener("visibilitychange", () => this.ask());

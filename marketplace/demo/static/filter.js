@@ -8,12 +8,12 @@ import { plainNumber } from "./json.js";
 import { inWords } from "./sentence.js";
 
 const form = document.getElementById("filter");
-// How the API names what the form's fields hold.
+// The form's fields by the API's names.
 const FIELDS = { tokenId: "collection", accountId: "account", minPrice: "minPrice", maxPrice: "maxPrice" };
 
 const given = [...new URLSearchParams(location.search)].map(([name, value]) => [name, value.trim()]);
 
-/** { collection, account, minPrice, maxPrice, sort }: text, as far as it is there. */
+/** { collection, account, minPrice, maxPrice, sort } as text, without those that are missing. */
 export const wanted = Object.fromEntries(given.filter(([, value]) => value));
 
 /** "from 10 up to 1,500 HBAR", or "". */
@@ -26,7 +26,7 @@ export function priceRange({ minPrice, maxPrice }) {
 /** "20 for sale owned by 0.0.1001", or "20 for sale". */
 export const forSale = (count, which = "") => `${count} for sale ${which}`.trim();
 
-/** Write what the API says of a field beneath that field, and lead there. */
+/** Write the API's errors beneath their fields, and focus the first one. */
 export function showWrong(answer) {
   const said = Object.assign({}, ...Object.values(answer.data?.errors ?? {}));
   for (const [name, sentences] of Object.entries(said)) {

@@ -1,6 +1,6 @@
 // Forms that call instead of leaving the page.
 
-/** Call act with the form's fields; who presses twice is heard once. */
+/** Call act with the form's fields. A second press is ignored until act has ended. */
 export function onSubmit(form, act) {
   let isBusy = false;
   form.addEventListener("submit", async (event) => {

@@ -11,7 +11,7 @@ function row(event, earlier) {
   return element("li", {}, glyph(event.kind), what, when(event, earlier));
 }
 
-/** The list in root, to be read; called(answer) and arrived() as events.js has them. */
+/** The list in root, which is still to be read. For called(answer) and arrived(), see events.js. */
 export function showHistory(root, token, serial, { called, arrived }) {
   const [figure, list] = [element("div"), element("div")];
   root.replaceChildren(figure, list);

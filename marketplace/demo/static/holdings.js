@@ -6,7 +6,7 @@ import { showCall } from "./shelf.js";
 
 const PAGES_AT_MOST = 20;
 
-/** Answers as get() does. `check` is a call of the order book with the same filter: it says what is wrong with that. */
+/** Returns what get() does. `check` is the order book's address with the same filter: it refuses a wrong filter. */
 export async function readHoldings({ account, collection, minPrice, maxPrice, sort }, check) {
   const checked = await get(check);
   if (!checked.ok) return checked;

@@ -1,4 +1,4 @@
-// The history of an NFT on the ledger, as the mirror node tells it: minted, listed, moved.
+// The history of an NFT on the ledger, as the mirror node shows it: minted, listed, moved.
 
 import { accountPage, sandbox } from "./addresses.js";
 import { get } from "./call.js";
@@ -12,12 +12,12 @@ export async function showLedger(shown, token, serial) {
   const memos = await Promise.all(rows.map(memoOf));
   shown.setAttribute("aria-busy", "false");
   if (!answer.ok) shown.replaceChildren(notice("bad", answer.message));
-  else if (!rows.length) shown.replaceChildren(notice("wait", "The ledger tells nothing of it yet."));
+  else if (!rows.length) shown.replaceChildren(notice("wait", "The ledger shows nothing of it yet."));
   else shown.replaceChildren(element("ol", { class: "history" }, rows.map((row, i) => event(row, memos[i]))));
   return answer;
 }
 
-/** A listing's price stands in its memo, which only the transaction itself holds: of several, the one of that moment. */
+/** A listing's price is in its transaction's memo. Of several transactions with its id, take the one of that moment. */
 async function memoOf(row) {
   if (row.type !== "CRYPTOAPPROVEALLOWANCE") return null;
   const answer = await get(sandbox("/api/v1/transactions/{id}", { id: row.transaction_id }));

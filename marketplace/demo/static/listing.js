@@ -1,4 +1,4 @@
-// The listing: in one click, or step by step, each of which shows the call it made and opens the next one.
+// The listing: in one click, or step by step. Each step shows its call, and opens the next one.
 
 import { api, galleryPage, nftPage } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -24,7 +24,7 @@ const keys = () => ({ accountId: field("account"), tokenId: field("token"), seri
 const { price, account: seller } = form.elements;
 const title = document.querySelector("h1");
 let record = null; // what was listed
-let isPriced = new URLSearchParams(location.search).has("price"); // or by hand
+let isPriced = new URLSearchParams(location.search).has("price"); // by the address, or by hand
 
 async function addNft() {
   steps.restart(add);
@@ -73,7 +73,7 @@ new Trade(listing.querySelector("[data-trade]"), signing, {
 });
 onSubmit(add.form, addNft);
 
-/** What the fields name, and the price that it has, or the cheapest of its collection. */
+/** Show the NFT that the fields name, and suggest its price, or the lowest of its collection. */
 async function showPiece() {
   const [token, serial] = [field("token"), field("serial")];
   const { nft, floor } = await readPiece(token, serial);

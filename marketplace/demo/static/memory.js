@@ -1,8 +1,8 @@
-// What the browser remembers of you from page to page: nothing of it leaves it.
+// What the browser remembers of you from page to page. Nothing of it leaves the browser.
 
 const name = (key) => `market-${key}`;
 
-/** What was remembered, or null: some browsers are told to remember nothing. */
+/** What was remembered, or null. Some browsers are set to remember nothing. */
 export function recall(key) {
   try {
     return localStorage.getItem(name(key));
@@ -15,6 +15,6 @@ export function remember(key, value) {
   try {
     localStorage.setItem(name(key), value);
   } catch {
-    // it is asked again on the next page
+    // the next page begins without it
   }
 }

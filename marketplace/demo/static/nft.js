@@ -1,4 +1,4 @@
-// An NFT's page: its record, its traits, its history, what can be done with it, and behind a fold the calls of it.
+// An NFT's page: its record, its traits, its history, what can be done with it, and in a fold its calls.
 
 import { accountPage, api, listingPage } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -25,10 +25,10 @@ let shown = null; // the record
 let collection = null; // the answer about its collection
 let rarity = null; // the answer about its traits
 let switched = null; // the owner to whom you have switched here
-let told = null; // the last answer about its events that had some
-const events = showHistory(place("history"), token, serial, { called: (answer) => (told = answer), arrived: () => show() });
+let past = null; // the last answer that had events
+const events = showHistory(place("history"), token, serial, { called: (answer) => (past = answer), arrived: () => show() });
 
-/** Read all of it anew; returns the record, or {} where there is none. */
+/** Read everything again; returns the record, or {} if there is none. */
 async function show() {
   const [answer, traits, ledger] = await Promise.all([
     get(api("/nft/{token}/{serial}", { token, serial })),
@@ -40,7 +40,7 @@ async function show() {
   const isWellFormed = answer.ok || answer.status === 404;
   if (isWellFormed && !collection?.ok) collection = await get(api("/collection/{token}", { token }));
   place("nft").setAttribute("aria-busy", "false");
-  const others = [told, traits, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
+  const others = [past, traits, ledger, collection].filter(Boolean).map((made) => exchange(made, { open: false }));
   place("calls").replaceChildren(exchange(answer), ...others);
   if (!answer.ok) showError(answer);
   else showRecord(answer.data);
@@ -63,14 +63,14 @@ function showRecord(nft) {
   else place("cost").hidden = true;
 }
 
-/** Its own name, and its collection's as far as that is known. */
+/** Show its name, and its collection's name if that is known. */
 function showName(name) {
   document.title = document.title.replace(/^.* · /, () => `${name} · `);
   place("name").replaceChildren(words(name));
   if (collection.data?.name) place("collection").replaceChildren(element("bdi", { class: "clipped" }, collection.data.name));
 }
 
-/** What it costs, whose it is, and what you can do with it. */
+/** Show what it costs, whose it is, and what you can do with it. */
 function showState() {
   if (!shown) return;
   const owner = shown.owner.accountId;
@@ -128,7 +128,7 @@ function rows(nft) {
   ];
 }
 
-/** An NFT that is nowhere has no history, and one of nonsense has nothing at all. */
+/** Show why there is no record: an unknown NFT can be listed, an invalid id can not. */
 function showError(answer) {
   const isUnknown = answer.status === 404;
   const offer = link("", listingPage({ token, serial_no: serial }), "List it");

@@ -1,4 +1,4 @@
-// What you own, as links that choose what to list: for those who have not chosen yet.
+// What you own, as links that choose what to list. They are shown if nothing is chosen yet.
 
 import { accountPage, api, listingPage, withQuery } from "./addresses.js";
 import { get } from "./call.js";

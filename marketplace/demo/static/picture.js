@@ -1,4 +1,4 @@
-// The artwork of an NFT: a square, described in words, that survives an image that can't be had.
+// The artwork of an NFT: a square with a description, and a sentence if the image can not be loaded.
 
 import { element } from "./element.js";
 
@@ -14,14 +14,14 @@ export function picture(nft, { eager = false, large = false } = {}) {
     decoding: "async",
     onerror: () => {
       if (image.srcset) image.removeAttribute("srcset");
-      else frame.replaceChildren(element("p", { class: "lost" }, "The image can't be had"));
+      else frame.replaceChildren(element("p", { class: "lost" }, "The image can't be loaded"));
     },
   });
   frame.append(image);
   return frame;
 }
 
-/** The original for sharp screens: the sandbox's own, which is 1,280 pixels wide, never one of another host. */
+/** For sharp screens, the original: only the sandbox's own, which is 1,280 pixels wide, never one of another host. */
 function sources({ imageUrl, originalImageUrl }) {
   if (!originalImageUrl?.startsWith(`${location.origin}/`)) return {};
   return { srcset: `${imageUrl} 640w, ${originalImageUrl} 1280w`, sizes: "(min-width: 60rem) 40rem, 100vw" };
@@ -31,7 +31,7 @@ function sources({ imageUrl, originalImageUrl }) {
 export const thumbnail = (nft) =>
   element("img", { src: nft.imageUrl, alt: "", width: 640, height: 640, loading: "lazy", decoding: "async" });
 
-/** [{trait_type, value}]: none where there are none, or where they can't be read. */
+/** [{trait_type, value}], or [] if there are none or they can't be read. */
 export function attributes(nft) {
   try {
     const list = JSON.parse(nft.stringifiedAttributes ?? "[]");

@@ -8,7 +8,7 @@ import { picture } from "./picture.js";
 import { account } from "./sale.js";
 import { isAccount } from "./you.js";
 
-/** { nft, floor }: null each where nothing is known. */
+/** { nft, floor }: each is null if it is unknown. */
 export async function readPiece(token, serialNo) {
   if (!isAccount(token) || !/^\d{1,18}$/.test(serialNo)) return { nft: null, floor: null };
   const [found, cheapest] = await Promise.all([

@@ -1,9 +1,9 @@
 // The place in a list that was extended: kept with the page's entry in the browser's history, so that Back returns to it.
 
 const list = document.getElementById("gallery");
-history.scrollRestoration = "manual"; // it comes before the list is long enough
+history.scrollRestoration = "manual"; // a browser scrolls before the list is long enough
 
-/** { pages, key, top, scroll }: how far the list was extended, and which card stood where; {} where it begins anew. */
+/** { pages, key, top, scroll }: how far the list was extended, and which card was where; {} for a new visit. */
 export function keptPlace() {
   // A link to the page that is shown keeps its state in some browsers.
   const isNew = performance.getEntriesByType("navigation")[0]?.type === "navigate";
@@ -16,7 +16,7 @@ export function keepPlace(pages) {
   history.replaceState({ ...history.state, place }, "");
 }
 
-/** Go where the kept card stands now, or as far down as it was where that card is gone. */
+/** Scroll to the kept card or, if that card is gone, as far down as before. */
 export function returnTo({ key, top, scroll }) {
   if (scroll === undefined || location.hash) return;
   const card = [...list.children].find((one) => one.dataset.key === key);

@@ -1,4 +1,4 @@
-// The prices of an NFT over time: a small picture, and the same as a table for those who hear the page.
+// The prices of an NFT over time: a small chart, and the same as a table for screen readers.
 
 import { hbar } from "./amount.js";
 import { time, timeAgo } from "./date.js";
@@ -7,7 +7,7 @@ import { element, fields, svg } from "./element.js";
 const WORDS = { LISTED: "Listed", PRICE_CHANGED: "Price changed", SOLD: "Sold" };
 const ENDS = new Set(["WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"]); // of a listing
 
-/** [figure], or [] where there is nothing to compare. Events are oldest first. */
+/** [figure], or [] if there is nothing to compare. Events are oldest first. */
 export function priceFigure(events) {
   const moments = events.filter(({ kind, price }) => price !== null || ENDS.has(kind));
   const priced = moments.filter(({ price }) => price !== null);
@@ -26,7 +26,7 @@ export function priceFigure(events) {
   return [element("figure", { class: "prices" }, picture, legend(priced), table(priced))];
 }
 
-/** Give each event its place between 0 and 100: each step is as wide, so that minutes are seen beside weeks. */
+/** Give each event its place between 0 and 100. All steps are equally wide, so that minutes are seen beside weeks. */
 function place(moments, highest, isListed) {
   const steps = moments.length - (isListed ? 0 : 1);
   return moments.map(({ kind, price }, i) => {

@@ -1,11 +1,11 @@
-// The records of NFTs that others speak of, each read once.
+// The records of NFTs that a page only mentions, each read once.
 
 import { api } from "./addresses.js";
 import { get } from "./call.js";
 
 const records = new Map();
 
-/** The record of an NFT, or null where there is none. */
+/** The record of an NFT, or null if there is none. */
 export async function readRecord(token, serial) {
   const url = api("/nft/{token}/{serial}", { token, serial });
   if (!records.has(url)) records.set(url, get(url));

@@ -8,7 +8,7 @@ const percent = new Intl.NumberFormat("en", { maximumFractionDigits: 4 });
 
 export const account = (id) => element("a", { href: accountPage(id) }, id);
 
-/** "5 % to 0.0.1000, or 2 HBAR if it is given away": one royalty, as the API tells it. */
+/** "5 % to 0.0.1000, or 2 HBAR if it is given away": one royalty, as the API returns it. */
 export function royaltyWords({ accountId, numerator, denominator, fallbackFee }) {
   const share = `${percent.format((100 * Number(numerator)) / Number(denominator))} % to ${accountId}`;
   if (!fallbackFee) return share;
@@ -17,10 +17,10 @@ export function royaltyWords({ accountId, numerator, denominator, fallbackFee })
 
 const feeAmount = ({ amount, token }) => (token ? `${amount} of ${token}` : tinybars(amount));
 
-/** "1 HBAR to 0.0.2002": one fixed fee, as the API has it. The seller pays it. */
+/** "1 HBAR to 0.0.2002": one fixed fee, as the API returns it. The seller pays it. */
 export const fixedFeeWords = (fee) => `${feeAmount(fee)} to ${fee.accountId}`;
 
-/** [{ who, role, gets }] in tinybars, what is paid below 0: as the network and the marketplace round. */
+/** [{ who, role, gets }] in tinybars, below 0 for what is paid. Rounded as the network and the marketplace do. */
 export function shares(price, { royalties, fixedFees }, { seller, buyer = null }) {
   const paid = inTinybars(price);
   const fee = (paid * BigInt(feeBasisPoints)) / 10_000n;
@@ -48,7 +48,7 @@ export function shares(price, { royalties, fixedFees }, { seller, buyer = null }
 }
 
 /**
- * Show it in a <details>: open where there is room. Without a price it is that of the floor, or 100 HBAR; the
+ * Show the shares in a <details>, open on a wide screen. Without a price, it is the floor price, or 100 HBAR; the
  * seller may not be known.
  */
 export function showSale(shown, fees, { price = null, seller = null } = {}) {

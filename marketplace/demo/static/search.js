@@ -1,4 +1,4 @@
-// Search in the masthead: collections, NFTs and accounts while somebody types. "/" leads to it.
+// Search in the masthead: collections, NFTs and accounts while somebody types. "/" focuses it.
 
 import { accountPage, api, collectionPage, nftPage, withQuery } from "./addresses.js";
 import { hbar } from "./amount.js";
@@ -58,7 +58,7 @@ function choose(option) {
   option?.scrollIntoView({ block: "nearest" });
 }
 
-/** Down and up lead around. */
+/** Down from the last leads to the first, and up from the first to the last. */
 function move(step) {
   const all = options();
   const place = all.indexOf(chosen());
@@ -66,7 +66,7 @@ function move(step) {
   choose(all[next]);
 }
 
-/** Show no answer that is under way. */
+/** Ignore an answer that is still to come. */
 function forget() {
   clearTimeout(timer);
   question = null;
@@ -92,7 +92,7 @@ input.addEventListener("keydown", (event) => {
   act();
 });
 input.addEventListener("input", () => {
-  choose(null); // it was found for the words before
+  choose(null); // it was found for the text before
   forget();
   timer = setTimeout(ask, PAUSE_MS);
 });

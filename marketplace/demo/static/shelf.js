@@ -18,8 +18,8 @@ export const showCall = (made) => calls.append(exchange(made, { open: false }));
 
 export class Shelf {
   /**
-   * read(url) answers as get() does; draw(one) makes its card; tell(shown, more) says how many there are, as text or
-   * nodes; empty() is said where nothing is.
+   * read(url) returns what get() does; draw(one) makes its card; tell(shown, more) says how many there are, as text or
+   * nodes; empty() returns what to show if there are none.
    */
   constructor({ read = get, draw = card, tell, empty }) {
     Object.assign(this, { read, draw, tell, empty, pages: 0 });
@@ -60,7 +60,7 @@ export class Shelf {
     if (this.next) more.append(this.button("Show more", (button) => this.extend(button)));
   }
 
-  /** The next page; whoever asked with the keyboard goes on at its first card. */
+  /** Show the next page, and move the keyboard's focus to its first card. */
   async extend(button) {
     if (button.getAttribute("aria-busy")) return;
     button.setAttribute("aria-busy", "true");
@@ -72,7 +72,7 @@ export class Shelf {
 
   fail(answer, url) {
     count.textContent = "";
-    // What was refused is refused again.
+    // A refused request would be refused again.
     const isRefused = answer.status >= 400 && answer.status < 500;
     const again = !isRefused && this.button("Try again", () => this.open(url));
     more.append(element("div", { class: "empty", role: "alert" }, notice("bad", answer.message), again));

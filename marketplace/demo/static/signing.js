@@ -1,4 +1,4 @@
-// From what the API prepared to what the ledger made of it: the same steps for a listing, a purchase, a withdrawal.
+// From a prepared transaction to its result on the ledger: the same steps for a listing, a purchase, a withdrawal.
 
 import { api, sandbox, wallet } from "./addresses.js";
 import { post } from "./call.js";
@@ -9,13 +9,13 @@ import { showTransaction } from "./transaction.js";
 
 const bold = (text) => element("strong", {}, text);
 
-/** Each method takes a step, and returns whether that went well. Their forms call them; so does trade.js. */
+/** Each method takes a step, and returns whether it succeeded. The steps' forms call the methods; so does trade.js. */
 export class Signing {
   /**
    * order() is the body for `path`, and `says` what the transaction does, in a sentence. roles(body) names accounts, and
    * besides() are rows of what the bytes do not say. Hooks, each of which may be left out: prepared(answer data),
    * refused(answer) when it could not be prepared, submitting(body) before the ledger gets it, submitted(body,
-   * receipt), reported(body), which returns false where that did not go well.
+   * receipt), reported(body), which returns false if it failed.
    */
   constructor(steps, { path, order, says, roles = () => ({}), besides = () => [], ...hooks }) {
     Object.assign(this, { steps, path, order, says, roles, besides, hooks });
@@ -59,7 +59,7 @@ export class Signing {
       besides: this.besides(),
       expired: () => look.outcome.replaceChildren(this.again()),
     });
-    sign.root.querySelector("[data-signer]").textContent = `The key of ${this.signer} makes it true. Ways to sign:`;
+    sign.root.querySelector("[data-signer]").textContent = `It needs the signature of ${this.signer}. Ways to sign:`;
     sign.open({ focus: false });
     return look.succeed(this.says);
   }
@@ -90,7 +90,7 @@ export class Signing {
     this.signed = transaction;
     this.transactionId = undefined;
     this.steps.submit.open();
-    this.steps.report.open({ focus: false }); // a wallet that submits by itself goes on there
+    this.steps.report.open({ focus: false }); // the next step for a wallet that submits by itself
     return this.steps.sign.succeed(sentence);
   }
 

@@ -1,4 +1,4 @@
-// A step: locked, open or done, with what it said and what it called; and a list of them, one after the other.
+// A step (locked, open or done) with its outcome and its calls; and a list of steps, one after the other.
 
 import { notice } from "./element.js";
 import { exchange } from "./exchange.js";
@@ -13,7 +13,7 @@ export class Step {
     this.calls = root.querySelector("[data-calls]");
   }
 
-  /** Let it be taken; focus leads whoever works with the keyboard there. */
+  /** Open the step, and move the keyboard's focus to it. */
   open({ focus = true } = {}) {
     this.set("open");
     if (focus && this.steps.isLed) lead(this.root.querySelector(".title"), this.root);
@@ -33,7 +33,7 @@ export class Step {
     this.calls.append(...made.map((one) => exchange(one, made.length > 1 ? { open: false } : {})));
   }
 
-  /** Each of these returns whether the step was taken. */
+  /** succeed(), wait() and fail() return whether the step was taken. */
   succeed(...sentence) {
     this.set("done");
     return this.say("good", sentence);
@@ -71,19 +71,19 @@ export class Step {
 /** The steps of a list, each by its name: steps.sign. */
 export class Steps {
   constructor(list) {
-    this.isLed = true; // from each step to the next
+    this.isLed = true; // the focus moves from each step to the next
     this.all = [...list.querySelectorAll("[data-step]")].map((root) => new Step(root, this));
     for (const step of this.all) this[step.name] = step;
   }
 
-  /** Start a step over: what came after it is no longer true. */
+  /** Start a step over, and lock the steps after it. */
   restart(step) {
     step.clear();
     for (const later of this.all.slice(this.all.indexOf(step) + 1)) later.lock();
   }
 }
 
-/** Focus a heading, and bring what it stands above into view. */
+/** Focus a heading, and scroll its section into view. */
 export function lead(heading, root) {
   heading.focus({ preventScroll: true });
   const behavior = matchMedia("(prefers-reduced-motion: reduce)").matches ? "auto" : "smooth";

@@ -3,7 +3,7 @@
 import { sandbox, withQuery } from "./addresses.js";
 import { get } from "./call.js";
 
-/** { story, source, calls }: no story where there is none; the calls that were made for it. */
+/** { story, source, calls }: a missing or empty story if there is none, and the calls that were made for it. */
 export async function readStory(token) {
   const told = await get(sandbox("/api/v1/tokens/{token}", { token }));
   if (!told.ok || told.data.memo) return { story: told.data?.memo, source: "Its memo on the ledger", calls: [told] };

@@ -16,7 +16,7 @@ const REPORTS_AT_MOST = 10;
 const PAUSE_MS = 1_000;
 
 export class Trade {
-  /** In root: signing is the Signing of its steps. first(fields) comes before them; ended() returns what Trade.succeed() is told. */
+  /** In root. signing takes the steps, first(fields) comes before them; ended() returns the arguments of Trade.succeed(). */
   constructor(root, signing, { first = () => true, ended }) {
     Object.assign(this, { signing, first, ended });
     this.form = root.querySelector("form");
@@ -26,7 +26,7 @@ export class Trade {
     onSubmit(this.form, (fields) => this.run(fields));
   }
 
-  /** As it was before anything was done. */
+  /** Show the form again, and no outcome. */
   reset() {
     if (this.form.hidden) this.title.textContent = this.asked;
     this.form.hidden = false;
@@ -38,7 +38,7 @@ export class Trade {
     const { steps } = this.signing;
     this.reset();
     this.progress.hidden = false;
-    steps.isLed = false; // nobody is led from step to step, while all of them are taken
+    steps.isLed = false; // the focus stays while all steps are taken
     const isDone = (await this.first(fields)) && (await this.takeSteps());
     steps.isLed = true;
     this.progress.hidden = true;
@@ -82,7 +82,7 @@ export class Trade {
     this.title.focus();
   }
 
-  /** What the step said that did not go well. */
+  /** Show the message of the step that failed. */
   fail(steps) {
     const said = steps.all.map(({ outcome }) => outcome.querySelector(".notice.bad, .notice.wait")).find(Boolean);
     this.outcome.replaceChildren(said?.cloneNode(true) ?? notice("bad", "It did not go through."));

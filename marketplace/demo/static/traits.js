@@ -1,4 +1,4 @@
-// The traits of a collection: what to choose its NFTs by, with how many there are; and how rare those of an NFT are.
+// The traits of a collection as a filter, each with how many there are; and how rare the traits of an NFT are.
 
 import { api, collectionPage } from "./addresses.js";
 import { get } from "./call.js";
@@ -15,7 +15,7 @@ export const wantedTraits = new URLSearchParams(location.search).getAll("trait")
 export async function showTraits(shown, token) {
   const answer = await get(api("/collection/{token}/traits", { token }));
   shown.replaceChildren(...(answer.ok ? answer.data.map(group) : []));
-  // Whoever chooses is led to the NFTs at once.
+  // A choice applies the filter immediately.
   shown.addEventListener("change", ({ target }) => target.form.requestSubmit());
   return answer;
 }
@@ -32,7 +32,7 @@ function box(name, value, listed) {
   return element("label", {}, input, words(value), element("span", { class: "number" }, listed));
 }
 
-/** What was chosen, each with a way back. */
+/** Show the chosen traits, each with a link that removes it. */
 export function showChosen(shown, token) {
   const chips = wantedTraits.map((name) => {
     const others = new URLSearchParams(location.search);
@@ -44,7 +44,7 @@ export function showChosen(shown, token) {
   shown.replaceChildren(...chips);
 }
 
-/** An NFT's attributes as boxes. `rarity` is what the API says of its traits, as far as that is known. */
+/** An NFT's attributes as boxes. `rarity` is the API's answer about its traits, or null. */
 export function traitBoxes(nft, rarity) {
   const shares = new Map(rarity?.traits.map((trait) => [term(trait), trait]));
   const boxes = attributes(nft).map((trait) => {

@@ -13,8 +13,8 @@ const TYPES = {
 const FOR_ALL = { true: "Approved", false: "Revoked", null: "Approval unchanged" };
 
 /**
- * Show what /sandbox/decode said, and the bytes themselves; roles are words by account id, `besides` are rows of
- * what the bytes do not say, and expired() is called when it is too late. Returns { stop(words) }, which ends the countdown.
+ * Show what /sandbox/decode returned, and the bytes themselves. roles: words by account id. besides: rows of what
+ * the bytes do not say. expired() is called when the time is over. Returns { stop(words) }, which ends the countdown.
  */
 export function showTransaction(shown, decoded, { base64, roles = {}, besides = [], expired }) {
   const left = element("span", { class: "left", role: "timer" });
@@ -43,9 +43,9 @@ export function showTransaction(shown, decoded, { base64, roles = {}, besides = 
 
 const named = (id, roles) => (roles[id] ? `${id}, ${roles[id]}` : id);
 
-/** Of a transfer the network charges an association that it makes by itself beyond the fee's limit. */
+/** A transfer may associate the receiver with the token. The network charges that beyond the maximum fee. */
 function fee({ maxFeeTinybars, payer, nftTransfers }, roles) {
-  const besides = nftTransfers.length ? "; associating the receiver with the token, where that is needed, besides" : "";
+  const besides = nftTransfers.length ? "; plus the association of the receiver with the token, if needed" : "";
   return `At most ${tinybars(maxFeeTinybars)}, paid by ${named(payer, roles)}${besides}`;
 }
 

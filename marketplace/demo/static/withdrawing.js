@@ -8,7 +8,7 @@ import { Trade } from "./trade.js";
 
 const dialog = document.getElementById("withdrawing");
 
-/** Make the dialog work. nft() is the record as it is shown; refresh() reads it anew. Returns what prepares the dialog. */
+/** Make the dialog work; returns a function that prepares it. nft() is the record as shown; refresh() reads it again. */
 export function offerWithdrawal({ nft, refresh }) {
   const steps = new Steps(dialog);
   const signing = new Signing(steps, {

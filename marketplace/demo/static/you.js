@@ -27,7 +27,7 @@ export function become(id) {
   return showBalance();
 }
 
-/** Read your balance anew; returns it in tinybars, or null where the ledger does not say. */
+/** Read your balance again; returns it in tinybars, or null if it is unknown. */
 export async function showBalance() {
   const asked = account;
   masthead.querySelector("[data-account]").textContent = asked;

@@ -94,17 +94,17 @@ def test_it_works(offer):
     token, serial_no = page.nft
     page.look("buying-1-start")
     press(steps(page), "Prepare the transaction")
-    expect_done(steps(page), "look", "Without the buyer's signature it is worth nothing")
+    expect_done(steps(page), "look", "Without the buyer's signature it has no effect")
     inside = shown(page, "#buying")
     assert inside["NFT"] == f"{token} #{serial_no}"
     assert inside["From"] == f"{SELLER}, the seller"
     assert inside["To"] == f"{BUYER}, the buyer"
     assert inside["Pays"] == f"{BUYER}, the buyer: 200 HBAR"
     assert inside["Is paid"] == f"{SELLER}, the seller: 200 HBAR"
-    paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace; associating the receiver .*"
+    paid = rf"At most [\d.]+ HBAR, paid by {MARKET}, the marketplace; plus the association of the receiver .*"
     assert re.fullmatch(paid, inside["Network fee"])
     assert inside["Royalty"] == f"{ROYALTIES}: 10 HBAR of that"
-    assert inside["Is left"] == f"{SELLER}, the seller: 190 HBAR"
+    assert inside["Remains"] == f"{SELLER}, the seller: 190 HBAR"
     assert inside["Signatures"] == "1, by the marketplace"
     go_on_to_submit(page)
     press(steps(page), "Submit to the ledger")
