@@ -1,4 +1,4 @@
--- What wrk asks for in stress/attack.py: POST /v1/add, another NFT each time; and the one line that it reads.
+-- wrk's requests for stress/attack.py: POST /v1/add, another NFT each time. Prints one line for attack.py.
 
 local threads = {}
 

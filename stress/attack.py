@@ -1,8 +1,8 @@
-"""Clients and strangers that want to cost everybody else something, and what the others notice of it.
+"""Attacks by clients and by foreign hosts, and how much they slow down other clients.
 
-``python -m stress.attack --seconds 20`` serves with the shipped settings and two workers, beside hosts that
-are silent, drip or answer with bombs, and prints how long reads took meanwhile. A watcher completes what is
-added.
+``python -m stress.attack --seconds 20`` serves with the default settings and two workers, beside hosts that
+are silent, drip or answer with bombs. It prints how long reads took meanwhile. A watcher fetches the metadata
+and images of the NFTs that are added.
 """
 
 import argparse
@@ -62,13 +62,13 @@ ATTACKS = {
     "the mirror node drips": {"mirror": network.drip_body},
     "the bucket is silent": {"media": network.silence},
     "a foreign lock": {"is_locked": True},
-    # In a mount namespace where /etc/resolv.conf names one: unshare -m
+    # Needs a mount namespace (unshare -m) whose /etc/resolv.conf names a silent server.
     "the name server is silent": {"address": "http://mirror.example"},
 }
 
 
-class Told(NamedTuple):
-    """What clients saw of many requests: how many seconds they took, and what they were answered."""
+class Timings(NamedTuple):
+    """The seconds that many requests took, and how many of them got each status."""
 
     p50: float
     p99: float
@@ -77,7 +77,7 @@ class Told(NamedTuple):
 
     @classmethod
     def of(cls, answers):
-        """Of the status and the seconds of each."""
+        """From the status and the seconds of each request."""
         seconds = sorted(took for _, took in answers)
         p99 = seconds[int(len(seconds) * 0.99)]
         statuses = Counter(status for status, _ in answers)
@@ -89,7 +89,7 @@ class Told(NamedTuple):
 
 
 async def ask(port, path, token):
-    """One request on a connection of its own; returns its status, or 0 where there was no answer."""
+    """Send one request on a connection of its own; returns its status, or 0 if there was no answer."""
     request = (
         f"GET {path} HTTP/1.1\r\nHost: 127.0.0.1:{port}\r\nAuthorization: Bearer {token}\r\n"
         "Connection: close\r\n\r\n"
@@ -106,14 +106,14 @@ async def ask(port, path, token):
 
 @contextmanager
 def adding(port, token, seconds, clients):
-    """Let clients add NFTs, one after the other, without a pause; fills a list with what they were told."""
+    """Let clients add NFTs without a pause. Yields a list, to which their timings are added at the end."""
     command = ["wrk", "-t1", f"-c{clients}", f"-d{seconds:.0f}s", "--timeout", "60s", "-s", SCRIPT]
     command += ["-H", f"Authorization: Bearer {token}", f"http://127.0.0.1:{port}"]
     process = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
-    told = []
-    yield told
+    found = []
+    yield found
     output = process.communicate()[0]
-    told.append(json.loads(next(line[1:] for line in output.splitlines() if line.startswith("@"))))
+    found.append(json.loads(next(line[1:] for line in output.splitlines() if line.startswith("@"))))
 
 
 async def read_all(port, token, seconds):
@@ -126,11 +126,11 @@ async def read_all(port, token, seconds):
 
     tasks, until = [], time.monotonic() + seconds
     while time.monotonic() < until:
-        # At their own times, however slow the last ones are answered.
+        # Requests begin at fixed times, however slow the answers are.
         tasks += [asyncio.create_task(read(name)) for name in READS]
         await asyncio.sleep(1 / READS_A_SECOND)
     await asyncio.gather(*tasks)
-    return {name: Told.of(found) for name, found in answers.items()}
+    return {name: Timings.of(found) for name, found in answers.items()}
 
 
 def run(coroutine, *arguments):
@@ -139,9 +139,9 @@ def run(coroutine, *arguments):
 
 @contextmanager
 def beside():
-    """A process beside this one: a new one, as threads of this one may hold locks of SQLite."""
+    """A process beside this one. It is no fork, because threads of this one may hold locks of SQLite."""
     with ProcessPoolExecutor(1, multiprocessing.get_context("spawn")) as process:
-        process.submit(int)  # it begins now
+        process.submit(int)  # so that it begins now
         yield process
 
 
@@ -175,20 +175,20 @@ def scene(gateway=None, mirror=None, address=None, media=None, is_locked=False, 
                 lock = sqlite3.connect(folder / "market.db", isolation_level=None)
                 lock.execute("BEGIN IMMEDIATE")
                 stack.callback(lock.close)
-            enter(watcher(folder, PUBLIC_URL=service.url, **own))  # it meets the strangers' hosts
+            enter(watcher(folder, PUBLIC_URL=service.url, **own))  # it asks the foreign hosts
             yield service, made.stdout.strip()
 
 
 def attack(name, seconds, clients=CLIENTS, **settings):
-    """Make one attack; returns what its clients were told, and what readers were."""
+    """Make one attack; returns the timings of each kind of read, and of the clients that attack."""
     with beside() as readers, scene(**ATTACKS[name], settings=settings) as (service, token):
         writing = adding(service.port, token, seconds, clients)
-        with writing if name != "no attack" else nullcontext([]) as told_writers:
+        with writing if name != "no attack" else nullcontext([]) as of_writers:
             time.sleep(1)
-            told = readers.submit(run, read_all, service.port, token, seconds - 2).result()
-        if told_writers:
-            told["add"] = Told(**told_writers[0])
-        return told
+            timings = readers.submit(run, read_all, service.port, token, seconds - 2).result()
+        if of_writers:
+            timings["add"] = Timings(**of_writers[0])
+        return timings
 
 
 def main():
@@ -196,14 +196,14 @@ def main():
     parser = argparse.ArgumentParser(prog="python -m stress.attack")
     parser.add_argument("--seconds", type=float, default=20)
     parser.add_argument("--clients", type=int, default=CLIENTS)
-    parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the shipped one")
+    parser.add_argument("--limit", help="MARKETPLACE_WRITE_LIMIT, in place of the default")
     parser.add_argument("attacks", nargs="*", default=[*ATTACKS], choices=[[], *ATTACKS])
     arguments = parser.parse_args()
     for name in arguments.attacks or ATTACKS:
         settings = {"WRITE_LIMIT": arguments.limit} if arguments.limit else {}
-        told = attack(name, arguments.seconds, arguments.clients, **settings)
+        timings = attack(name, arguments.seconds, arguments.clients, **settings)
         print(f"{name}, {arguments.clients} clients")
-        for what, figures in told.items():
+        for what, figures in timings.items():
             print(f"  {what:<12} {figures}", flush=True)
 
 

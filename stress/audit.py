@@ -1,6 +1,6 @@
-"""Audits the sandbox's ledger: whether each NFT that the marketplace moved was paid for, and with its price.
+"""Audits the sandbox's ledger: each NFT that the marketplace moved must have been paid for, with its price.
 
-It knows the ledger's own words and nothing of the service: what owners signed, what was moved, who paid whom.
+It uses what is on the ledger, and nothing of the service: what owners signed, what was moved, who paid whom.
 """
 
 import base64
@@ -25,7 +25,7 @@ class Event(NamedTuple):
 
     nft: tuple[str, int]
     moment: int  # consensus timestamp, in nanoseconds
-    told: dict  # as the NFT's history tells it
+    document: dict  # the row of the NFT's history
     transaction: dict  # the whole transaction
 
     @property
@@ -38,7 +38,7 @@ class Event(NamedTuple):
 
     @property
     def paid(self) -> Counter:
-        """What each account has more or less by it, in tinybars."""
+        """How it changed the balance of each account, in tinybars."""
         amounts = Counter()
         for transfer in self.transaction["transfers"]:
             amounts[transfer["account"]] += transfer["amount"]
@@ -46,7 +46,7 @@ class Event(NamedTuple):
 
 
 class Asked(NamedTuple):
-    """A price that an owner signed, in HBAR, and from when until when it stood."""
+    """A price that an owner signed, in HBAR, and when it began and ended."""
 
     owner: str
     price: int
@@ -55,7 +55,7 @@ class Asked(NamedTuple):
 
 
 class Sale(NamedTuple):
-    """An NFT that the marketplace moved: for how much, and what might have been asked for it."""
+    """An NFT that the marketplace moved, for which price, and what was wrong with that."""
 
     nft: tuple[str, int]
     moment: int
@@ -66,15 +66,15 @@ class Sale(NamedTuple):
 def find_sales(ledger, market: str, *, share: int = 0, lag: int = 0) -> list[Sale]:
     """Find every sale through the marketplace, and what is wrong with it.
 
-    ``ledger`` is the sandbox's application, ``share`` the marketplace's in basis points, ``lag`` how many
-    nanoseconds a mirror node may have been behind.
+    ``ledger`` is the sandbox's application, ``share`` the marketplace's share in basis points, ``lag`` how
+    many nanoseconds a mirror node may have been behind.
     """
     with ledger.app_context():
         connection = services(ledger).database.connection
         rows = connection.execute(
             """
             SELECT token, serial_no, nft_transaction.consensus_at,
-                   nft_transaction.document AS told, transaction_record.document AS done
+                   nft_transaction.document, transaction_record.document
             FROM nft_transaction JOIN transaction_record USING (consensus_at)
             ORDER BY token, serial_no, nft_transaction.consensus_at
             """
@@ -105,16 +105,16 @@ def _royalties(ledger, token: str) -> list[tuple[str, int, int]]:
 def _follow(
     history: Iterator[Event], market: str, royalties: list, share: int, lag: int
 ) -> Iterator[Sale]:
-    """Follow one NFT: what its owner of the moment asks for it, and how it leaves him.
+    """Follow one NFT: the prices that its owners ask, and its sales.
 
-    It may come back to him: a purchase that was valid while his earlier price stood is so until it expires.
+    It may come back to an owner. A purchase at his earlier price is then still valid, until it expires.
     """
     asked: list[Asked] = []
     for event in history:
-        kind = event.told["type"]
+        kind = event.document["type"]
         if kind not in ("CRYPTOTRANSFER", "CRYPTOAPPROVEALLOWANCE", "CRYPTODELETEALLOWANCE"):
             continue
-        if kind == "CRYPTOTRANSFER" and event.payer == market and event.told["is_approval"]:
+        if kind == "CRYPTOTRANSFER" and event.payer == market and event.document["is_approval"]:
             yield _judge(event, asked, royalties, share, lag)
         if asked and asked[-1].end is None:
             asked[-1] = asked[-1]._replace(end=event.moment)
@@ -127,8 +127,8 @@ def _follow(
 
 
 def _judge(event: Event, asked: list[Asked], royalties: list, share: int, lag: int) -> Sale:
-    seller, buyer = event.told["sender_account_id"], event.told["receiver_account_id"]
-    paid = event.paid
+    row, paid = event.document, event.paid
+    seller, buyer = row["sender_account_id"], row["receiver_account_id"]
     price = -paid[buyer]
     valid_from = event.valid_from - lag
     standing = {

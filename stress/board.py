@@ -1,4 +1,4 @@
-"""The board of examples/grafana.json before a real Prometheus, which reads /metrics while somebody trades."""
+"""The board of examples/grafana.json with a real Prometheus, which reads /metrics while clients trade."""
 
 import json
 import random
@@ -70,7 +70,7 @@ def prometheus(folder, service, seconds=1):
 
 
 def queries(panel, rate_interval="30s"):
-    """What a panel asks, and how it calls the answers."""
+    """The expressions of a panel, each with the format of its legend."""
     for target in panel["targets"]:
         expression = target["expr"].replace("$instance", ".*")
         yield expression.replace("$__rate_interval", rate_interval), target["legendFormat"]
@@ -82,17 +82,17 @@ def call(service, path, body=None):
 
 
 def trade(service, serial_no):
-    """Add an NFT, prepare its listing, and now and then sign, submit and report it; and buy it likewise."""
+    """Add an NFT and list it, then buy it. What is prepared is not always signed."""
     keys = {"accountId": "0.0.1001", "tokenId": "0.0.7001", "serialNo": serial_no}
     call(service, "/v1/add", keys)
     prepared = call(service, "/v1/list/extwallet", keys | {"listingPrice": 5 + serial_no})
-    if sign_now_and_then(service, keys, prepared):
+    if sign_mostly(service, keys, prepared):
         keys["accountId"] = f"0.0.{1002 + serial_no % BUYERS}"
-        sign_now_and_then(service, keys, call(service, "/v1/buy/extwallet", keys))
+        sign_mostly(service, keys, call(service, "/v1/buy/extwallet", keys))
 
 
-def sign_now_and_then(service, keys, prepared):
-    """Sign, submit and report what was prepared, or do not; tells whether it was done."""
+def sign_mostly(service, keys, prepared):
+    """Sign, submit and report what was prepared, in four of five cases; returns whether it was done."""
     if not prepared or random.random() > 0.8:
         return False
     content = {"accountId": keys["accountId"], "transaction": prepared["byteArray"]}

@@ -1,4 +1,4 @@
-"""Images that are made to hurt whoever decodes them, and what they cost: ``python -m stress.bombs``."""
+"""Images that are made to harm their decoder, and what they cost: ``python -m stress.bombs``."""
 
 import io
 import os
@@ -23,7 +23,7 @@ POINTER = '{"image": "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPbdG/7.pn
 
 CORPUS: dict[str, Callable[[], bytes]] = {}
 MEGABYTE = 1_000_000
-EXIF = b"MM\0*\0\0\0\x08"  # as it begins
+EXIF = b"MM\0*\0\0\0\x08"  # its first bytes
 
 
 def bomb(make: Callable[[], bytes]) -> Callable[[], bytes]:
@@ -49,14 +49,14 @@ GREY, RGB, PALETTE, RGBA = 0, 2, 3, 6
 
 
 def zeros(count: int) -> bytes:
-    """A zlib stream of so many zeros, made without holding them."""
+    """A zlib stream of so many zeros, made without holding them in memory."""
     packer, part = zlib.compressobj(9), bytes(MEGABYTE)
     parts = [packer.compress(part) for _ in range(count // len(part))]
     return b"".join(parts) + packer.compress(bytes(count % len(part))) + packer.flush()
 
 
 def png(side: int, colour: int, *chunks: bytes, depth: int = 8, interlaced: int = 0) -> bytes:
-    """A whole, blank PNG: a few kilobytes of any size."""
+    """A complete, blank PNG of any size in pixels, and of a few kilobytes."""
     row = side * {GREY: 1, RGB: 3, PALETTE: 1, RGBA: 4}[colour] * depth // 8 + 1
     return (
         b"\x89PNG\r\n\x1a\n"
@@ -83,7 +83,7 @@ def png_many_texts_that_inflate() -> bytes:
 
 @bomb
 def png_large_and_heavy() -> bytes:
-    """Its pixels just allowed, and as many bytes as are fetched at most."""
+    """As many pixels as are allowed, and as many bytes as are fetched at most."""
     padding = chunk(b"juNk", bytes(MAX_IMAGE_BYTES - 200_000))
     return png(5_000, RGBA, padding)
 
@@ -114,7 +114,7 @@ def jpeg_of(width: int, height: int, *, scans: int | None = None, **options) -> 
     content = bytearray(encoded(small(), "JPEG", **options))
     frame = content.index(b"\xff\xc2" if options.get("progressive") else b"\xff\xc0")
     content[frame + 5 : frame + 9] = struct.pack(">HH", height, width)
-    if scans:  # one component in the first: more are to come, and all is held until then
+    if scans:  # the first one has one component: a decoder holds everything until the others come
         scan = content.index(b"\xff\xda")
         content[scan : scan + 14] = b"\xff\xda\0\x08\x01\x01\0\0\x3f\0"
     return bytes(content)
@@ -122,7 +122,7 @@ def jpeg_of(width: int, height: int, *, scans: int | None = None, **options) -> 
 
 @bomb
 def jpeg_endless() -> bytes:
-    """Its last scan, again and again: a few bytes each, and all blocks are gone through."""
+    """Its last scan, again and again. Each is a few bytes, and makes the decoder go through all blocks."""
     content = jpeg_of(5_000, 5_000, progressive=True)
     last_scan = content[content.rindex(b"\xff\xda") : -2]
     repeated = last_scan * ((MAX_IMAGE_BYTES - len(content)) // len(last_scan))
@@ -130,7 +130,7 @@ def jpeg_endless() -> bytes:
 
 
 def jpeg_with(*segments: bytes, marker: int) -> bytes:
-    """A small JPEG, and these before all that it has."""
+    """A small JPEG with these segments before its own."""
     content, head = encoded(small(), "JPEG"), bytes([0xFF, marker])
     parts = [head + struct.pack(">H", len(segment) + 2) + segment for segment in segments]
     return content[:2] + b"".join(parts) + content[2:]
@@ -150,7 +150,7 @@ def jpeg_profile_of_16_mb() -> bytes:
 
 @bomb
 def jpeg_exif_that_points_at_itself() -> bytes:
-    """Entries whose values overlap: each of them is the whole of it."""
+    """Entries whose values overlap: each value is nearly the whole segment."""
     entries = 5_000
     exif = b"Exif\0\0" + EXIF + struct.pack(">H", entries)
     exif += b"".join(struct.pack(">HHII", n + 1, 7, 60_000, 8) for n in range(entries))
@@ -166,7 +166,7 @@ def webp_largest_canvas() -> bytes:
 
 
 def tiff(data: bytes, tags: dict[int, int], size: int = 64, others: list = ()) -> bytes:
-    """Tags have a value each; others a type, a count, and where their values are. Data begin at 8."""
+    """Tags have a value each; others a type, a count, and the offset of their values. Data begin at 8."""
     values = {256: size, 257: size, 258: 8, 262: 1, 277: 1} | tags
     entries = [*((number, 4, 1, value) for number, value in values.items()), *others]
     directory = struct.pack("<H", len(entries))
@@ -175,7 +175,7 @@ def tiff(data: bytes, tags: dict[int, int], size: int = 64, others: list = ()) -
 
 
 def deflated_tiff(inflated: int, rows: int, size: int = 64, orientation: int = 1) -> bytes:
-    """One strip of so many bytes, or so many rows."""
+    """One strip that inflates to so many bytes, and claims so many rows."""
     data = zeros(inflated)
     return tiff(data, {259: 8, 273: 8, 274: orientation, 278: rows, 279: len(data)}, size)
 
@@ -246,7 +246,7 @@ CORPUS |= {
     "webp_just_allowed": lambda: encoded(small("RGBA", (2_790, 2_790)), "WEBP", lossless=True),
     "tiff_strip_that_inflates": lambda: deflated_tiff(400 * MEGABYTE, 64),
     "tiff_strip_of_many_rows": lambda: deflated_tiff(MEGABYTE, 2**31 - 1, 9_990),
-    # It is turned upright whole, when it is read.
+    # The decoder turns the whole image upright when it reads it.
     "tiff_turned": lambda: deflated_tiff(9_000 * 9_000, 9_000, 9_000, orientation=6),
     "tiff_many_strips": lambda: encoded(
         small("RGB", (4_900, 4_900)), "TIFF", compression="tiff_adobe_deflate", strip_size=1
@@ -265,12 +265,12 @@ CORPUS |= {
 
 class Cost(NamedTuple):
     outcome: str
-    process: int  # the most memory that it took, beyond what it had when it began
+    process: int  # its peak memory in bytes, beyond what it had when it began
     seconds: float
 
 
 def cost(content: bytes, seconds: float = QUICK.decoding) -> Cost:
-    """Fetch and decode an image as the first try does, with so many seconds of the processor."""
+    """Fetch and decode an image as the first try does, with so many seconds of processor time."""
     with serve_raw(lambda connection: connection.sendall(response(content))) as url:
         settings = load({"NETWORK": "sandbox", "IPFS_GATEWAYS": f"{url}/ipfs"}, {})
         with closing(EnrichmentProcesses(settings, dict)) as processes:
@@ -280,9 +280,9 @@ def cost(content: bytes, seconds: float = QUICK.decoding) -> Cost:
 
 
 def _enrich(processes: EnrichmentProcesses, limits: Limits) -> tuple[Found, int]:
-    """What became of it, and the most memory that the process took."""
+    """The result, and the peak memory of the process in bytes."""
     peak, is_done = 0, threading.Event()
-    processes.enrich("{}", limits)  # which begins the fork server
+    processes.enrich("{}", limits)  # starts the fork server
     server = processes._server.pid
     before = _memory(server)
 
@@ -307,7 +307,7 @@ def _children(pid: str | int) -> list[str]:
 
 
 def _memory(pid: str) -> int:
-    """What it holds itself, without what it maps from files."""
+    """The memory of a process in bytes, without the files that it maps."""
     lines = _read(Path(f"/proc/{pid}/status")).splitlines()
     return next((int(line.split()[1]) * 1024 for line in lines if line.startswith("RssAnon")), 0)
 
@@ -316,7 +316,7 @@ def _read(path: Path) -> str:
     try:
         return path.read_text()
     except (OSError, ProcessLookupError):
-        return ""  # it has ended
+        return ""  # the process has ended
 
 
 def main() -> None:

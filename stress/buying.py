@@ -1,7 +1,7 @@
 """Honest buyers among visitors who sign nothing: ``python -m stress.buying`` prints what each of them got.
 
-The budget is that of the real networks. A visitor asks for all there is, in strangers' names, on and on.
-An honest buyer asks, signs, submits and reports, one NFT after the other.
+The budget is that of the real networks. A visitor prepares purchases of all NFTs, for strangers' accounts,
+without end. An honest buyer prepares, signs, submits and reports, one NFT after the other.
 """
 
 import argparse
@@ -29,7 +29,7 @@ from tests.engines import ENGINES, running_on
 MARKET = "0.0.9001"
 BUDGET = 20  # HBAR an hour: the default on the real networks
 PATIENCE_SECONDS = 5
-PAUSE_SECONDS = 0.05  # of whoever was refused
+PAUSE_SECONDS = 0.05  # after a refusal
 BUYERS = 2
 
 
@@ -54,12 +54,12 @@ class Got(NamedTuple):
 
     tries: int
     bought: int
-    slowest: float  # seconds until one was handed out what he asked for
-    reserved: float  # HBAR, by visitors, at most
+    slowest: float  # the most seconds until a purchase was prepared
+    reserved: float  # HBAR that the visitors' purchases may cost
 
 
 class Siege:
-    """One deployment on some services of one database, with visitors and buyers."""
+    """One deployment of one or more services on one database, with visitors and buyers."""
 
     def __init__(self, folder: Path, deployment: str, count: int) -> None:
         more = {"SALE_FEE_BUDGET": str(BUDGET), "MIRROR_NODE_RATE": "10000"}
@@ -85,7 +85,7 @@ class Siege:
 
     @contextmanager
     def visited(self, visitors: int, nfts: int) -> Iterator[None]:
-        """While visitors ask: all that they may hold, they hold before anybody buys."""
+        """Let visitors ask until the end of the block. It begins when they hold all that they may hold."""
         held = threading.Barrier(visitors + 1)
         threads = [
             threading.Thread(target=self._visit, args=(number, nfts, held))
@@ -114,7 +114,7 @@ class Siege:
                 self._over.wait(PAUSE_SECONDS)
 
     def buy(self, number: int, serial_no: int) -> float | None:
-        """Seconds until a buyer was handed out what he asked for, and bought; None where he could not."""
+        """Buy an NFT; returns the seconds until its purchase was prepared, or None if it failed."""
         call, buyer = self._caller(number), f"0.0.{1100 + number}"
         keys = {"accountId": buyer, "tokenId": TOKEN, "serialNo": serial_no}
         began = time.monotonic()
@@ -131,7 +131,7 @@ class Siege:
         return took
 
     def follow(self) -> None:
-        """Settle what was bought, as the watcher does; the first time it begins at the present."""
+        """Settle what was bought, as the watcher does. The first call begins at the present."""
         with self.apps[0].app_context():
             self._follower.step()
 
@@ -159,7 +159,7 @@ def _fees(app: Flask) -> tuple[int, int]:
 
 
 def besiege(folder: Path, deployment: str, count: int, visitors: int, tries: int) -> Got:
-    """Let buyers buy so many NFTs among so many visitors."""
+    """Let buyers buy ``tries`` NFTs from ``count`` services, among so many visitors."""
     siege = Siege(folder, deployment, count)
     siege.list_nfts(tries)
     siege.follow()

@@ -1,4 +1,4 @@
-"""Three PostgreSQL servers, a primary and two standbys, that fail as they are told."""
+"""Three PostgreSQL servers, a primary and two standbys, that can be made to fail."""
 
 import contextlib
 import secrets
@@ -59,7 +59,7 @@ class Cluster:
         server.start()
 
     def promote(self, standby):
-        """Make a standby the primary, once the one before it takes no more writes. The others follow it."""
+        """Make a standby the primary, when the old one takes no more writes. The others follow it."""
         standby.execute("SELECT pg_promote()")
         self.primary = standby
         for server in self.standbys:
@@ -67,7 +67,7 @@ class Cluster:
                 server.follow(self.proxies[standby].port)
 
     def fail_over(self):
-        """Kill the primary where it still runs, and promote the standby that has most of what it wrote."""
+        """Kill the primary if it still runs, and promote the standby that has received most from it."""
         self.primary.kill()
         standbys = [server for server in self.standbys if server.is_running]
         receiving = "SELECT count(*) FROM pg_stat_wal_receiver WHERE status = 'streaming'"
@@ -94,7 +94,7 @@ class Cluster:
 
 @contextlib.contextmanager
 def cluster():
-    """A new cluster, of which nothing is left afterwards."""
+    """A new cluster. Nothing of it is left afterwards."""
     with server_folder() as folder, contextlib.ExitStack() as stack:
         ports = [stack.enter_context(reserved_port()) for _ in range(6)]
         servers = Cluster(folder, ports)

@@ -1,7 +1,7 @@
 """Builds the image, runs it as an operator would, and prints what it costs: ``make container``, as root.
 
-On a base that mmdebstrap makes of Debian's packages, or on the one that BASE names. What pip installs is
-fetched here, by this machine's own settings, and the build takes it from a folder.
+The base image is made by mmdebstrap from Debian's packages, unless BASE names another one. Python's packages
+are downloaded here, by this machine's own settings, and the build takes them from a folder.
 """
 
 import json
@@ -17,12 +17,12 @@ ROOT = Path(__file__).parent.parent
 BASE = os.environ.get("BASE")
 IMAGE, OURS = "localhost/nft-marketplace", "localhost/nft-marketplace-base"
 SECONDS = 120  # for a start
-# As little as compose.yml leaves it. No network: what asks it anything does so inside.
+# As few privileges as in compose.yml. It has no network: requests to it are made inside the container.
 CONFINED = (
     *("--read-only", "--cap-drop=all", "--security-opt=no-new-privileges", "--network=none"),
     *("--cgroups=disabled", "--ulimit=nofile=4096:4096", "--ulimit=nproc=4096:4096"),
 )
-# crun knows cgroups of version 2 alone: where this machine has others beside, all that follows sees that one.
+# crun supports only version 2 of cgroups. If this machine has another one, a mount namespace hides it.
 CGROUPS = 'umount -R /sys/fs/cgroup; mount -t cgroup2 none /sys/fs/cgroup && exec "$@"'
 WITH_CGROUPS_2 = ("unshare", "--mount", "sh", "-c", CGROUPS, "sh")
 HAS_CGROUPS_2 = Path("/sys/fs/cgroup/cgroup.controllers").exists()
@@ -48,7 +48,7 @@ for folder in ("/", "/opt/nft-marketplace", "/etc", "/var/lib/nft-marketplace", 
 
 
 class Podman:
-    """podman with a store of its own, of which nothing is left."""
+    """podman with a store of its own."""
 
     def __init__(self, folder):
         self.command = ["podman", "--root", f"{folder}/store", "--runroot", f"{folder}/run"]
@@ -108,7 +108,7 @@ def check(folder, podman):
 
 
 def say_untried(reason):
-    print(f"This machine runs no containers, so that the image was not tried: {reason}")
+    print(f"This machine can not run containers, so the image was not tried: {reason}")
 
 
 def say_seconds(what, started):
@@ -116,7 +116,7 @@ def say_seconds(what, started):
 
 
 def make_base(folder, podman):
-    """Debian with Python, of the packages that this machine installs from."""
+    """Debian with Python, from this machine's own sources of packages."""
     sources = [path for path in Path("/etc/apt").glob("sources.list*") if path.is_file()]
     sources += Path("/etc/apt/sources.list.d").glob("debian.sources")
     settings = subprocess.check_output(["apt-config", "dump"], text=True).splitlines()
@@ -204,7 +204,7 @@ def run(podman):
 
 
 def memory(podman, name):
-    """What all processes of a container have, each shared page counted once among who shares it."""
+    """The memory of all processes of a container. A shared page is divided among those that share it."""
     own = podman("inspect", "--format={{.State.Pid}}", name).strip()
     space = os.readlink(f"/proc/{own}/ns/pid")
     kilobytes = []
@@ -218,7 +218,7 @@ def memory(podman, name):
                 ]
                 kilobytes.append(int(line.split()[1]))
         except OSError:
-            continue  # it has ended
+            continue  # the process has ended
     return f"{sum(kilobytes) / 1000:.0f} MB in {len(kilobytes)} processes"
 
 

@@ -1,8 +1,8 @@
 """Two services on one database of three servers, and what their clients see while the servers fail.
 
-Through both services, clients add NFTs, and ask the other service for each as soon as it is acknowledged.
-Others prepare listings, and others read an NFT and the order book while its price goes up, commit by commit:
-no answer may be older than what was acknowledged, to anybody, before it was asked for.
+Clients add NFTs through both services, and read each from the other service as soon as it is acknowledged.
+Others prepare listings. Others read an NFT and the order book while the NFT's price goes up with each commit:
+no answer may be older than a commit that was acknowledged before its request.
 
     python -m stress.failover --seconds 10
 """
@@ -28,7 +28,7 @@ from tests.postgresql import Server, until
 from tests.serving import Service, run_flask, serve
 
 ALICE, TOKEN = "0.0.1001", "0.0.7001"
-LISTED = "0.0.7002"  # whose NFTs are stored from the beginning, and prepared to be listed
+LISTED = "0.0.7002"  # its NFTs are stored from the beginning, and clients prepare their listings
 PRICED = "0.0.7003"  # the NFT whose price goes up
 WRITERS = READERS = 2  # for each service, and one more that adds
 PAUSE_SECONDS = 0.02  # between two requests of one client
@@ -39,7 +39,7 @@ FILL = """
     SELECT %(token)s, serial_no, 'An NFT', 'image/png', %(owner)s, '2026-01-01T00:00:00Z'
     FROM generate_series(1, %(count)s) AS serial_no
 """
-RETRY_SECONDS = 2  # what the services say in Retry-After, at most
+RETRY_SECONDS = 2  # the longest Retry-After of the services
 
 
 @contextlib.contextmanager
@@ -67,13 +67,13 @@ def lose_a_standby(servers: Cluster):
     servers.join(lost)
 
 
-# What befalls the servers. Each gives way once there is a primary again, and then makes all whole.
+# What happens to the servers. Each yields once there is a primary again, and then repairs everything.
 FAULTS = {
     "kill_the_primary": lambda servers: lose_the_primary(servers, Server.kill),
     "switch_as_planned": switch_as_planned,
     "lose_a_standby": lose_a_standby,
     "let_the_primary_hang": lambda servers: lose_the_primary(servers, Server.freeze),
-    # As where a machine loses its power: nothing reaches it or comes back, not even a refusal.
+    # As when a machine loses its power: nothing reaches it or comes back, not even a refusal.
     "cut_off_the_primary": lambda servers: lose_the_primary(
         servers, lambda primary: servers.proxies[primary].freeze()
     ),
@@ -100,8 +100,8 @@ class Outcome(NamedTuple):
     read_gap: float
     slowest: float
     refused: int  # 503, to be tried again
-    wrong: list[str]  # failures that are anything else
-    late: int  # failures of those who asked after it was over
+    wrong: list[str]  # all other failures
+    late: int  # failures of requests that began after the fault was over
 
     def __str__(self):
         figures = [len(it) if isinstance(it, list) else it for it in self]
@@ -134,12 +134,12 @@ class Stage:
         return self.services[1 - self.services.index(service)]
 
     def database(self):
-        """A connection of one's own to the primary."""
+        """A connection to the primary that no service uses."""
         options = {"target_session_attrs": "read-write", "connect_timeout": 2}
         return psycopg.connect(self.servers.url, autocommit=True, **options)
 
     def suffer(self, fault, seconds: float) -> Outcome:
-        """Let clients ask for so long before a fault, and as long after it."""
+        """Let clients ask for so many seconds before a fault, and as many after it."""
         with Crowd(self) as crowd:
             time.sleep(seconds)
             until(crowd.is_served, "clients are not served")
@@ -154,7 +154,7 @@ class Stage:
 
 
 class Crowd:
-    """Clients of both services, until it is left."""
+    """Clients of both services, until the end of its block."""
 
     def __init__(self, stage: Stage):
         self.stage = stage
@@ -191,7 +191,7 @@ class Crowd:
             self.broken.append(error)
 
     def write(self, service, post):
-        """Try until it is acknowledged, or all is over."""
+        """Repeat a write until it is acknowledged, or the run is over."""
         serial_no = next(self.stage.serial_numbers)
         while not self.attempt(service, lambda: post(service, serial_no), is_write=True):
             if self.over.wait(PAUSE_SECONDS):
@@ -215,7 +215,7 @@ class Crowd:
                     self.stale.append(f"{path}: {nft['listingPrice']} and not {newest}")
 
     def attempt(self, service, ask, is_write=False):
-        """The answer, or None: what was wrong is noted."""
+        """The answer, or None. The request is recorded, with what was wrong."""
         began, answer, failure = time.monotonic(), None, None
         try:
             answer = ask()
@@ -286,7 +286,7 @@ REFUSED = "503, as it should be"
 
 
 def describe(error: HTTPError) -> str:
-    """Say what a failure is: the one that clients may see, or what is wrong with it."""
+    """Describe a failure: REFUSED if clients may see it, otherwise what is wrong with it."""
     with error:
         text = error.read().decode()
     try:
@@ -305,7 +305,7 @@ def stage(folder: Path):
     """Three servers, two services, an access token, and one NFT that is listed."""
     with contextlib.ExitStack() as stack:
         servers = stack.enter_context(cluster())
-        # One ledger, and one folder, as services of one machine.
+        # One ledger and one folder, as for services on one machine.
         settings = {"DATABASE_URL": servers.url, "DATA_DIR": folder}
         services = []
         for name in ("one", "other"):

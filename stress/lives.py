@@ -1,9 +1,9 @@
-"""Random lives of NFTs, told to the service and to a model of the rule that knows nothing of the service.
+"""Random lives of NFTs, in the service and in a model of the listing rule that knows nothing of the service.
 
 A story is a list of steps drawn from a seed: what people do on the ledger and here, while the mirror node
-fails, lags and contradicts itself, and while the service dies at any commit or request. Then the sky clears,
-the watcher follows to the end, and the order book must be what the model says, NFT by NFT. Then a sweep finds
-nothing.
+fails, lags and contradicts itself, and while the service dies at any commit or request. Then the faults end,
+the watcher follows the ledger to its end, and the order book must be what the model says, NFT by NFT. Then a
+sweep must find nothing.
 
     python -m stress.lives --seconds 600
 """
@@ -78,13 +78,13 @@ LEDGER_TABLES = (
 COUNTED = ("sales", "volume", "listed")  # of a collection
 # How often each step is drawn.
 STEPS = {
-    "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_anew": 2,
+    "add": 3, "prepare": 5, "prepare_long_ago": 1, "sign": 6, "sign_elsewhere": 1, "freeze_again": 2,
     "alter": 2, "list_by_other_means": 1, "report": 5, "sell": 3, "approve": 2, "withdraw": 2, "forge": 1,
     "schedule": 1, "update": 2, "delete": 0.3, "wipe": 0.3, "follow": 5, "sync": 0.3, "rebuild": 0.5,
     "prepare_withdrawal": 2, "sign_withdrawal": 3, "prepare_purchase": 4, "sign_purchase": 5,
     "report_trade": 3,
 }  # fmt: skip
-# The same in a story of traders: an NFT is listed, again and again, and bought by whoever asks.
+# The same in a story of traders: NFTs are listed and bought, again and again.
 TRADES = {
     "list_by_other_means": 9, "prepare": 1, "sign": 2, "prepare_withdrawal": 2, "sign_withdrawal": 2,
     "withdraw": 1, "prepare_purchase": 6, "sign_purchase": 6, "report_trade": 3, "report": 1, "sell": 1,
@@ -93,7 +93,7 @@ TRADES = {
 
 
 class Killed(BaseException):
-    """The process dies here, as far as anything it does can tell."""
+    """Stands for the death of the process. The service can not catch it: it is no Exception."""
 
 
 class Mismatch(AssertionError):
@@ -101,7 +101,7 @@ class Mismatch(AssertionError):
 
 
 class Step(NamedTuple):
-    """A thing somebody does. Its number decides the rest: which NFT, which account, what price."""
+    """One action. Its number decides which NFT, which account and which price."""
 
     name: str
     number: int
@@ -131,7 +131,7 @@ def draw(seed: str) -> list[Step]:
 
 @dataclass
 class Life:
-    """What the rule says of one NFT: the model. A listing is its price and its consensus timestamp."""
+    """The model: what the rule says of one NFT. A listing is its price and its consensus timestamp."""
 
     owner: str
     listing: tuple[int, str] | None = None
@@ -139,7 +139,7 @@ class Life:
 
 
 class Reader:
-    """A client that follows the feed of events, and knows by it alone what is stored of each NFT."""
+    """A client that follows the feed of events, and derives from it alone what is stored of each NFT."""
 
     ENDS = {"WITHDRAWN", "SOLD", "TRANSFERRED", "BURNED"}
 
@@ -182,7 +182,7 @@ class Reader:
             self.consensus[nft] = moment
 
     def compare(self) -> None:
-        """What was read is what is stored; once more where a check that goes on has written meanwhile."""
+        """Compare events with what is stored. Repeat it if a background check has written meanwhile."""
         self.read()
         seen, rows = self.seen, {nft: nfts.get_nft(read(), *nft) for nft in NFTS}
         self.read()
@@ -210,7 +210,7 @@ class Handed(NamedTuple):
 
 
 class Weather:
-    """Decides when what fails. The same story has the same weather, whichever thread comes first."""
+    """Decides what fails when. The same story has the same faults, whichever thread comes first."""
 
     def __init__(self, seed: str) -> None:
         self._seed = seed
@@ -237,7 +237,7 @@ def foo(token: str) -> dict:
 
 
 def rebuild(token: str) -> None:
-    """Import a collection, and check what that has queued."""
+    """Import a collection, and recheck what the import has queued."""
     for _ in collection_import.import_collection(foo(token), collection_import.Tally()):
         pass
     drain_queue()
@@ -250,7 +250,7 @@ def clear_sky() -> Weather:
 
 
 class World:
-    """The service, the ledger, a replica of it that lags, and the weather over them."""
+    """The service, the ledger, a replica of the ledger that lags, and the faults of all of them."""
 
     weather: Weather
 
@@ -298,13 +298,13 @@ class World:
         with self.ledger.app_context():
             for token, serial_no in NFTS:
                 consensus.mint(token, serial_no, ACCOUNTS[0], MINTED_AT)
-        self.past = []  # what the ledger was, and when
+        self.past = []  # copies of the ledger's tables, each with its time
         self.has_lied = False
         self.loaded = None
         self.note()
 
     def note(self) -> None:
-        """Note what the ledger is now, as a replica may show it from now on."""
+        """Copy the ledger as it is now. A replica may show the copy later."""
         with self.ledger.app_context():
             tables = {
                 table: [tuple(row) for row in read().execute(f"SELECT * FROM {table}")]
@@ -339,7 +339,7 @@ class World:
         return self._answer_freshly(environ, start_response)
 
     def _answer_wrongly(self, environ, start_response):
-        """As it is, but that nobody may spend anything: a replica in the middle of an update."""
+        """Answer freshly, but without any spender, as a replica in the middle of an update."""
         self.has_lied = True
         response = Response.from_app(self._answer_freshly, environ)
         document = json.loads(response.get_data())
@@ -389,7 +389,7 @@ def die_at(commit: Callable):
 
 
 def make_mortal(set_attribute=setattr) -> None:
-    """Let every connection that is opened from now on be one that may die; and do not wait when it rains."""
+    """Let every connection that is opened from now on be one that may die. Retry without a pause."""
     execute_on_postgresql, connect = Cursor.execute, sqlite3.connect
 
     def execute_or_die(cursor, sql, *parameters, **options):
@@ -437,7 +437,7 @@ class Story:
     # On the ledger
 
     def submit(self, bodies, *signers) -> int | None:
-        """Sign and submit; returns the moment of consensus of what succeeded."""
+        """Sign and submit; returns the time of consensus in nanoseconds, or None if it failed."""
         transaction = seal(bodies)
         for signer in signers:
             transaction = wallet.sign(signer, transaction)
@@ -451,7 +451,7 @@ class Story:
         return moment if receipt.result == "SUCCESS" else None
 
     def list_(self, nft, price: int | None, moment: int | None) -> None:
-        """The model: what the owner signed is listed, at its price if it names one."""
+        """Update the model: what was signed lists the NFT at this price, or without one ends its listing."""
         if moment is not None:
             self.lives[nft].listing = price and (price, times.to_iso(moment))
 
@@ -469,7 +469,7 @@ class Story:
             body.nodeAccountID.accountNum = 4
             self.list_(handed.nft, handed.price, self.submit(body, handed.account_id))
 
-    def freeze_anew(self, step: Step) -> None:
+    def freeze_again(self, step: Step) -> None:
         """A wallet's SDK gives the transaction an id of its own."""
         if self.handed:
             handed = step.choose(self.handed)
@@ -528,13 +528,13 @@ class Story:
                 self.give(handed.nft, handed.account_id)
 
     def give(self, nft, account_id: str) -> None:
-        """The model: another account has it now."""
+        """Update the model: another account has the NFT now."""
         self.lives[nft].owner, self.lives[nft].listing = account_id, None
-        # There are two accounts: who bought it before sells it, or gives it away.
+        # There are only two accounts: if a buyer loses the NFT, its seller has it again.
         self.taken_back |= {sale for sale in self.sales if sale[0] == nft and sale[1] != account_id}
 
     def forge(self, step: Step) -> None:
-        """Who pays for an approval writes its memo; the owner has only signed that it is approved."""
+        """A stranger pays for an approval, so that its memo is his. The owner only signs the approval."""
         nft = step.choose(NFTS)
         owner = self.lives[nft].owner
         body = new_body(STRANGER, listing_memo(*nft, 1, "Foo"))
@@ -615,7 +615,7 @@ class Story:
         self.keep(self.purchases, nft, account_id, answer)
 
     def choose_listed(self, step: Step):
-        """One that is listed, if there is one: of what is not, little is to be seen."""
+        """A listed NFT, if there is one: little can happen to another."""
         return step.choose([nft for nft in NFTS if self.lives[nft].listing] or NFTS)
 
     def other_than_owner(self, nft) -> str:
@@ -652,7 +652,7 @@ class Story:
         self.post("comingsoon", nft, account_id, **fields)
 
     def follow(self, step: Step, seconds: int = 0) -> Counter:
-        """Read what there is to read, and recheck what is due so many seconds from now."""
+        """Follow the ledger to its end, and recheck what is due so many seconds from now."""
         rechecker = Rechecker(self.world.app)
         with closing(rechecker), self.world.app.app_context():
             with suppress(MarketplaceError):
@@ -678,7 +678,7 @@ class Story:
             raise Mismatch(f"a round under a clear sky did not finish: {summary(counts)}")
         self.compare_index(self.world.app, watched)
         self.compare_book()
-        if not self.watched() - watched:  # nobody who was not known to sell was found to
+        if not self.watched() - watched:  # no new seller was found
             again = self.sync(None)
             if again.keys() - {Done.SELLERS, Done.INCOMPLETE}:
                 raise Mismatch(f"the next round still found something: {summary(again)}")
@@ -694,15 +694,15 @@ class Story:
             self.compare_index(self.world.rebuilt, ACCOUNTS)
 
     def compare_events(self) -> None:
-        """Each sale is told of once, as it was; those of an NFT that was stored then are all told of."""
+        """Each sale has one event, with its facts. No sale of an NFT that was stored then is missing."""
         with self.world.app.app_context():
             self.reader.compare()
         if extra := [sale for sale in self.reader.sales if sale not in self.sales]:
             raise Mismatch(f"sold by the events, and not on the ledger: {extra}")
         if len({*self.reader.sales}) < len(self.reader.sales):
-            raise Mismatch(f"a sale was told of twice: {self.reader.sales}")
+            raise Mismatch(f"a sale has two events: {self.reader.sales}")
         missing = {*self.sales} - {*self.reader.sales}
-        if self.weather_was:  # the row shows the seller again, and the history nothing yet
+        if self.weather_was:  # a replica may show the seller again, and no history yet
             missing -= self.taken_back
         if missing and not self.world.has_lied:
             raise Mismatch(f"sold on the ledger, and not by the events: {missing}")
@@ -710,7 +710,7 @@ class Story:
             self.compare_collection(token)
 
     def compare_collection(self, token: str) -> None:
-        """What is counted of a collection is what its NFTs and their sales add up to."""
+        """The counts of a collection are the sums over its NFTs and their sales."""
         paid = [price for nft, _, price, _ in self.reader.sales if nft[0] == token]
         with self.world.app.app_context():
             collection = kept.get_collection(read(), token)
@@ -720,9 +720,9 @@ class Story:
             raise Mismatch(f"{token} has {dict(collection)}, and should have {counted}")
 
     def compare_followed(self) -> None:
-        """What following alone has found: all, but where an answer was wrong that looked like the newest."""
+        """Following alone finds everything, unless a wrong answer looked like the newest one."""
         self.follower = Follower()
-        for hours in (1, 2):  # what was not decided is looked at again, ever later
+        for hours in (1, 2):  # an undecided NFT is checked again, later and later
             counts = self.follow(None, seconds=hours * 7200)
         if not all(done.is_final for done in counts):
             raise Mismatch(f"following under a clear sky did not end: {summary(counts)}")
@@ -744,7 +744,7 @@ class Story:
                 raise Mismatch(f"{nft} is stored as {row['owner']}'s, and is {life.owner}'s")
 
     def watched(self) -> set[str]:
-        """The accounts that a round asks about."""
+        """The accounts that a sweep asks about."""
         with self.world.app.app_context():
             return {*prepared_transactions.list_sellers(read())}
 
@@ -771,7 +771,7 @@ class Story:
                 raise Mismatch(f"the order book shows {nft}")
 
     def compare_reports_without_id(self) -> None:
-        """A report without an id is OK only where the newest that was prepared has come about."""
+        """A report without an id is OK only if the newest prepared transaction has taken effect."""
         for nft, life in self.lives.items():
             for account_id in ACCOUNTS:
                 newest = self.newest_prepared(nft, account_id)
@@ -799,13 +799,13 @@ class Story:
         return any(json.loads(row["document"])["result"] == "SUCCESS" for row in rows)
 
     def compare_reports(self) -> None:
-        """What stands is OK to whoever reports the transaction that listed it, and again and again."""
+        """A report of the transaction behind a listing is OK, again and again, while the listing stands."""
         for nft, life in self.lives.items():
             if any((nft, life.owner) == trade[:2] for trade in self.withdrawals + self.purchases):
                 continue  # a report without an id may be about that
-            told = life.listing and self.post("comingsoon", nft, life.owner).status_code
-            if told not in (None, 200, 202) and self.stored(nft):
-                raise Mismatch(f"{nft} is listed; a report without an id is told {told}")
+            status = life.listing and self.post("comingsoon", nft, life.owner).status_code
+            if status not in (None, 200, 202) and self.stored(nft):
+                raise Mismatch(f"{nft} is listed; a report without an id gets {status}")
         for handed in self.handed:
             life = self.lives[handed.nft]
             fields = {"transactionId": str(id_of(handed.content))}
@@ -822,11 +822,11 @@ class Story:
                     raise Mismatch(f"{handed.nft} is listed by what was reported: {status}")
 
     def compare_trades(self) -> None:
-        """A withdrawal or purchase that succeeded is OK to whoever reports it, as long as it stands."""
+        """A report of a successful withdrawal or purchase is OK, as long as that stands."""
         for handed in self.withdrawals + self.purchases:
             life, is_purchase = self.lives[handed.nft], handed in self.purchases
             fields = {"transactionId": str(id_of(handed.content))}
-            told = self.post("comingsoon", handed.nft, handed.account_id, **fields)
+            answer = self.post("comingsoon", handed.nft, handed.account_id, **fields)
             result = self.result_of(handed)
             is_listed = life.listing is not None and life.owner == handed.account_id
             expected = (
@@ -836,17 +836,17 @@ class Story:
                 else (202,) if is_purchase or is_listed
                 else (200, 202, 409)  # it is off the book, by a sale or by another withdrawal
             )  # fmt: skip
-            if told.status_code not in expected:
-                raise Mismatch(f"{handed[:2]}, {result}: a report is told {told.text}")
+            if answer.status_code not in expected:
+                raise Mismatch(f"{handed[:2]}, {result}: a report gets {answer.text}")
 
     def result_of(self, handed: Handed) -> str | None:
-        """The ledger's own result of what was handed out; None where it was never submitted."""
+        """The ledger's result of what was handed out; None if it was never submitted."""
         rows = self.records_of(id_of(handed.content))
         results = {json.loads(row["document"])["result"] for row in rows}
         return "SUCCESS" if "SUCCESS" in results else next(iter(results - {"DUPLICATE"}), None)
 
     def audit(self) -> None:
-        """Whatever the marketplace moved was paid for; where no replica lagged, with a price of that time."""
+        """Each NFT that the marketplace moved was paid for; if no replica lagged, at a price of that time."""
         lag = times.now() if self.weather_was else 0
         faults = [
             sale.fault for sale in find_sales(self.world.ledger, MARKET, lag=lag) if sale.fault
@@ -943,7 +943,7 @@ def update_metadata(token: str, serial_no: int, now: int, metadata: str | None =
 
 
 def metadata_update(nft: tuple[str, int], metadata: str | None = None) -> TransactionBody:
-    """Without metadata, to what it was. For the treasury to sign."""
+    """An update of an NFT's metadata, to the same ones if none are given. The treasury must sign it."""
     body = _new_body()
     body.token_update_nfts.token.CopyFrom(token_id(nft))
     body.token_update_nfts.serial_numbers.append(nft[1])
@@ -986,7 +986,7 @@ def fails(world: World, seed: str, steps: list[Step]) -> str | None:
 
 
 def shorten(world: World, seed: str, steps: list[Step], reason: str) -> tuple[list[Step], str]:
-    """Leave out of a story that fails whatever it fails without. Returns what was wrong at last, too."""
+    """Leave out the steps that a story does not need to fail. Returns the rest, and the last mismatch."""
     position = 0
     while position < len(steps):
         shorter = steps[:position] + steps[position + 1 :]
@@ -997,8 +997,8 @@ def shorten(world: World, seed: str, steps: list[Step], reason: str) -> tuple[li
     return steps, reason
 
 
-def tell(world: World, first: int, seconds: float, most: int) -> tuple[int, str | None]:
-    """Play stories of one seed after the other until the time is up, or one fails.
+def play(world: World, first: int, seconds: float, most: int) -> tuple[int, str | None]:
+    """Play the stories of one seed after the other until the time is up, or one fails.
 
     Returns how many were played, and what to print of the one that failed.
     """
@@ -1036,7 +1036,7 @@ def main() -> int:
         started = time.monotonic()
         world = World(Path(folder))
         world.app.logger.disabled = not options.verbose
-        played, failure = tell(world, options.seed, options.seconds, options.stories)
+        played, failure = play(world, options.seed, options.seconds, options.stories)
         took = time.monotonic() - started
         print(f"{played:,} stories in {took:,.0f} s: {'one fails' if failure else 'no mismatch'}")
         if failure:

@@ -1,9 +1,9 @@
-"""The service as it is run, among all that may happen to it, for as long as told; then all is compared.
+"""Runs the service as an operator does, among all kinds of faults, for a given time.
 
 Two workers of gunicorn and a watcher, on a testnet of our own and on SQLite or PostgreSQL. Sellers,
 buyers, readers, strangers and broken clients ask; the mirror node and the gateway fail; processes are
 killed and frozen; the database is locked, or its server stops; the disk is full for a moment. What is
-promised meanwhile is noted, and compared at the end with the database, the API and the ledger.
+acknowledged is recorded, and compared at the end with the database, the API and the ledger.
 
     python -m stress.soak --seconds 1800
     python -m stress.soak --seconds 1800 --postgresql
@@ -31,19 +31,19 @@ from tests import keeper
 from tests.network import reserved_port
 
 DISK = "400m"
-GROWTH_SECONDS = 300  # a shorter run is not asked what has grown
+GROWTH_SECONDS = 300  # a shorter run is not checked for growth
 WARM_SECONDS = 3
 OWN_NAMESPACE = "SOAK_MOUNTS"
 
 
 def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> Books:
-    """Let it run for so long, with a fault every now and then; returns the books."""
+    """Run for so many seconds, with about ``pause`` seconds between two faults; returns the books."""
     books = Books(seed)
     with ExitStack() as stack:
         enter = stack.enter_context
         folder = Path(tempfile.mkdtemp(prefix="soak-"))
         net = enter(Network(folder, enter(reserved_port()), seed))
-        enter(keeper.held(folder))  # whatever becomes of us, nobody is left in it
+        enter(keeper.held(folder))  # however this process ends, no other is left in it
         own = folder / "service"
         own.mkdir()
         if OWN_NAMESPACE in os.environ:
@@ -85,7 +85,7 @@ def soak(seconds: float, *, postgresql: bool, seed: int, pause: float = 10) -> B
 
 def _suffer(stage: Stage, faults: Faults, end: float, pause: float, seed: int) -> None:
     dice, books = random.Random(f"pauses {seed}"), stage.books
-    told = time.monotonic()
+    reported = time.monotonic()
     time.sleep(WARM_SECONDS)
     while time.monotonic() < end:
         faults.suffer()
@@ -93,8 +93,8 @@ def _suffer(stage: Stage, faults: Faults, end: float, pause: float, seed: int) -
         while (left := until - time.monotonic()) > 0:
             time.sleep(min(left, 1))
             stage.keep()
-        if time.monotonic() - told > 30:
-            told = time.monotonic()
+        if time.monotonic() - reported > 30:
+            reported = time.monotonic()
             progress = f"{len(books.asked):,} requests, {len(books.faults)} faults"
             books.say(f"{progress}, {len(books.findings)} findings")
 
@@ -155,10 +155,10 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=600)
     parser.add_argument("--postgresql", action="store_true")
     parser.add_argument("--seed", type=int, default=random.SystemRandom().randrange(10**9))
-    parser.add_argument("--pause", type=float, default=10, help="between two faults, about")
+    parser.add_argument("--pause", type=float, default=10, help="seconds between two faults, about")
     options = parser.parse_args()
     if OWN_NAMESPACE not in os.environ and os.getuid() == 0 and _may_mount():
-        # A disk of its own, which can be filled, and which nobody else sees.
+        # A disk of its own, which can be filled, and which no other process sees.
         command = ["unshare", "--mount", sys.executable, "-m", "stress.soak", *sys.argv[1:]]
         os.execvpe(command[0], command, os.environ | {OWN_NAMESPACE: "1"})
     print(f"Seed {options.seed}", flush=True)

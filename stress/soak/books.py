@@ -1,4 +1,4 @@
-"""What was asked, answered and promised, when what failed, and what was found to be wrong."""
+"""The books of a run: requests, answers, what was acknowledged, faults, and findings."""
 
 import itertools
 import random
@@ -11,28 +11,28 @@ from typing import NamedTuple
 # The first one has royalties.
 TOKENS = ["0.0.5002", *(f"0.0.{number}" for number in range(7001, 7012))]
 ACCOUNTS = [f"0.0.{number}" for number in range(1001, 1031)]
-# The access tokens of buyers: of one token ten purchases may be open, so that one is not enough.
+# The access tokens of buyers. One is not enough: at most ten purchases of a token may be open.
 BUYERS = [f"buyer {number}" for number in range(1, 4)]
 LAGGING = {"mirror: lags", "mirror: mixed"}  # faults in which replicas are behind
-AFTERWARDS_SECONDS = 5  # for which a fault that is over still excuses what clients see
+AFTERWARDS_SECONDS = 5  # so long after its end, a fault still excuses what clients see
 
 
 class Asked(NamedTuple):
     kind: str
-    status: int  # 0 where there was no answer
+    status: int  # 0 if there was no answer
     began: float
     seconds: float
 
 
 @dataclass
 class Nft:
-    """What the clients know of one NFT: it is in the hands of one of them at a time."""
+    """What the clients know of one NFT. Only one of them uses it at a time."""
 
     token: str
     serial_no: int
     owner: str
     offer: tuple[str, int] | None = None  # owner and price, as the ledger has it
-    signed: set[tuple[str, int]] = field(default_factory=set)  # all that it ever had
+    signed: set[tuple[str, int]] = field(default_factory=set)  # all offers that it ever had
     # Purchases that were handed out, and may be signed later: the buyer of each, and its bytes.
     kept: list[tuple[str, bytes]] = field(default_factory=list)
 
@@ -61,7 +61,7 @@ class Books:
         self.findings: list[str] = []
         self.counts = Counter()
         self.added: dict[tuple[str, int], Nft] = {}
-        # Handed out: the NFT of each transaction id.
+        # The purchases that were handed out: the NFT of each transaction id.
         self.purchases: dict[str, tuple[str, int]] = {}
         self._dice = random.Random(f"nfts {seed}")
         self._free: list[Nft] = []
@@ -80,7 +80,7 @@ class Books:
         self.put_back(nft)
 
     def take(self, is_offered: bool | None = None) -> Nft | None:
-        """Take an NFT that nobody has in hand just now."""
+        """Take an NFT that no client is using."""
         with self._lock:
             for _ in range(20):
                 if not self._free:
@@ -107,7 +107,7 @@ class Books:
         self.current = None
 
     def during(self, began: float, ended: float, *, cuts: bool = False) -> list[str]:
-        """The faults of a time, or shortly before it."""
+        """The names of the faults during a time, or shortly before it."""
         faults = [*self.faults[-5:], *filter(None, [self.current])]
         return [
             fault.name
@@ -118,7 +118,7 @@ class Books:
         ]
 
     def is_behind(self, began: float) -> bool:
-        """Whether the mirror node may have shown since then what was so a moment before."""
+        """Whether the mirror node may have lagged since then."""
         names = self.during(began, time.monotonic())
         return any(name in LAGGING for name in names)
 

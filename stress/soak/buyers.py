@@ -48,7 +48,7 @@ class Buyer(Trader):
         self.books.counts[f"purchases: {way}"] += 1
 
     def _prepare(self, nft: Nft, buyer: str) -> bytes | None:
-        """The purchase as the service has signed it; None where it must not, or can not."""
+        """Prepare a purchase; returns its bytes, or None if the service refused it or did not answer."""
         keys = nft.wire | {"accountId": buyer}
         if self.dice.random() < 0.05:
             other = keys | {"expectedPrice": NEVER_ASKED_FOR}
@@ -70,7 +70,7 @@ class Buyer(Trader):
     def _judge_refusal(
         self, nft: Nft, buyer: str, answer: Answer, was_poor: bool, began: float
     ) -> None:
-        """Who can pay, may buy what is offered: but he may be buying something else, too."""
+        """A finding, unless a replica lags or the buyer is too poor: he may be buying something else, too."""
         is_poor = was_poor or self.ledger.balance(buyer) < nft.offer[1] * TINYBARS
         if is_poor and POOR.encode() in answer.content:
             self.books.counts["purchases too dear"] += 1
@@ -97,7 +97,7 @@ class Buyer(Trader):
         return result
 
     def _sign(self, nft: Nft, buyer: str, content: bytes, began: float, *, twice=False) -> bool:
-        """Submit what a buyer signs at once; tells whether he has it then."""
+        """Sign a purchase and submit it immediately; returns whether it succeeded."""
         seller, result = nft.owner, self._submit(nft, buyer, content)
         if twice and result == "SUCCESS":
             again = self._submit(nft, buyer, content)
@@ -123,7 +123,7 @@ class Buyer(Trader):
         self.report(nft, keys, seller, "purchases")
 
     def _sign_late(self, nft: Nft) -> None:
-        """Sign what was handed out before: it may have expired, and the NFT be another's by now."""
+        """Sign what was handed out before. It may have expired, and the NFT may have another owner by now."""
         (buyer, content), seller = nft.kept.pop(), nft.owner
         result = self._submit(nft, buyer, content)
         self.books.counts["purchases: sign late"] += 1
@@ -145,7 +145,7 @@ class Buyer(Trader):
             return
         keys = nft.wire | {"accountId": buyer, "transactionId": transaction_id(content)}
         answer = self.ask("report", "/v1/comingsoon", keys, expected=(202, 409))
-        self.books.counts["refused purchases told"] += answer.status == 409
+        self.books.counts["refused purchases reported"] += answer.status == 409
 
     def _race(self, nft: Nft, buyer: str, content: bytes, began: float) -> None:
         """Two buyers of one NFT: one pays, and the ledger refuses the other."""

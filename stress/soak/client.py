@@ -1,4 +1,4 @@
-"""One who asks the service, from an address of its own, and what is thought of the answers."""
+"""A client that asks the service from an address of its own, and has the answers judged."""
 
 import http.client
 import itertools
@@ -25,7 +25,7 @@ class Answer(NamedTuple):
 
 
 class Client:
-    """One who asks, from an address of its own."""
+    """A client with an address of its own."""
 
     count = itertools.count(2)
 
@@ -43,7 +43,7 @@ class Client:
         self.connection = None
 
     def ask(self, kind: str, path: str, body=None, expected=(200,), **headers) -> Answer:
-        """Ask once, on the connection of this step. What must not be answered is a finding."""
+        """Ask once, on the connection of this step. An answer that must not be is a finding."""
         if self.token:
             headers["Authorization"] = f"Bearer {self.token}"
         if body is not None:
@@ -70,8 +70,8 @@ class Client:
             self.connection = None
 
     def wait(self, answer: Answer) -> bool:
-        """Wait as an answer says before the next try; False once all is over."""
-        self.hang_up()  # who idles may be hung up on, and is to connect again
+        """Wait before the next try, as an answer says; returns False if the run is over."""
+        self.hang_up()  # the service may close an idle connection
         seconds = int(answer.headers.get("Retry-After", 1))
         return not self.crowd.over.wait(min(seconds, 3) + self.dice.random())
 

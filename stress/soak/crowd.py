@@ -1,4 +1,4 @@
-"""All who ask the service, each at a rate of its own, and which answers may not be."""
+"""All clients of the service, each with a rate of its own, and which answers are findings."""
 
 import threading
 import time
@@ -15,9 +15,9 @@ WRITING = {"add", "prepare", "withdraw", "buy", "report"}
 
 
 class Crowd:
-    """All of them, until they are told to stop."""
+    """All clients, until stop() is called."""
 
-    # Who takes which step; how many of them there are, and how often each takes it in a second.
+    # For each step: the class of its clients, how many there are, and how often each takes it in a second.
     ROLES = {
         "add": (Seller, 2, 1),
         "list_nft": (Seller, 4, 0.5),
@@ -30,7 +30,7 @@ class Crowd:
         "break_off": (Stranger, 3, 0.5),
         "read_metrics": (Reader, 1, 0.5),
     }
-    # The names of their access tokens, by turns; the others have the sellers'.
+    # The names of their access tokens, which they take in turn. The clients of other steps have the sellers'.
     TOKENS = {"read_metrics": ["metrics"], "read": ["reader"], "buy": BUYERS}
 
     def __init__(self, books: Books, ledger: Ledger, port: int, tokens: dict, seed: int) -> None:
@@ -87,7 +87,7 @@ class Crowd:
             thread.join()
 
     def judge(self, kind: str, path: str, began: float, answer: Answer, expected) -> None:
-        """Note what was answered, and whether it may be."""
+        """Record an answer, and a finding if the answer must not be."""
         ended, status = time.monotonic(), answer.status
         self.books.asked.append(Asked(kind, status, began, ended - began))
         about = f"{kind} {path[:80]} was answered {status} after {ended - began:.1f} s"

@@ -1,4 +1,4 @@
-"""The database under the service, on either engine, and what may befall it."""
+"""The database of the service, on either engine, and its faults."""
 
 import os
 import signal
@@ -60,7 +60,7 @@ class OnPostgresql:
         return [row[0] for row in self.server.execute(sql)]
 
     def kill_a_backend(self) -> None:
-        """kill -9: the server then ends all others, and recovers."""
+        """kill -9: the server then ends all other backends, and recovers."""
         for pid in self._backends()[:1]:
             os.kill(pid, signal.SIGKILL)
         time.sleep(1)

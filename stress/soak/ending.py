@@ -1,4 +1,4 @@
-"""What must be true once the sky is clear: nothing acknowledged is lost, the order book is the ledger's."""
+"""What must be true after all faults: nothing acknowledged is lost, the order book is the ledger's."""
 
 import json
 import re
@@ -37,7 +37,7 @@ class Ending:
         self.books: Books = stage.books
 
     def compare(self) -> None:
-        """Let the watcher's rounds find what there is to find, then compare everything."""
+        """Sweep until everything is found, then compare everything."""
         self.end_purchases()
         self.sync()
         if complaints := self.stage.database.complaints():
@@ -52,7 +52,7 @@ class Ending:
                 self.books.find(f"Zombies: {left}")
 
     def sync(self) -> None:
-        """Rounds until nothing is left: each image that can be had is here, and each purchase settled."""
+        """Sweep until nothing is left: each image that exists is stored, and each purchase is settled."""
         for number in range(ROUNDS):
             waiting = self.hasten()
             done = self.stage.service.flask("sync", check=False)
@@ -62,12 +62,10 @@ class Ending:
                 self.books.counts["rounds at the end"] = number + 1
                 return
         self.books.find(f"{ROUNDS} rounds were not enough: {done.stdout} {done.stderr}")
-        self.books.find(
-            f"Without an image that can be had: {waiting[:5]}; not settled: {unsettled[:5]}"
-        )
+        self.books.find(f"NFTs without their images: {waiting[:5]}; not settled: {unsettled[:5]}")
 
     def end_purchases(self) -> None:
-        """What is open is over at once, as it would be in a minute and a half: nobody submits any more."""
+        """Let open purchases expire now, and not in a minute and a half: nobody submits them any more."""
         over = times.to_iso(times.now() - 60 * times.SECOND)
         with connect(self.stage.database.url) as db:
             db.execute(
@@ -84,7 +82,7 @@ class Ending:
             return [Purchase(*row) for row in db.execute(sql)]
 
     def hasten(self) -> list[tuple[str, int]]:
-        """Those whose content is good and not here yet are due at once, as they would be in a day."""
+        """Let NFTs whose content is good and still missing be due now, and not in a day. Returns them."""
         with connect(self.stage.database.url) as db:
             sql = "SELECT token, serial_no FROM nft WHERE missing IS NOT NULL OR image IS NULL"
             missing = [tuple(row) for row in db.execute(sql)]
@@ -152,7 +150,7 @@ class Ending:
             self._differ(f"The list {path}", found, wanted)
 
     def compare_sales(self) -> None:
-        """Each NFT that the marketplace moved was paid for, and each that its buyers know of was moved."""
+        """Each NFT that the marketplace moved was paid for, and its buyers know of as many sales."""
         sales = self.ledger.sales(SHARE)
         for fault in filter(None, (sale.fault for sale in sales)):
             self.books.find(fault)
@@ -162,7 +160,7 @@ class Ending:
             self.books.find(f"The ledger has {len(sales)} sales, and buyers know of {bought}")
 
     def compare_fees(self) -> None:
-        """Each purchase is settled, with what the ledger charged; all together are within the budget."""
+        """Each purchase is settled with what the ledger charged. All of an hour are within the budget."""
         stored, charged = {it.transaction_id: it for it in self.purchases()}, self.ledger.charged()
         self.books.counts["purchases stored"] = len(stored)
         for what, ids in (
@@ -192,7 +190,7 @@ class Ending:
             self.books.find(f"{what}: {len(keys)} differ (shown, expected): {some}")
 
     def restart(self) -> None:
-        """It stops as it is told, and starts again, with the same order book."""
+        """Stop the service, start it again, and compare its order book with the one before."""
         before = list(self.rows("/v1/orderbook"))
         self.stage.stop()
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""What befalls the service, one at a time, and is over again."""
+"""The faults that the service suffers, one at a time."""
 
 import os
 import random
@@ -16,9 +16,9 @@ FULL_SECONDS = 3
 
 
 class Faults:
-    """Each takes as long as it takes, and leaves all well behind it."""
+    """Each fault returns when it is over, and leaves nothing broken."""
 
-    CUTTING = ("a killed worker", "a killed service")  # with connections
+    CUTTING = ("a killed worker", "a killed service")  # these cut connections
 
     def __init__(self, stage: Stage, crowd: Crowd, seed: int) -> None:
         self.stage, self.crowd, self.books = stage, crowd, stage.books
@@ -43,7 +43,7 @@ class Faults:
         self.drawn: list[str] = []
 
     def suffer(self) -> None:
-        """One of them: each comes before any comes again."""
+        """Make one fault. All of them come before any comes again."""
         if not self.drawn:
             self.drawn = self.dice.sample(list(self.known), len(self.known))
         name = self.drawn.pop()
@@ -61,7 +61,7 @@ class Faults:
         os.kill(self.dice.choice(self.stage.workers()), signal.SIGKILL)
         self.books.counts["workers killed"] += 1
         until(lambda: len(self.stage.workers()) >= WORKERS, "the worker is not replaced")
-        time.sleep(2)  # it has begun to exist; then it begins to answer
+        time.sleep(2)  # it exists, and needs a moment until it answers
 
     def kill_the_service(self) -> None:
         """kill -9 of gunicorn's master: its workers notice, and end by themselves."""
@@ -82,7 +82,7 @@ class Faults:
             os.kill(pid, signal.SIGCONT)
 
     def fill_the_disk(self) -> None:
-        """No room in the service's folder, a file system of its own; or else no process may write."""
+        """Fill the service's folder, if it is a file system of its own; otherwise let no process write."""
         if os.path.ismount(self.stage.folder):
             filler = self.stage.folder / "filler"
             free = os.statvfs(self.stage.folder)

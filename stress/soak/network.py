@@ -1,6 +1,6 @@
-"""The network that the service lives in: a ledger, its mirror node, and a gateway for content.
+"""The network around the service: a ledger, its mirror node, and a gateway for content.
 
-They are a process of their own, and as the weather is: mostly well, and for a while not.
+They run in a process of their own. Its weather decides how they answer: mostly well, and for a while not.
 """
 
 import base64
@@ -47,7 +47,7 @@ NONSENSE = (
     b'{"nfts": 7, "transactions": {}, "account_id": []}',
     b'{"nfts": [{"token_id": null}], "links": {"next": null}}',
 )
-BOMBS = 12  # of those in stress/bombs.py, drawn anew in each run
+BOMBS = 12  # how many of stress/bombs.py are used, drawn in each run
 CONTENTS = {"good": 90, "bomb": 3, "drips": 2, "silent": 1, "missing": 2, "nonsense": 2}
 
 
@@ -59,13 +59,13 @@ STORMS = [weather for weather in Weather if weather not in (Weather.CLEAR, Weath
 
 
 def content_of(token: str, serial_no: int) -> str:
-    """What an NFT's metadata and image are like, one of CONTENTS, the same in each run."""
+    """The kind of an NFT's metadata and image: one of CONTENTS, the same in each run."""
     dice = random.Random(f"{token}/{serial_no}")
     return dice.choices(list(CONTENTS), CONTENTS.values())[0]
 
 
 class Network:
-    """The process, and how others tell it what the weather is."""
+    """The process, and the values by which others set its weather."""
 
     def __init__(self, folder: Path, port: int, seed: int) -> None:
         self.path = folder / "ledger.db"
@@ -94,7 +94,7 @@ class Network:
         logging.getLogger("werkzeug").setLevel(logging.ERROR)
         self.dice = random.Random(seed)
         self.sandbox = create_sandbox(str(self.path))
-        # Its key stands on the ledger from the beginning, as on the network.
+        # Its key is on the ledger from the beginning, as on the network.
         self.sandbox.config["DEMO_WALLET_SIGNS_FOR"] = MARKET
         self.replica = Replica(self.path, MARKET)
         self.bombs = self.dice.sample(list(bombs.CORPUS.values()), BOMBS)
@@ -114,7 +114,7 @@ class Network:
         return answer or self.sandbox(environ, start_response)
 
     def _storm(self, value, environ, start_response):
-        """An answer of a bad hour, or None in a good one."""
+        """The answer in bad weather; None in good weather."""
         weather = Weather(value.value)
         if weather == Weather.MIXED:
             weather = self.dice.choice([Weather.CLEAR] * 5 + STORMS)
@@ -142,7 +142,7 @@ class Network:
         return None
 
     def _show_content(self, path: str, environ, start_response):
-        """The metadata or image of an NFT; None for a good one's metadata, which the sandbox has."""
+        """The metadata or image of an NFT; None for metadata that the sandbox should serve."""
         cid, _, name = path.removeprefix("/ipfs/").partition("/")
         serial_no, is_image = int(name.split(".")[0]), name.endswith(".png")
         kind = content_of(catalogue.token_of(cid), serial_no)
@@ -189,7 +189,7 @@ def reset(environ):
 
 
 class Ledger:
-    """What people do on the ledger, and what the rule of a listing says of it: read from its tables."""
+    """Actions of people on the ledger, and the listings by the rule, read from the ledger's tables."""
 
     def __init__(self, net: Network) -> None:
         self.net = net
@@ -232,7 +232,7 @@ class Ledger:
         return row[0] if row else FIRST_BALANCE
 
     def charged(self) -> dict[str, list[tuple[int, int]]]:
-        """By the id of each transaction that the marketplace paid: when it was charged what, in tinybars."""
+        """The times and amounts, in tinybars, that the marketplace was charged, by transaction id."""
         found, sql = defaultdict(list), "SELECT consensus_at, document FROM transaction_record"
         with contextlib.closing(sqlite3.connect(self.net.path)) as db:
             for moment, text in db.execute(sql):
@@ -245,7 +245,7 @@ class Ledger:
     def sales(self, share: int) -> list[audit.Sale]:
         """Each NFT that the marketplace moved, and what is wrong with that."""
         sandbox = create_sandbox(str(self.net.path))
-        # Of the price and of the time, either may have come from a replica.
+        # The price or the time may have come from a replica.
         lag = BEHIND_SECONDS * times.SECOND
         return audit.find_sales(sandbox, MARKET, share=share, lag=lag)
 

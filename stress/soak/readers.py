@@ -1,4 +1,4 @@
-"""Readers: of the order book, of lists and records, of images, and of what is counted."""
+"""Readers of the order book, of lists and records, of images, and of metrics."""
 
 import re
 from urllib.parse import urlsplit
@@ -10,7 +10,7 @@ LINK = re.compile(r'<([^>]+)>; rel="next"')
 
 
 class Reader(Client):
-    _counted = 0.0  # requests, as /metrics told last
+    _counted = 0.0  # requests, by the last answer of /metrics
 
     def read(self) -> None:
         nft = self.books.take()
@@ -98,7 +98,7 @@ class Reader(Client):
             self._compare_fees(text)
 
     def _compare_counts(self, text: str) -> None:
-        """The requests that the service counted are never fewer than before."""
+        """The service's count of requests never falls."""
         counts = re.findall(
             r"^marketplace_request_duration_seconds_count\{.*\} ([0-9.e+]+)$", text, re.MULTILINE
         )
@@ -108,7 +108,7 @@ class Reader(Client):
         self._counted = counted
 
     def _compare_fees(self, text: str) -> None:
-        """What purchases cost, or may cost, is within the budget, whenever the database can be asked."""
+        """What purchases cost, or may cost, is within the budget, if the database can be asked."""
         fees = dict(
             re.findall(r"^marketplace_sale_fee(\w+)_tinybars ([0-9.e+]+)$", text, re.MULTILINE)
         )

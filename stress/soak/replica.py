@@ -1,4 +1,4 @@
-"""A replica of the mirror node that is behind: it answers of the ledger as it was a moment ago."""
+"""A replica of the mirror node that lags: it answers from a copy of the ledger, some seconds old."""
 
 import json
 import re
@@ -24,7 +24,7 @@ class Replica:
         self._lock = threading.Lock()
 
     def may_answer(self, environ) -> bool:
-        """Whether it may be asked: an NFT comes to be when it is asked for first, but not on a replica."""
+        """Whether it may answer. The ledger mints an NFT when it is first asked for; a replica must not."""
         return "serialnumber=" not in environ["QUERY_STRING"]
 
     def answer(self, environ, start_response) -> list[bytes]:

@@ -1,9 +1,9 @@
-"""Sellers: they add, list and withdraw, and do on the ledger what the service is not told of."""
+"""Sellers: they add, list and withdraw, and do things on the ledger without a report to the service."""
 
 from stress.soak.books import Nft
 from stress.soak.traders import TRIES, Trader, content_of, transaction_id
 
-PRICE, DEAR = 300, 10**6  # HBAR: what most ask for at most, and what nobody can pay
+PRICE, DEAR = 300, 10**6  # HBAR: the highest price of most, and one that nobody can pay
 POOR = "INSUFFICIENT_PAYER_BALANCE"
 
 
@@ -55,7 +55,7 @@ class Seller(Trader):
     def _withdraw(self, nft: Nft) -> None:
         keys = nft.wire | {"accountId": nft.owner}
         prepared = self.prepare("withdraw", "delist", keys)
-        if prepared is None or self.dice.random() < 0.1:  # who changes his mind never signs it
+        if prepared is None or self.dice.random() < 0.1:  # some change their minds and never sign
             return
         content = content_of(prepared)
         if not self._sign(nft, "withdrawal", content):
@@ -68,7 +68,7 @@ class Seller(Trader):
             self.report(nft, named, nft.owner, "withdrawals")
 
     def _sign(self, nft: Nft, kind: str, content: bytes) -> bool:
-        """Submit what the owner signs and pays for; tells whether it came about."""
+        """Sign for the owner, who pays, and submit; returns whether it succeeded."""
         result = self.ledger.submit(nft.owner, content)
         if result == POOR:
             self.books.counts[f"{kind}: {result}"] += 1
@@ -77,7 +77,7 @@ class Seller(Trader):
         return result == "SUCCESS"
 
     def trade(self) -> None:
-        """Do something on the ledger that the service is not told of."""
+        """Do something on the ledger without a report to the service."""
         nft = self.books.take(is_offered=self.dice.random() < 0.9)
         if nft is None:
             return
@@ -99,7 +99,7 @@ class Seller(Trader):
             result = self.ledger.approve_another(nft.owner, nft.key)
         elif what == "update":
             offer, result = nft.offer, self.ledger.update(nft.key)
-        elif nft.offer:  # by whom the watcher asks about anyway
+        elif nft.offer:  # the watcher asks about this seller anyway
             offer = nft.owner, self.draw_price()
             nft.signed.add(offer)
             result = self.ledger.list_by_other_means(nft.owner, nft.key, offer[1])

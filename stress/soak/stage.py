@@ -1,4 +1,4 @@
-"""What is tried: gunicorn with our configuration, a watcher beside it, a database, and who may be killed."""
+"""The service under test: gunicorn with our configuration, a watcher, a database, and their processes."""
 
 import os
 import re
@@ -28,7 +28,7 @@ COMPLAINT = re.compile(
 SCOPES = {"seller": ("read", "write"), "reader": ("read",), "metrics": ("metrics",)}
 SCOPES |= dict.fromkeys(BUYERS, ("read", "write"))
 SHARE, FEE_BUDGET = 250, 200  # basis points of a price; HBAR in an hour
-# More than this, in the last quarter of a run beside the second, is a leak.
+# More growth than this, from the second quarter of a run to the last one, is a leak.
 GROWTH, GROWTH_BYTES, GROWTH_COUNT = 0.2, 15_000_000, 6
 
 
@@ -103,7 +103,7 @@ class Stage:
     # Processes
 
     def processes(self) -> list[Process]:
-        """All that work in the service's folder: its own, and those that it started."""
+        """All processes that work in the service's folder."""
         found = []
         for pid in keeper.processes_in(self.folder):
             with suppress(OSError):
@@ -124,11 +124,11 @@ class Stage:
         if "images.py" in process.command:
             return "decoder"
         if "fork_server" in process.command:
-            return "stranger"  # it meets strangers' hosts
+            return "stranger"  # it asks strangers' hosts
         return "worker" if process.parent == self.master.pid else "other"
 
     def zombies(self) -> list[Process]:
-        """Children of ours that ended and that nobody asked about. They have no folder any more."""
+        """Our processes' children that have ended and were not waited for. They have no folder any more."""
         parents, found = {it.pid for it in self.processes()}, []
         for path in Path("/proc").glob("[0-9]*/stat"):
             with suppress(OSError):
@@ -138,14 +138,14 @@ class Stage:
         return found
 
     def _watchers(self, processes: list[Process]) -> set[int]:
-        """The watcher and those that it started, which start others."""
+        """The watcher and its descendants."""
         found = {self.watcher.pid} if self.watcher else set()
         while more := {it.pid for it in processes if it.parent in found} - found:
             found |= more
         return found
 
     def wait_for_none(self, what: str) -> None:
-        """Wait until nobody works in the folder but the watcher, and those that it started."""
+        """Wait until only the watcher and its descendants work in the folder."""
 
         def rest():
             processes = self.processes()
@@ -163,7 +163,7 @@ class Stage:
             time.sleep(0.1)
 
     def keep(self) -> None:
-        """As systemd would: start again what has ended. Only we end it."""
+        """Start again what has ended, as systemd would. An end that we did not cause is a finding."""
         if self.master.poll() is not None:
             self.books.find(f"gunicorn ended by itself, with {self.master.returncode}")
             self.wait_for_none("gunicorn ended")
@@ -174,7 +174,7 @@ class Stage:
             self.start_watcher()
 
     def stop(self) -> None:
-        """Stop both as systemd would, and see that they do."""
+        """Stop both as systemd would, and check that they end."""
         for name, process in (("service", self.master), ("watcher", self.watcher)):
             if process is None or process.poll() is not None:
                 continue
@@ -190,7 +190,7 @@ class Stage:
         self.wait_for_none("Both were stopped")
 
     def complaints(self) -> list[str]:
-        """Lines of the log that nobody should have to read."""
+        """Lines of the log that must not be there."""
         lines = self.log.read_text(errors="replace").splitlines()
         found = [
             f"The log, line {number}: {line[:300]}"
@@ -204,7 +204,7 @@ class Stage:
 
 
 class Samples(threading.Thread):
-    """What the processes take, sampled every few seconds, by role."""
+    """The memory, threads and files of the processes by role, sampled every few seconds."""
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(daemon=True)
@@ -236,7 +236,7 @@ class Samples(threading.Thread):
         return sums
 
     def medians(self) -> list[tuple[tuple[str, str], float, float]]:
-        """Of each figure, the median of the second quarter and that of the last one."""
+        """For each figure: the median of the second quarter, and that of the last one."""
         quarter = len(self.taken) // 4
         keys = sorted({key for sample in self.taken for key in sample})
         second, last = self.taken[quarter : 2 * quarter], self.taken[3 * quarter :]
@@ -248,7 +248,7 @@ class Samples(threading.Thread):
         ]
 
     def growth(self) -> list[str]:
-        """What has grown: to be asked of a run of some minutes, after which all is warm."""
+        """What has grown. It means something only after some minutes, when everything is warm."""
         found = []
         for (role, unit), before, after in self.medians():
             least = GROWTH_BYTES if unit == "bytes" else GROWTH_COUNT

@@ -1,4 +1,4 @@
-"""Strangers and broken clients: what they ask is refused, or makes no sense, and hurts nobody else."""
+"""Strangers and broken clients: their requests are refused or make no sense, and must not hurt others."""
 
 import re
 import socket
@@ -11,7 +11,7 @@ from stress.soak.client import Client
 
 class Stranger(Client):
     def be_strange(self) -> None:
-        """What is refused, and how."""
+        """Send a request that must be refused with a certain status."""
         nft = {"accountId": ACCOUNTS[0], "tokenId": TOKENS[0], "serialNo": 1}
         path, body, expected = self.dice.choice(
             (
@@ -39,7 +39,7 @@ class Stranger(Client):
         )
 
     def break_off(self) -> None:
-        """Be a client that is no good: whatever happens to it, others must not notice."""
+        """Be a broken client. Whatever happens to it, others must not notice."""
         names = ("_stop_halfway", "_drip", "_talk_nonsense", "_idle", "_disconnect")
         name = self.dice.choice(names)
         began = time.monotonic()

@@ -1,4 +1,4 @@
-"""One who signs what the service has prepared, and may report it: what sellers and buyers have in common."""
+"""A client that signs what the service has prepared, and may report it: the base of sellers and buyers."""
 
 import base64
 
@@ -6,7 +6,7 @@ from stress import lives
 from stress.soak.books import ACCOUNTS, Nft
 from stress.soak.client import Answer, Client, offer_in
 
-REPORTS = 60  # of one transaction, before who signed it leaves it to the watcher
+REPORTS = 60  # of one transaction, before it is left to the watcher
 TRIES = 20
 
 
@@ -17,7 +17,7 @@ class Trader(Client):
     def prepare(
         self, kind: str, what: str, keys: dict, tries: int = TRIES, expected=(200,)
     ) -> Answer | None:
-        """What the service hands out, or why not; None where it can not, for as long as we try."""
+        """Ask for a transaction; returns the first expected answer, or None if there is none."""
         for _ in range(tries):
             answer = self.ask(kind, f"/v1/{what}/extwallet", keys, expected)
             if answer.status in expected:
@@ -27,7 +27,7 @@ class Trader(Client):
         return None
 
     def report(self, nft: Nft, keys: dict, seller: str, kind: str) -> None:
-        """Report until it is acknowledged: then it is what is read, too."""
+        """Report until it is acknowledged. Then the same must be read."""
         for _ in range(REPORTS):
             answer = self.ask("report", "/v1/comingsoon", keys, expected=(200, 202))
             if answer.status == 200:
@@ -39,7 +39,7 @@ class Trader(Client):
         self.books.counts["reports given up"] += 1
 
     def look_at(self, nft: Nft, seller: str) -> None:
-        """What was just acknowledged is what is read, whichever worker answers."""
+        """What was just acknowledged must be read, whichever worker answers."""
         self.hang_up()
         path = f"/v1/nft/{nft.token}/{nft.serial_no}"
         answer = self.ask("nft", path)

@@ -15,6 +15,6 @@ def test_whatever_happens_the_next_round_makes_it_right(tmp_path, monkeypatch):
 def assert_told(folder, monkeypatch, seed, seconds):
     lives.make_mortal(monkeypatch.setattr)
     world = lives.World(folder)
-    played, failure = lives.tell(world, seed, seconds, most=10_000)
+    played, failure = lives.play(world, seed, seconds, most=10_000)
     assert failure is None, failure
     assert played > 0
