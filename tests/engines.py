@@ -1,4 +1,4 @@
-"""The engine that a test runs on: SQLite, and once more PostgreSQL, unless its mark says why not."""
+"""The engine that a test runs on: first SQLite, then PostgreSQL, unless its mark says why not."""
 
 import shutil
 import time
@@ -16,7 +16,7 @@ from tests.postgresql import new_database
 
 ENGINES = ("sqlite", "postgresql")
 
-# What changes with every change of a table, of its columns or of its indexes.
+# A text that changes with every change of a table, of its columns or of its indexes.
 TABLES = """
     SELECT string_agg(concat_ws(' ', pg_class.oid, pg_class.xmin, relfilenode, attnum, pg_attribute.xmin), ','
         ORDER BY pg_class.oid, attnum)
@@ -29,14 +29,14 @@ END_OTHERS = """
 """
 
 _engine = "sqlite"
-_scopes = []  # of what runs now: the databases of each, by their files' paths on SQLite, and what drops them
-_templates = {}  # of each engine: the folder of a service that was started once
-_copies = []  # of PostgreSQL's template, for the next tests
+_scopes = []  # the open ones: the databases of each, by their paths on SQLite, and the stack that drops them
+_templates = {}  # for each engine: the folder of a service that was started once
+_copies = []  # free copies of PostgreSQL's template
 
 
 @contextmanager
 def running_on(engine):
-    """Let database_url() name databases of an engine; they are gone at the end."""
+    """Let database_url() name databases of an engine. Drop them at the end."""
     global _engine
     before, _engine = _engine, engine
     try:
@@ -48,7 +48,7 @@ def running_on(engine):
 
 @contextmanager
 def databases():
-    """Drop at the end what was made meanwhile."""
+    """Drop, at the end of the block, the databases that were made in it."""
     with ExitStack() as stack:
         _scopes.append(({}, stack))
         stack.callback(_scopes.pop)
@@ -56,7 +56,7 @@ def databases():
 
 
 def database_url(folder, name="marketplace.db"):
-    """The address of a database of the engine, the same one each time."""
+    """The address of a database of the engine: for the same folder and name, the same one."""
     path = f"{folder}/{name}"
     if _engine == "sqlite":
         return f"sqlite:///{path}"
@@ -69,7 +69,7 @@ def database_url(folder, name="marketplace.db"):
 
 
 def make_template(folder, make):
-    """Make a service's databases in a folder, once in a process for each engine; returns their folder."""
+    """Make a service's databases in a folder, once per process and engine; returns their folder."""
     if _engine not in _templates:
         with _outlasting_tests():
             make(folder)
@@ -94,7 +94,7 @@ def copy_template(template, folder):
 
 @contextmanager
 def _outlasting_tests():
-    """Let what is made meanwhile be dropped when the session ends; yields what drops it."""
+    """Keep databases that are made in the block until the session ends; yields the stack that drops them."""
     others = _scopes[1:]
     del _scopes[1:]
     yield _scopes[0][1]
@@ -102,7 +102,7 @@ def _outlasting_tests():
 
 
 def _take_back(copy, template_url):
-    """Make a copy as its template again, in a tenth of the time that a new one takes."""
+    """Reset a copy to its template, in a tenth of the time that a new copy takes."""
     tables, properties = _content(template_url)
     with connect(copy) as db:
         db.execute(END_OTHERS)
@@ -124,14 +124,14 @@ def _content(template_url):
 
 
 def database_settings(folder):
-    """What a service in this folder must be told, beyond its defaults."""
+    """The settings that a service in this folder needs, beyond its defaults."""
     if _engine == "sqlite":
         return {}
     return {"DATABASE_URL": database_url(folder, "instance/marketplace.db")}
 
 
 def connect(url):
-    """A connection past the service, for SQL by hand: each statement is committed."""
+    """A connection that bypasses the service, for SQL by hand. Each statement is committed."""
     url = str(url)  # or the path of a file
     if url.startswith("postgresql://"):
         return closing(psycopg.connect(url, autocommit=True))
@@ -139,7 +139,7 @@ def connect(url):
 
 
 def execute(url, sql, *parameters):
-    """One statement past the service; its rows."""
+    """Execute one statement, bypassing the service; returns its rows."""
     with connect(url) as db:
         cursor = db.execute(sql, parameters) if parameters else db.execute(sql)
         return cursor.fetchall() if cursor.description else []

@@ -1,4 +1,4 @@
-"""Processes that begin as copies of the test's own, without a second of imports."""
+"""Processes that are forks of the test's own, which saves a second of imports."""
 
 import multiprocessing
 import warnings
@@ -7,7 +7,7 @@ from tests.network import PATIENCE_SECONDS
 
 
 def fork(act):
-    """Begin a process that calls a function."""
+    """Start a process that calls a function."""
     process = multiprocessing.get_context("fork").Process(target=act)
     with warnings.catch_warnings(action="ignore", category=DeprecationWarning):
         process.start()  # from Python 3.12 on, it warns of the threads that run beside a test
@@ -15,9 +15,9 @@ def fork(act):
 
 
 def join(*processes):
-    """Wait until they have ended, and require that none has failed.
+    """Wait until the processes have ended, and require that none has failed.
 
-    One that was begun while another thread was inside SQLite may wait for ever for what that thread held.
+    One that was forked while another thread was inside SQLite may wait for ever for that thread's lock.
     """
     for process in processes:
         process.join(PATIENCE_SECONDS)

@@ -1,4 +1,4 @@
-"""A folder for servers, which are ended once nobody uses it any more, however the last who did has ended."""
+"""A folder for servers. They are killed when no process uses it any more, however its last user has ended."""
 
 import contextlib
 import fcntl
@@ -12,7 +12,7 @@ from pathlib import Path
 
 
 def processes_in(folder):
-    """The ids of the processes that work in a folder or below it, as all of a PostgreSQL server do."""
+    """The ids of the processes whose working directory is in a folder, like all of a PostgreSQL server."""
     found = []
     for process in Path("/proc").glob("[0-9]*"):
         with contextlib.suppress(OSError):
@@ -22,7 +22,7 @@ def processes_in(folder):
 
 
 def send(folder, number):
-    """Send a signal to all that work in a folder, the oldest first. Returns how many there were."""
+    """Send a signal to all processes that work in a folder, the oldest first. Returns how many there were."""
     processes = sorted(processes_in(folder))
     for process in processes:
         with contextlib.suppress(ProcessLookupError):
@@ -31,7 +31,7 @@ def send(folder, number):
 
 
 def hold(folder):
-    """Make a folder, or use one that another process has made: until the file that is returned is closed."""
+    """Make a folder, or use another process's, and hold it until the returned file is closed."""
     while True:
         folder.mkdir(exist_ok=True)
         folder.chmod(0o755)
@@ -39,12 +39,12 @@ def hold(folder):
             users = (folder / "users").open("w")
             fcntl.flock(users, fcntl.LOCK_SH)
             if os.path.samestat(os.fstat(users.fileno()), (folder / "users").stat()):
-                return users  # and not a file that was being removed
+                return users  # otherwise the file was just being removed
             users.close()
 
 
 def watch(folder):
-    """Begin a process that outlives this one and all others who hold the folder, and clears up after them."""
+    """Start a process that outlives all processes that hold the folder, and clears up after them."""
     return subprocess.Popen(
         [sys.executable, "-S", __file__, folder],
         cwd="/",

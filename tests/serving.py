@@ -1,6 +1,6 @@
-"""The service as it is served: gunicorn with our configuration, in a folder and on a port of its own.
+"""Runs the service as an operator does: gunicorn with our configuration, in its own folder, on its own port.
 
-Other programs, too, which run beside it or to their end.
+It also runs other programs, beside the service or to their end.
 """
 
 import json
@@ -29,14 +29,14 @@ CONFIGURATION = ROOT / "gunicorn.conf.py"
 
 
 def environment(**settings):
-    """The environment with these settings, and no others of ours."""
+    """The environment variables, with these settings of the service and no others."""
     environ = {name: value for name, value in os.environ.items() if "MARKETPLACE" not in name}
     environ |= {"PATH": f"{BIN}:{os.environ['PATH']}", "PYTHONPATH": str(ROOT)}
     return environ | {f"MARKETPLACE_{name}": str(value) for name, value in settings.items()}
 
 
 def run_flask(folder, *arguments, **settings):
-    """A command of Flask's command line in this process, which is a second quicker than in one of its own."""
+    """Run a flask command in this process, which is a second quicker than in a new one."""
     defaults = {"DATABASE_URL": database_url(folder), "DATA_DIR": str(folder)}
     apps = []
 
@@ -51,20 +51,20 @@ def run_flask(folder, *arguments, **settings):
 
 
 def run_program(*command, check=False, **options):
-    """A program, to its end, with its output as text. Where ``check`` is set, it must succeed."""
+    """Run a program to its end, with its output as text. If ``check`` is set, it must succeed."""
     ended = subprocess.run(command, **{"capture_output": True, "text": True} | options)
     assert ended.returncode == 0 or not check, f"{ended.stdout}{ended.stderr}"
     return ended
 
 
 def run_python(code, *arguments, **options):
-    """What Python prints, of a clone where nothing says otherwise; it must succeed."""
+    """Run Python code, in the clone unless ``cwd`` is given; returns its output. It must succeed."""
     command = (sys.executable, "-c", code, *arguments)
     return run_program(*command, check=True, **{"cwd": ROOT} | options).stdout
 
 
 def begin_flask(own, *arguments, variables=None, **options):
-    """A command in a process of its own, with these settings; its output is in pipes."""
+    """Start a flask command in a process of its own, with these settings. Its output is in pipes."""
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
     command = ["flask", "--app", "wsgi", *arguments]
     return subprocess.Popen(
@@ -73,7 +73,7 @@ def begin_flask(own, *arguments, variables=None, **options):
 
 
 def children(pid):
-    """The ids of the processes that a process has begun."""
+    """The ids of a process's children."""
     with suppress(FileNotFoundError, ProcessLookupError):  # it has just ended
         lists = Path(f"/proc/{pid}/task").glob("*/children")
         return [int(child) for each in lists for child in each.read_text().split()]
@@ -81,7 +81,7 @@ def children(pid):
 
 
 def descendants(pid):
-    """The ids of its children, of theirs, and so on."""
+    """The ids of a process's children, of their children, and so on."""
     for child in children(pid):
         yield child
         yield from descendants(child)
@@ -98,7 +98,7 @@ class Service:
         self.output = None  # what it printed, once it has stopped
 
     def run(self, *command, check=True):
-        """An operator's command, beside the service."""
+        """Run an operator's command beside the service."""
         return run_program(*command, check=check, cwd=self.folder, env=self.environ)
 
     def flask(self, *arguments, check=True):
@@ -110,11 +110,11 @@ class Service:
 
     @property
     def token(self):
-        """The access token that the sandbox has made for its developer."""
+        """The sandbox's own access token."""
         return (self.folder / "instance/sandbox-token").read_text()
 
     def call(self, path, body=None, token=None):
-        """The JSON of an answer, to the sandbox's token or another. Raises HTTPError or OSError."""
+        """Call with the sandbox's token or another; returns the JSON. Raises HTTPError or OSError."""
         authorization = f"Bearer {token or self.token}"
         headers = {"Authorization": authorization, "Content-Type": "application/json"}
         data = None if body is None else json.dumps(body).encode()
@@ -138,7 +138,7 @@ class Service:
     @contextmanager
     def running(self, command, output=None, **options):
         """Run a server in the folder, and stop it at the end. It prints to a file, or to ``output``."""
-        # Not a pipe: one that nobody empties stops who writes much into it.
+        # Not a pipe: if nobody reads it, a program that writes much into it stops.
         with tempfile.TemporaryFile("w+") as self.log:
             options |= {"stdout": output or self.log, "stderr": subprocess.STDOUT}
             self.process = subprocess.Popen(command, cwd=self.folder, env=self.environ, **options)
@@ -174,7 +174,7 @@ class Service:
 
 @contextmanager
 def node(folder, port=0, also=()):
-    """The sandbox's node in a folder, as make run begins it; yields its process, which has a port."""
+    """Run the sandbox's node in a folder, as make run does; yields its process, with its port."""
     further = [f"--also={each}" for each in also]
     with _beside(folder, "sandbox", "node", "--port", str(port), *further) as process:
         process.port = _port_of(process, folder / "instance/sandbox-node")
@@ -183,14 +183,14 @@ def node(folder, port=0, also=()):
 
 @contextmanager
 def watcher(folder, **settings):
-    """The watcher in a folder, as make run begins it; yields its process."""
+    """Run the watcher in a folder, as make run does; yields its process."""
     with _beside(folder, "watch", **settings) as process:
         yield process
 
 
 @contextmanager
 def _beside(folder, *command, **settings):
-    """A command of ours that runs until it is told to end; its process has its output then."""
+    """Run a flask command until the end of the block; yields its process, which has its output afterwards."""
     environ = environment(**database_settings(folder) | settings)
     command = ["flask", "--app", "wsgi", *command]
     with tempfile.TemporaryFile("w+") as log:
@@ -206,11 +206,11 @@ def _beside(folder, *command, **settings):
 
 
 def _port_of(node, file):
-    def is_told():
+    def has_port():
         assert node.poll() is None, "the node ended"
         return file.exists() and file.read_text()
 
-    until(is_told, "the node did not begin")
+    until(has_port, "the node did not start")
     return int(file.read_text().rpartition(":")[2])
 
 
@@ -227,7 +227,7 @@ def serve(folder, *arguments, output=None, **settings):
 
 @contextmanager
 def sandbox_market(folder, *arguments, **settings):
-    """All that make run begins: the service with its access token, the node and the watcher."""
+    """Run all that make run does: the service with its access token, the node and the watcher."""
     with (
         serve(folder, *arguments, **settings) as service,
         node(folder) as service.node,

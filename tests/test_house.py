@@ -26,7 +26,7 @@ WORDS = {
     "hbar",
     "services",
 }
-# What each room may import, besides itself. The package's own __init__ puts them together.
+# The rooms and words that each room may import, besides itself. The factory puts them together.
 ALLOWED = {
     "errors": set(),
     "hbar": set(),
@@ -47,7 +47,7 @@ ALLOWED = {
     "wsgi": {"create_app", "errors", "cli"},
     "__main__": {"create_app"},
 }
-# What a module must do without, though its room may have it.
+# Imports that a module must not have, although its room may.
 WITHOUT = {
     "store/nfts.py": ("flask",),
     "market/listing_rule.py": ("flask", "marketplace.store", "marketplace.times"),
@@ -74,14 +74,14 @@ def imports(path):
 
 
 def our_imports(path):
-    """The rooms, or words, that a module imports."""
+    """The rooms and words that a module imports."""
     for name in imports(path):
         package, _, rest = name.partition(".")
         if package == "marketplace" and rest and rest != "__version__":
             yield rest.partition(".")[0]
 
 
-# It names the types of all rooms, and loads none of them.
+# This module imports types of all rooms, but loads none of them.
 TYPES_ONLY = "services"
 
 

@@ -1,4 +1,4 @@
-"""The file in which the processes of a machine count: made again, and shared by threads and forks."""
+"""The file in which the processes of a machine count: it is made again, and threads and forks share it."""
 
 import os
 import stat
@@ -90,7 +90,7 @@ def test_many_threads_take_few_descriptors(file):
 
 
 def test_processes_are_forked_while_threads_count(file, monkeypatch):
-    """A child of which a connection is open believes that it holds the lock."""
+    """A child that inherits an open connection would believe that it holds the lock."""
     monkeypatch.setattr(
         machine_file, "TIMEOUT_SECONDS", 60
     )  # on a busy machine a thread waits long

@@ -216,7 +216,7 @@ def test_nothing_of_the_sandbox_exists_on_a_real_network(tmp_path, network):
 
 
 def test_a_database_is_of_one_network_and_account_for_ever(tmp_path):
-    """What it lists was approved for that account: a sync for another would take all of it off."""
+    """Its listings were approved for that account. A sync for another one would take them all off."""
     create_app(**settings(tmp_path))
     for network, account_id, said in (
         ("testnet", "0.0.9001", r"is an index of sandbox, and MARKETPLACE_NETWORK is testnet"),
