@@ -12,7 +12,7 @@ from marketplace import times
 from marketplace.ids import NftId, TransactionId, is_entity_id
 from marketplace.ledger.json_reader import LENIENT, Read, read_base64, read_text, whole_number
 
-# 100,000 HBAR, in tinybars: no transaction costs as much, and the sum of an answer's stays within 63 bits.
+# 100,000 HBAR, in tinybars: no transaction costs so much, and the sum of a page's fees stays within 63 bits.
 MAX_FEE = 10**13
 
 
@@ -26,25 +26,25 @@ def _text(is_one: Callable[[str], object], kind: str) -> Read:
 
 
 def _parsed_by(parse: Callable[[str], object]) -> Read:
-    """The reader of a text that a function parses, or refuses by a ValueError."""
+    """The reader of a text that a function parses. The function raises ValueError to refuse it."""
     return lambda value: parse(read_text(value))
 
 
 def _read_amount(value: Any) -> int:
-    """An amount of tokens: mirror nodes write some as a number, and others as its digits."""
+    """Read an amount of tokens: mirror nodes write some as numbers, and others as strings of digits."""
     is_written = isinstance(value, str) and re.fullmatch("[0-9]{1,19}", value)
     amount: int = whole_number(0)(int(value) if is_written else value)
     return amount
 
 
 def _read_pointer(value: Any) -> str:
-    """The metadata of an NFT: mostly base64 of text, otherwise the text itself.
+    """Read the metadata of an NFT: usually text in base64, otherwise the text itself.
 
-    Some minters pad a field of fixed length with NULs or spaces.
+    Some minters pad it to a fixed length with NULs or spaces.
     """
     try:
         decoded = read_base64(value).decode()
-    except ValueError:  # not base64, or not of text
+    except ValueError:  # not base64, or the bytes are not text
         decoded = read_text(value).encode(errors="ignore").decode()
     return decoded.strip(f"\0{string.whitespace}")
 
@@ -53,7 +53,7 @@ def _is(expected: str) -> Read:
     return lambda value: read_text(value) == expected
 
 
-# The name of a kind of transaction, or of a result.
+# The name of a transaction type or of a result.
 Code = Annotated[str, _text(re.compile("[A-Z0-9_]{1,80}").fullmatch, "a code")]
 EntityId = Annotated[str, _text(is_entity_id, "an entity id")]
 Id = Annotated[TransactionId, _parsed_by(TransactionId.require)]
@@ -64,7 +64,7 @@ Amount = Annotated[int, _read_amount]
 
 
 class Nft(NamedTuple):
-    """One NFT as the ledger has it: its owner, its spender, and the address of its metadata."""
+    """One NFT as the ledger has it: its owner, its spender, and its metadata pointer."""
 
     token: Annotated[EntityId, "token_id"]
     serial_no: Annotated[Positive, "serial_number"]
@@ -108,7 +108,7 @@ class Relationship(NamedTuple):
 
 
 class FallbackFee(NamedTuple):
-    """The fee of a buyer who gives nothing of value for an NFT."""
+    """The fee that the receiver of an NFT pays if he gives nothing of value for it."""
 
     amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
     token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
@@ -121,21 +121,21 @@ class Royalty(NamedTuple):
     numerator: Annotated[Natural, "amount.numerator"]
     denominator: Annotated[Positive, "amount.denominator"]
     fallback: Annotated[FallbackFee | None, "fallback_fee"] = None
-    # All collectors of the token's fees are exempt from it.
-    spares_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+    # Whether all collectors of the token's fees are exempt from this one.
+    exempts_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
 
 
 class FixedFee(NamedTuple):
-    """An amount that the sender of an NFT pays for each transfer: the seller, where it is sold."""
+    """An amount that the sender of an NFT, such as its seller, pays for each transfer."""
 
     collector: Annotated[EntityId, "collector_account_id"]
     amount: Annotated[Amount, "amount"]  # tinybars, or smallest units of the token
     token: Annotated[EntityId | None, "denominating_token_id"]  # None: HBAR
-    spares_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
+    exempts_collectors: Annotated[bool, "all_collectors_are_exempt"] = False
 
 
 class Token(NamedTuple):
-    """A token as the ledger has it. Lenient fields are None where the ledger's value makes no sense."""
+    """A token as the ledger has it. Lenient fields are None if the ledger's value makes no sense."""
 
     name: Annotated[str, "name"]
     type: Annotated[str, "type"] = ""
@@ -157,30 +157,30 @@ class Token(NamedTuple):
 
 
 class ExchangeRate(NamedTuple):
-    """These HBAR are worth these US cents."""
+    """So many HBAR are worth so many US cents."""
 
     cents: Annotated[Positive, "cent_equivalent"]
     hbar: Annotated[Positive, "hbar_equivalent"]
 
 
 class ExchangeRates(NamedTuple):
-    """The rate of now, and that of the next hour."""
+    """The exchange rates of this hour and of the next."""
 
     current: Annotated[ExchangeRate, "current_rate"]
     following: Annotated[ExchangeRate, "next_rate"]
 
 
 class NftTransfer(NamedTuple):
-    """One NFT's part in a transaction."""
+    """The transfer of one NFT in a transaction."""
 
     token: Annotated[EntityId, "token_id"]
     serial_no: Annotated[int, "serial_number"]
-    sender: Annotated[EntityId | None, "sender_account_id"] = None  # None where it was minted
-    receiver: Annotated[EntityId | None, "receiver_account_id"] = None  # None where it was burned
+    sender: Annotated[EntityId | None, "sender_account_id"] = None  # None if it was minted
+    receiver: Annotated[EntityId | None, "receiver_account_id"] = None  # None if it was burned
 
 
 class HbarTransfer(NamedTuple):
-    """The tinybars that a transaction gave an account."""
+    """The tinybars that an account received in a transaction; negative if it paid them."""
 
     account: Annotated[EntityId, "account"]
     amount: Annotated[int, "amount"]
@@ -200,10 +200,10 @@ class Transaction(NamedTuple):
     fee_tinybars: Annotated[int, whole_number(0, MAX_FEE), "charged_tx_fee"] = 0
     nft_transfers: Annotated[tuple[NftTransfer, ...], "nft_transfers"] = ()
     hbar_transfers: Annotated[tuple[HbarTransfer, ...], "transfers"] = ()
-    entity_id: Annotated[EntityId | None, "entity_id"] = None  # of a token's transactions the token
+    entity_id: Annotated[EntityId | None, "entity_id"] = None  # the token that it changes, if any
 
     def moves(self, nft_id: NftId, receiver: str) -> bool:
-        """Tell whether it gave an NFT to an account."""
+        """Tell whether it transferred an NFT to an account."""
         given = (*nft_id, receiver)
         return any((nft.token, nft.serial_no, nft.receiver) == given for nft in self.nft_transfers)
 
@@ -211,7 +211,7 @@ class Transaction(NamedTuple):
     def is_original(self) -> bool:
         """Whether it is the transaction that was signed under this id.
 
-        A refused repetition, a contract's child and a scheduled execution are not.
+        Refused repetitions, children of a contract call and scheduled executions are not.
         """
         return self.nonce == 0 and not self.scheduled and self.result != "DUPLICATE_TRANSACTION"
 
@@ -232,20 +232,20 @@ class NftEvent(NamedTuple):
 
     @property
     def is_move(self) -> bool:
-        """Whether it gave the NFT to another account."""
+        """Whether it transferred the NFT to another account."""
         return None not in (self.sender, self.receiver) and self.sender != self.receiver
 
 
 class History(NamedTuple):
-    """The newest moment of an NFT's history, and the last event that decides its owner and spender."""
+    """An NFT's newest entries, and the last event that decides its owner and spender."""
 
     newest_at: int | None  # nanoseconds; of the newest entry, harmless or not
     last_event: NftEvent | None
-    is_cut: bool = False  # too long to be read to its last event
+    is_cut: bool = False  # whether it is too long to find its last event
     entries: tuple[NftEvent, ...] = ()  # the newest hundred, the newest first
 
 
-# Of a topic's message, a node and a block, the one value that is read.
+# The only value that is read from a topic's message, a node and a block.
 Message = Annotated[bytes, "message"]
 NodeAccount = Annotated[EntityId, "node_account_id"]
 BlockEnd = Annotated[Consensus, "timestamp.to"]

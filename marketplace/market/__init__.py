@@ -1,1 +1,1 @@
-"""The market: the rule of a listing, and what follows from it. No HTTP, no SQL text."""
+"""The market: listing, withdrawing and buying NFTs, by the rule of a listing. No HTTP, no SQL text."""

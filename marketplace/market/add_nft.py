@@ -17,7 +17,7 @@ from marketplace.store.database import read
 
 
 def find_account_id(named: str, deadline: Deadline) -> str:
-    """Return the account id. The ledger is asked each time what an EVM address stands for.
+    """Return the account id for an id or an EVM address. An EVM address is looked up each time.
 
     Raises AccountNotOnLedger, and the ledger's errors.
     """
@@ -38,7 +38,7 @@ def require_nft(token: str, serial_no: int) -> Any:
 
 
 def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadline) -> Any:
-    """Return the stored NFT of an account. The ledger is asked once if the stored owner is another.
+    """Return the stored NFT of an account. Ask the ledger once if another owner is stored.
 
     Raises NftNotStored, NftGone, NotTheOwner, and the ledger's errors.
     """
@@ -50,7 +50,7 @@ def require_owned(account_id: str, token: str, serial_no: int, deadline: Deadlin
 
 
 def require_owner(nft: Any, account_id: str) -> None:
-    """Raise NftGone or NotTheOwner unless the account owns the NFT, as it is stored."""
+    """Raise NftGone or NotTheOwner unless the account is the stored owner of the NFT."""
     keys = nft["token"], nft["serial_no"]
     if nft["ledger_at"] == reconciler.GONE:
         raise NftGone(*keys)
@@ -59,9 +59,9 @@ def require_owner(nft: Any, account_id: str) -> None:
 
 
 def add(account_id: str, token: str, serial_no: int) -> None:
-    """Store an NFT as the ledger has it. An NFT that is stored already stays as it is.
+    """Store an NFT as the ledger shows it, unless it is stored already.
 
-    The watcher completes it with its metadata and image.
+    The watcher adds its metadata and image later.
     Raises AccountNotOnLedger, NftNotOnLedger, NftGone, DatabaseBusy, and the ledger's errors;
     then nothing is stored.
     """
@@ -70,7 +70,7 @@ def add(account_id: str, token: str, serial_no: int) -> None:
     if nfts.get_nft(read(), token, serial_no):
         return
     mirror = mirror_node()
-    # The caller is mostly the owner. The ledger decides.
+    # The account usually owns the NFT: then the ledger answers in one request.
     on_ledger = mirror.find_nft_of(account_id, token, serial_no, deadline)
     on_ledger = on_ledger or mirror.find_nft(token, serial_no, deadline)
     if on_ledger is None:

@@ -1,4 +1,4 @@
-"""Checks whether the ledger would let an account buy an NFT, before the marketplace pays for a refusal."""
+"""Checks whether the ledger would refuse a purchase: the marketplace pays for refused ones, too."""
 
 from collections.abc import Callable
 from functools import partial
@@ -13,11 +13,11 @@ from marketplace.market.prepare import Ask
 from marketplace.market.purchase_fees import require_balance
 
 UNLIMITED = -1
-COUNTED_ASSOCIATIONS = 500  # of one account: five pages of them
+COUNTED_ASSOCIATIONS = 500  # of one account, at most: five pages
 
 
 def list_questions(ask: Ask, seller: str, deadline: Deadline) -> list[Callable[[], object]]:
-    """The questions that require_able() takes the answers of, for MirrorNode.ask()."""
+    """List the questions for MirrorNode.ask(). require_able() takes their answers."""
     mirror, buyer, token = mirror_node(), ask.account_id, ask.token
     return [
         partial(mirror.find_token, token, deadline),
@@ -29,29 +29,30 @@ def list_questions(ask: Ask, seller: str, deadline: Deadline) -> list[Callable[[
 
 
 def require_able(ask: Ask, seller: str, price: int, answers: Any, deadline: Deadline) -> Token:
-    """Raise PurchaseImpossible, with the ledger's own result code, for what would fail at consensus.
+    """Raise PurchaseImpossible, with the ledger's result code, if the purchase would fail at consensus.
 
-    Returns the token. ``price``: in HBAR. Raises the ledger's errors, too.
+    Returns the token. ``price``: in HBAR. Also raises the ledger's errors.
     """
     found: Token
-    found, giver, of_giver, taker, of_taker = answers
-    token, buyer, selling = ask.token, ask.account_id, f"{seller}, who sells it,"
+    found, seller_account, of_seller, buyer_account, of_buyer = answers
+    token, buyer, selling = ask.token, ask.account_id, f"The seller {seller}"
     _require(found and not found.is_deleted, f"{token} was deleted", "TOKEN_WAS_DELETED")
     _require(not found.is_paused, f"{token} is paused by its issuer", "TOKEN_IS_PAUSED")
-    _require(giver and not giver.is_deleted, f"{selling} was deleted", "ACCOUNT_DELETED")
-    unsigned = f"{selling} takes no payment without signing for it"
-    _require(not giver.must_sign_to_receive, unsigned, "INVALID_SIGNATURE")
-    _require(taker, f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
-    _require(not taker.is_deleted, f"{buyer} was deleted", "ACCOUNT_DELETED")
-    balance = require_balance(buyer, taker)
+    is_there = seller_account and not seller_account.is_deleted
+    _require(is_there, f"{selling} was deleted", "ACCOUNT_DELETED")
+    unsigned = f"{selling} must sign for each payment to it"
+    _require(not seller_account.must_sign_to_receive, unsigned, "INVALID_SIGNATURE")
+    _require(buyer_account, f"{buyer} is not an account", "INVALID_ACCOUNT_ID")
+    _require(not buyer_account.is_deleted, f"{buyer} was deleted", "ACCOUNT_DELETED")
+    balance = require_balance(buyer, buyer_account)
     has = f"{buyer} has {to_hbar(balance):,f} HBAR, and the price is {price:,} HBAR"
     _require(balance >= price * TINYBARS, has, "INSUFFICIENT_ACCOUNT_BALANCE")
-    if of_taker is None:
-        _require_free_association(buyer, taker, token, deadline)
+    if of_buyer is None:
+        _require_free_association(buyer, buyer_account, token, deadline)
         frozen, kyc = found.freezes_newcomers, found.asks_for_kyc
-        of_taker = Relationship(token, is_frozen=frozen, lacks_kyc=kyc)
-    for account, its in ((selling, of_giver), (buyer, of_taker)):
-        frozen, kyc = its and its.is_frozen, its and its.lacks_kyc
+        of_buyer = Relationship(token, is_frozen=frozen, lacks_kyc=kyc)
+    for account, of_account in ((selling, of_seller), (buyer, of_buyer)):
+        frozen, kyc = of_account and of_account.is_frozen, of_account and of_account.lacks_kyc
         reason = f"{account} is frozen for {token} by its issuer"
         _require(not frozen, reason, "ACCOUNT_FROZEN_FOR_TOKEN")
         reason = f"{account} lacks the issuer's KYC for {token}"

@@ -1,8 +1,8 @@
 """A token's custom fees: what the seller of an NFT owes, and whether he can pay it.
 
-The rules are the network's: royalties are parts of what the seller is credited, and the sender of the NFT,
-who is the seller, pays the fixed fees. The treasury and a fee's own collector are exempt, and so are all
-collectors of the token where the fee says so. Source: HIP-18, HIP-573, and CustomFeeAssessor of
+The network's rules: the seller pays royalties as fractions of his credit. He also pays the fixed fees, as the
+sender of the NFT. The treasury and a fee's own collector are exempt. If the fee says so, all collectors of
+the token are. Source: HIP-18, HIP-573, and CustomFeeAssessor of
 https://github.com/hiero-ledger/hiero-consensus-node.
 """
 
@@ -29,10 +29,10 @@ class Sale(NamedTuple):
 
 
 def require_payable(sale: Sale, found: Token) -> None:
-    """Raise FeesInTokens, NothingLeftForSeller or FeesChanged where custom fees forbid a sale.
+    """Raise FeesInTokens, NothingLeftForSeller or FeesChanged if custom fees forbid a sale.
 
-    Raises LedgerAnswerInvalid where a fee makes no sense. A fee in a token is refused, because its transfer
-    may cost the marketplace the collector's association, beyond the cap of the purchase.
+    Raises LedgerAnswerInvalid if a fee makes no sense. Fees in tokens are refused: their transfer may
+    associate the collector, which the marketplace would pay on top of the purchase's fee cap.
     """
     royalty_fees, fixed_fees = find_owed(sale, found)
     if any(fee.token for fee in fixed_fees):
@@ -41,7 +41,8 @@ def require_payable(sale: Sale, found: Token) -> None:
     taken = royalties + sum(fee.amount for fee in fixed_fees)
     if taken and taken >= sale.credit:
         raise NothingLeftForSeller(sale.token, to_hbar(taken), to_hbar(sale.credit))
-    # The seller agreed to the fees of that day. Of newer ones he pays royalties up to half the price.
+    # The seller agreed to the fees at the time of listing. Of newer fees he pays only royalties, and only
+    # up to half his credit.
     since, listed_at = found.fees_since, sale.listed_at
     is_known = since and listed_at and times.to_iso(since) <= listed_at
     if not is_known and (fixed_fees or 2 * royalties > sale.credit):
@@ -49,9 +50,9 @@ def require_payable(sale: Sale, found: Token) -> None:
 
 
 def find_owed(sale: Sale, found: Token) -> tuple[list[Royalty], list[FixedFee]]:
-    """The royalties and the fixed fees of which the seller is not exempt.
+    """Return the royalties and the fixed fees that the seller owes.
 
-    Raises LedgerAnswerInvalid where a fee of the token makes no sense.
+    Raises LedgerAnswerInvalid if a fee of the token makes no sense.
     """
     if found.royalties is None or found.fixed_fees is None:
         raise LedgerAnswerInvalid(f"/tokens/{sale.token}: its custom fees make no sense")
@@ -61,7 +62,7 @@ def find_owed(sale: Sale, found: Token) -> tuple[list[Royalty], list[FixedFee]]:
     collectors |= {fee.collector for fee in found.fixed_fees}
 
     def is_owed(fee: Royalty | FixedFee) -> bool:
-        spared = collectors if fee.spares_collectors else {fee.collector}
-        return sale.seller not in spared
+        exempt = collectors if fee.exempts_collectors else {fee.collector}
+        return sale.seller not in exempt
 
     return [*filter(is_owed, found.royalties)], [*filter(is_owed, found.fixed_fees)]

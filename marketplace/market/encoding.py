@@ -1,8 +1,8 @@
 """Writes transactions as the JavaScript SDK would, byte for byte. Messages in, bytes out: no I/O.
 
-Python leaves zero numbers out of the bytes, the JavaScript SDK writes them. Some wallets encode the body anew
-before they sign (hedera_signTransaction in hedera-wallet-connect): other bytes than ours would end in
-INVALID_SIGNATURE.
+Python omits fields that are zero; the JavaScript SDK writes them. Some wallets encode the body again before
+they sign it (hedera_signTransaction in hedera-wallet-connect). If their bytes differed from ours, the ledger
+would answer INVALID_SIGNATURE.
 """
 
 from typing import Any
@@ -36,7 +36,7 @@ def encode(message: Message) -> bytes:
 
 def write_list(signed: SignedTransaction) -> bytes:
     """Write the bytes of a HAPI TransactionList of one: what an SDK's Transaction.fromBytes() reads."""
-    signed.sigMap.SetInParent()  # a map of signatures also where there is none yet
+    signed.sigMap.SetInParent()  # writes the signature map even if it is empty
     transaction = Transaction(signedTransactionBytes=signed.SerializeToString())
     return bytes(TransactionList(transaction_list=[transaction]).SerializeToString())
 

@@ -17,8 +17,8 @@ from marketplace.services import services
 from marketplace.store import nft_collections
 from marketplace.store.rows import Connection, NftRow
 
-LAG = times.MINUTE  # within which a history may be older than the NFT's own row
-MAX_SALES = 5  # looked up at once, to see what was paid
+LAG = times.MINUTE  # for so long a history may be older than the NFT's own row
+MAX_SALES = 5  # of one NFT, the newest: only their prices are looked up
 BURNS = ("TOKENBURN", "TOKENWIPE")
 SHOWN = ("name", "file_type", "attributes", "image", "original_image_url")
 
@@ -37,7 +37,7 @@ class Past(NamedTuple):
     """The part of an NFT's history that is not stored yet, the oldest entry first."""
 
     entries: tuple[NftEvent, ...] = ()
-    # HBAR, by the consensus timestamps of sales through the marketplace
+    # Prices of sales through the marketplace, in HBAR, by consensus timestamp
     paid: Mapping[int, int] = {}
 
     @property
@@ -50,8 +50,8 @@ def read_past(
 ) -> Past | None:
     """Find the entries between a stored NFT and its new state, and the prices of sales.
 
-    None: the mirror node shows the NFT's row, and not yet all of its history. Raises the ledger's errors
-    where the owner is another one; otherwise only a transaction id is looked for.
+    Returns None if the mirror node shows the NFT's row, but not yet its whole history. Raises the ledger's
+    errors if the owner changed; otherwise the history is optional, since it adds only a transaction id.
     """
     nft, history = facts.nft, facts.history
     is_moved = state["owner"] != before["owner"]
@@ -84,15 +84,15 @@ def read_past(
 
 
 def _entries_between(before: NftRow, nft: Nft, history: History) -> tuple[NftEvent, ...]:
-    """The entries after the stored state, up to that of the NFT's own row, the oldest first.
+    """The entries after the stored state, up to the entry of the NFT's own row, the oldest first.
 
-    A history may be newer than the row: what came after the row is told with a newer one.
+    A history may be newer than the row: later entries become events together with a newer row.
     """
     stored_at = times.to_nanoseconds(before["ledger_at"])
     until_row = [entry for entry in history.entries if entry.consensus_at <= nft.modified_at]
 
     def is_after(entry: NftEvent) -> bool:
-        # An NFT that was stored without a date had its owner by then.
+        # If the NFT was stored without a date, it belonged to the stored owner by then.
         is_before = stored_at == 0 and entry.is_move and entry.receiver == before["owner"]
         return entry.consensus_at > stored_at and not is_before
 
@@ -126,7 +126,7 @@ def find_events(facts: Facts, before: NftRow, state: Mapping[str, Any], past: Pa
 
 
 def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str | None]:
-    """The transaction that changed the NFT's row last, as far as it is known, and its moment."""
+    """The id of the transaction that last changed the NFT's row, or None if unknown, and its date."""
     by = [entry for entry in past.entries if entry.consensus_at == on_ledger.modified_at]
     return str(by[0].transaction_id) if by else None, times.to_iso(on_ledger.modified_at)
 
@@ -134,7 +134,7 @@ def _newest(on_ledger: Nft, past: Past) -> tuple[str | None, str | None]:
 def _find_moves(
     on_ledger: Nft, owner: str, new_owner: str, price: int | None, past: Past
 ) -> Iterator[Event]:
-    """Each change of owner, with the price of the listing that the first one ended."""
+    """Yield each change of owner. The first one has the price of the listing that it ended."""
     for move in past.moves:
         paid = past.paid.get(move.consensus_at)
         kind = EventKind.TRANSFERRED if paid is None else EventKind.SOLD
@@ -142,13 +142,13 @@ def _find_moves(
         yield Event(kind, move.sender, move.receiver, paid, price, by, moved_at)
         owner, price = move.receiver or owner, None
     if owner != new_owner:
-        # A new treasury gets all NFTs of the old one, or the history is behind.
+        # A token's new treasury received all NFTs of the old one, or the history is incomplete.
         moved_at = times.to_iso(on_ledger.modified_at)
         yield Event(EventKind.TRANSFERRED, owner, new_owner, None, price, None, moved_at)
 
 
 def is_redrawn(before: NftRow, after: NftRow) -> bool:
-    """Tell whether clients see other metadata, or another image, than before."""
+    """Tell whether the metadata or the image that clients see has changed."""
     shown, shown_before = {**after}, {**before}
     return any(shown[name] != shown_before[name] for name in SHOWN)
 
@@ -158,17 +158,17 @@ def store(db: Connection, found: Mapping[tuple[str, int], Iterable[Event]]) -> N
     seen_at = times.to_iso(times.now())
     rows = [
         event._asdict() | {"token": token, "serial_no": serial_no, "seen_at": seen_at}
-        for (token, serial_no), all_of_it in found.items()
-        for event in all_of_it
+        for (token, serial_no), of_nft in found.items()
+        for event in of_nft
     ]
     if rows:
         insert(db, rows)
 
 
 def insert(db: Connection, rows: Iterable[dict[str, Any]]) -> None:
-    """Insert events. Each is completed with its date, and the JSON in which every reader is given it.
+    """Insert events, with their date and their JSON, which is the same for every reader.
 
-    A sale is added to those of its collection.
+    Sales are added to the totals of their collections.
     """
     own = services()
     for row in rows:

@@ -1,11 +1,11 @@
-"""Decides whether a purchase may be signed, by the rest of the hour's budget and of a caller's share.
+"""Decides whether a purchase may be signed: the hourly budget and the caller's share must have room for it.
 
-A reservation is the most that an open purchase may cost. A caller *holds* his reservations, and the fees of
-his failed purchases of the last hour. The fees of sales count for the budget alone.
+A reservation is the highest cost of an open purchase. A caller *holds* his reservations, and the fees of his
+failed purchases of the last hour. The fees of successful purchases count for the budget, but for no caller.
 
-The rule: a caller may hold at most half of what all others leave. It holds for an access token among all
-tokens, and for an end user among those of his token. Each caller may hold one reservation while there is room
-for it. n callers who want all of the budget leave 1/2^n of it.
+The rule: a caller may hold at most half of the budget that all others leave. It applies to an access token
+among all tokens, and to an end user among the users of his token. Each caller may hold one reservation while
+the budget has room for it. If n callers take all they may, 1/2^n of the budget is left.
 """
 
 import math
@@ -20,13 +20,13 @@ from marketplace.market.prepare import Caller
 from marketplace.market.purchase_fees import an_hour_before
 from marketplace.store import prepared_transactions
 
-AGAIN_SECONDS = 90  # by then a purchase that is open now is settled, or was never submitted
+AGAIN_SECONDS = 90  # by then the fee of each purchase that is open now is known or released
 
 
 def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -> None:
-    """Raise unless a caller may reserve a fee: BudgetTooSmall, FeesSpent, TooManyPurchases.
+    """Raise BudgetTooSmall, FeesSpent or TooManyPurchases unless a caller may reserve a fee.
 
-    ``fee``, ``balance``: in tinybars; the balance is that of the marketplace's account.
+    ``fee``, and ``balance`` of the marketplace's account: in tinybars.
     """
     budget, since = current_app.config["SALE_FEE_BUDGET"], an_hour_before(times.now())
     if fee > budget:
@@ -38,11 +38,11 @@ def require_room(db: Any, caller: Caller, fee: int, balance: float = math.inf) -
     of_token, of_user = int(found["of_token"]), int(found["of_user"])
     if not _is_within_share(of_token, free, fee):
         raise TooManyPurchases("this access token", AGAIN_SECONDS)
-    # The rest of the token's share: it may hold half of free + of_token.
+    # The token may hold half of free + of_token; the rest of that share is left for the user.
     if not _is_within_share(of_user, (free - of_token) / 2, fee):
         raise TooManyPurchases("you", AGAIN_SECONDS)
 
 
 def _is_within_share(held: int, left: float, fee: int) -> bool:
-    """Whether a caller holds no more than is left afterwards. Everybody may have one purchase."""
+    """Whether a caller then holds no more than is left. Everybody may hold one purchase."""
     return held < fee or held + fee <= left - fee

@@ -1,4 +1,4 @@
-"""The feed of events: its epoch, the cursors that can be followed, and the pages that they lead to."""
+"""The feed of events: its epoch, its cursors, and its pages."""
 
 from marketplace.errors import CursorGone
 from marketplace.ids import Cursor
@@ -13,7 +13,7 @@ def find_feed(db: Connection) -> FeedRow:
 
 
 def find_cursor(db: Connection) -> Cursor:
-    """The cursor of the newest event. Rows that are read after it show all events up to there."""
+    """The cursor of the newest event. Rows read after this call include all events up to it."""
     feed = find_feed(db)
     return Cursor(feed["epoch"], feed["newest"])
 
@@ -21,9 +21,10 @@ def find_cursor(db: Connection) -> Cursor:
 def read_page(
     db: Connection, selection: Selection, cursor: Cursor | None, limit: int, *, newest_first: bool
 ) -> tuple[str, Cursor | None]:
-    """Read the events after a cursor, or before it; the newest of all where there is none.
+    """Read a page of events after a cursor, or before it if ``newest_first``. Without one: the newest events.
 
-    Returns their JSON, and the cursor that leads on: None where nothing older is kept. Raises CursorGone.
+    Returns their JSON and the cursor of the next page, or None if no older events are kept. Raises
+    CursorGone.
     """
     after = cursor.id if cursor else None
     page = events.get_page(db, database().epoch, selection, after, limit, newest_first)
@@ -31,7 +32,7 @@ def read_page(
         _require_kept(cursor, page)
     if page["count"] == limit:
         following = page["lowest"] if newest_first else page["highest"]
-    else:  # all that is kept was searched
+    else:  # all events that are kept were searched
         following = None if newest_first else page["newest"]
     more = None if following is None else Cursor(page["epoch"], following)
     return write_events(page), more
@@ -44,7 +45,7 @@ def write_events(page: PageRow) -> str:
 
 
 def _require_kept(cursor: Cursor, feed: FeedRow) -> None:
-    """Raise CursorGone where events that follow the cursor may be missing."""
+    """Raise CursorGone if events that follow the cursor may be missing."""
     reason = None
     if cursor.epoch != feed["epoch"]:
         reason = "is of another database, or of this one before it went back in time"

@@ -1,17 +1,17 @@
-"""Up to when the stored NFTs are known to be as the ledger shows them, and whether a watcher is running."""
+"""How fresh the stored NFTs are: up to when they match the ledger, and whether a watcher is running."""
 
 from marketplace import times
 from marketplace.store import following, properties
 from marketplace.store.database import read
 
-# A watcher writes its heartbeat every ten seconds.
+# Without a heartbeat for so long, no watcher is running: one writes it every ten seconds.
 SILENT = times.MINUTE
 
 
 def find_last_sync() -> str | None:
-    """The moment up to which the ledger was followed, or of the last full comparison; None: never."""
+    """The date up to which the ledger was followed or compared. None before the first sweep has ended."""
     state, swept = following.get_follow(read()), find_last_sweep()
-    # Until the first sweep has ended, nothing is known of the time before following began.
+    # Until the first sweep ends, changes from before following began may be missing.
     return max(state["fresh_at"], swept) if state and swept else swept or None
 
 

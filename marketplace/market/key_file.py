@@ -24,11 +24,11 @@ FORMS = "a private key of ED25519 or ECDSA secp256k1, not encrypted, as PEM or a
 
 
 class Unusable(Exception):
-    """A fault of the file: the end of a sentence."""
+    """What is wrong with the file. Its message ends a sentence that begins with the path."""
 
 
 class FileKey:
-    """A key of a file. Called with a transaction's body, it returns the public key and the signature."""
+    """A key from a file. Call it with a transaction's body: it returns the public key and the signature."""
 
     def __init__(self, key: PrivateKey) -> None:
         self._key = key
@@ -38,18 +38,18 @@ class FileKey:
         return self.public_key, self._key.sign(body)
 
     def __repr__(self) -> str:
-        return f"<FileKey {self.public_key.hex()}>"  # the SDK's own shows the private one
+        return f"<FileKey {self.public_key.hex()}>"  # the SDK's repr shows the private key
 
 
 def read_key(path: str) -> FileKey:
     """Read the key in a file that nobody else can read or change.
 
-    Raises StartRefused, in a sentence that names the file, the fault and the way out. A path that leads
-    nowhere is not shown: it may be a key.
+    Raises StartRefused, with the file, the fault and the way out. A path that does not exist is not shown:
+    somebody may have put the key itself there.
     """
     try:
         _require_safe_owner(os.lstat(path))
-        # Without O_NONBLOCK, to open a pipe is to wait until somebody writes to it.
+        # Without O_NONBLOCK, opening a pipe waits until somebody writes to it.
         with open(
             path, "rb", opener=lambda name, flags: os.open(name, flags | os.O_NONBLOCK)
         ) as file:
@@ -65,10 +65,10 @@ def read_key(path: str) -> FileKey:
 
 def _require_safe(status: os.stat_result) -> None:
     if not stat.S_ISREG(status.st_mode):
-        raise Unusable(f"is no file: name a file that holds {FORMS}")
-    # Kubernetes and systemd hand a secret over as a file of root, which a group or an ACL may read.
-    is_handed_over = status.st_uid == 0 != os.geteuid() and not status.st_mode & 0o037
-    if status.st_mode & 0o077 and not is_handed_over:
+        raise Unusable(f"is not a regular file: name a file that holds {FORMS}")
+    # Kubernetes and systemd provide a secret as root's file, readable by a group or through an ACL.
+    is_provided = status.st_uid == 0 != os.geteuid() and not status.st_mode & 0o037
+    if status.st_mode & 0o077 and not is_provided:
         mode = f"{stat.S_IMODE(status.st_mode):o}"
         raise Unusable(
             f"may be read or written by others (its mode is {mode}): chmod 600 it, and if others could"
@@ -80,7 +80,7 @@ def _require_safe(status: os.stat_result) -> None:
 def _require_safe_owner(status: os.stat_result) -> None:
     if status.st_uid not in (os.geteuid(), 0):
         raise Unusable(
-            "belongs to another user, who can change it, or is such a user's link: chown it to the service's"
+            "belongs to another user, who can change it, or is that user's link: chown it to the service user"
         )
 
 

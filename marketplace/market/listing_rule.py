@@ -1,7 +1,7 @@
-"""The rule of a listing: whether an NFT is for sale, and for what, follows from the ledger alone.
+"""The rule of a listing: the ledger alone decides whether an NFT is for sale, and at which price.
 
 Facts in, a verdict out: no I/O, no clock, no setting but the marketplace's account. It makes no difference
-who prepared a listing, under which transaction id, who reported it, and in which order we heard of it.
+who prepared or reported a listing, under which transaction id, or in which order the facts were read.
 """
 
 from typing import NamedTuple
@@ -17,12 +17,12 @@ class Facts(NamedTuple):
     """One NFT as the ledger shows it. Each part may come from another replica of the mirror node."""
 
     nft: Nft
-    history: History | None = None  # not needed where the NFT's own row decides
-    transaction: Transaction | None = None  # the row of the last event's very timestamp
+    history: History | None = None  # not needed if the NFT's own row decides
+    transaction: Transaction | None = None  # the row with exactly the last event's timestamp
 
 
 class ForSale(NamedTuple):
-    """The owner lets the marketplace spend it, and has signed for a price."""
+    """The owner has approved the marketplace to spend it, and signed a price."""
 
     listing_price: int  # HBAR
     listed_at: int  # consensus timestamp, in nanoseconds
@@ -33,7 +33,7 @@ class NotForSale(NamedTuple):
 
 
 class Undecided(NamedTuple):
-    """The facts contradict each other, as answers of replicas do: to be looked at again."""
+    """The facts contradict each other, because replicas differ: they must be read again."""
 
     reason: str
 
@@ -42,7 +42,7 @@ Verdict = ForSale | NotForSale | Undecided
 
 
 def is_decided_by_row(nft: Nft, market: str) -> bool:
-    """Tell whether the NFT's own row is enough: to take a listing off it is, to put one on it is not."""
+    """Tell whether the NFT's own row is enough to decide: only a row that ends a listing is."""
     return is_gone(nft) or nft.spender != market
 
 
@@ -57,8 +57,8 @@ def decide(facts: Facts, market: str) -> Verdict:
     1. the ledger has it, neither burned nor of a deleted token, with an owner, and the marketplace may
        spend it;
     2. the newest entry of its history that can change owner or spender is an approval, and the transaction
-       of that very timestamp is its owner's own: paid by the owner, neither scheduled nor made by a contract.
-       Other rows under its id say nothing: the payer of a schedule writes the memo of the first;
+       with exactly its timestamp was paid by the owner, and was neither scheduled nor made by a contract.
+       Other rows under its id do not count: the first row of a schedule has a memo that its payer wrote;
     3. the memo names this NFT and a price.
     """
     nft, history = facts.nft, facts.history

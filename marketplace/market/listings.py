@@ -25,16 +25,16 @@ from marketplace.store import prepared_transactions
 from marketplace.store.database import write
 from marketplace.store.rows import Kind
 
-# The newest listings that one caller prepares for an account, and the newest withdrawals.
+# Of each NFT, caller and account, the newest listings are kept, and as many withdrawals.
 KEPT_FOR_EACH_NFT = 5
-VALID_SECONDS = 180  # the ledger's most
+VALID_SECONDS = 180  # the ledger's maximum
 
 
 def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> PreparedTransaction:
-    """Build the transaction that lists an NFT for a price in HBAR, and remember it.
+    """Build the transaction that lists an NFT for a price in HBAR, and store a record of it.
 
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, OwnerIsMarketplace, and the ledger's errors
-    where it must be asked.
+    if it must be asked.
     """
     from marketplace.market.transactions import build_listing
 
@@ -50,10 +50,10 @@ def prepare_listing(ask: Ask, listing_price: int, now: int | None = None) -> Pre
 
 
 def prepare_withdrawal(ask: Ask) -> PreparedTransaction:
-    """Build the transaction that takes a listing back, and remember it.
+    """Build the transaction that withdraws a listing, and store a record of it.
 
-    The NFT is reconciled first. While the ledger does not answer, its stored owner gets the transaction all
-    the same: only the owner can sign it.
+    The NFT is reconciled first. If the ledger does not answer, the stored owner gets the transaction anyway:
+    only the owner can sign it.
     Raises AccountNotOnLedger, NftNotStored, NftGone, NotTheOwner, NotListed, LedgerUndecided, and the
     ledger's errors.
     """
@@ -91,7 +91,7 @@ def _prepare(
     price: int | None = None,
     now: int | None = None,
 ) -> PreparedTransaction:
-    """Remember a transaction that an NFT's owner signs and pays for, and build it."""
+    """Store and build a transaction that an NFT's owner signs and pays for."""
     settings, now = current_app.config, now or times.now()
     valid_start = now - prepare.START_BEFORE_NOW
     columns = {"memo": memo, "price": price, "prepared_at": times.to_iso(now)}

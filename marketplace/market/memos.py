@@ -1,4 +1,4 @@
-"""The memos of our transactions: the signer reads them, and the ledger keeps a listing's price in one."""
+"""The memos of our transactions. The signer reads them; a listing's memo holds its price on the ledger."""
 
 import re
 
@@ -11,19 +11,19 @@ NAMED = rf"(?:Listing|Delisting) NFT with ({ENTITY_ID}) and Serial Number ([1-9]
 def listing_memo(token: str, serial_no: int, listing_price: int, name: str) -> str:
     """Write the memo of a listing: at most 100 bytes, the price always whole.
 
-    Price trackers read ``for (\\d+) HBAR``, so what does not fit is cut from the marketplace's name; ids
-    too long for any name (the network has none) leave the token out, which the transaction names anyway.
+    Price trackers read ``for (\\d+) HBAR``, so a memo that is too long loses the end of the marketplace's
+    name. With ids longer than any on the network it loses the token: the transaction names that anyway.
     """
     return _write("Listing", token, serial_no, f" for {listing_price} HBAR", name)
 
 
 def withdrawal_memo(token: str, serial_no: int, name: str) -> str:
-    """Write the memo of a withdrawal, cut as that of a listing."""
+    """Write the memo of a withdrawal, shortened like the memo of a listing."""
     return _write("Delisting", token, serial_no, "", name)
 
 
 def purchase_memo(token: str, serial_no: int, price: int, name: str) -> str:
-    """Write the memo of a purchase, cut as that of a listing."""
+    """Write the memo of a purchase, shortened like the memo of a listing."""
     return _write("Buying", token, serial_no, f" for {price} HBAR", name)
 
 
@@ -36,9 +36,9 @@ def _write(doing: str, token: str, serial_no: int, price: str, name: str) -> str
 
 
 def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
-    """Read the price in HBAR from a listing's memo, or None where it is not that of this NFT.
+    """Read the price in HBAR from a listing's memo; None if it is not a listing of this NFT.
 
-    It is one that listing_memo() writes, with the name of any marketplace or none.
+    The memo must be as listing_memo() writes it, with the name of any marketplace or none.
     """
     match = re.search(rb" for ([1-9][0-9]{0,10}) HBAR", memo)
     if not match or int(match[1]) > MAX_HBAR:
@@ -48,12 +48,12 @@ def read_listing_memo(memo: bytes, token: str, serial_no: int) -> int | None:
 
 
 def is_withdrawal_memo(memo: bytes, token: str, serial_no: int) -> bool:
-    """Tell whether it is one that withdrawal_memo() writes for this NFT, with any name or none."""
+    """Tell whether a memo is as withdrawal_memo() writes it for this NFT, with any name or none."""
     return _is_ours(memo, withdrawal_memo(token, serial_no, name=""))
 
 
 def read_named_nft(memo: bytes) -> tuple[str, int] | None:
-    """Read which NFT a memo of a listing or withdrawal names, of whatever price and marketplace."""
+    """Read the NFT that a memo of a listing or withdrawal names, for any price and marketplace."""
     match = re.match(NAMED, memo)
     if not match or not is_entity_id(token := match[1].decode()) or int(match[2]) > MAX_INT64:
         return None

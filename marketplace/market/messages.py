@@ -1,4 +1,4 @@
-"""Writes ids and timestamps as HAPI's messages."""
+"""Converts ids and timestamps to HAPI messages."""
 
 from hiero_sdk_python.hapi.services.basic_types_pb2 import AccountID, TokenID
 from hiero_sdk_python.hapi.services.timestamp_pb2 import Timestamp

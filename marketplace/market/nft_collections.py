@@ -12,7 +12,7 @@ from marketplace.ledger.clean_text import clean_text
 from marketplace.ledger.mirror_schemas import FixedFee, Royalty, Token
 from marketplace.market.search_words import MAX_WORD, MAX_WORDS, find_words, fold
 from marketplace.store import collection_search
-from marketplace.store import nft_collections as kept
+from marketplace.store import nft_collections as collection_rows
 from marketplace.store.database import read, write
 from marketplace.store.rows import Connection
 
@@ -20,7 +20,7 @@ Columns = dict[str, Any]
 
 
 def describe(token: str, found: Token, read_at: int) -> Columns:
-    """The record of a collection that was read at a moment."""
+    """The columns of a collection, as it was read from the ledger at ``read_at``, in nanoseconds."""
     name = clean_text(found.name)
     return {
         "token": token,
@@ -54,27 +54,26 @@ def _describe(fee: Any) -> Columns:
 def look_up(token: str, deadline: Deadline) -> tuple[str | None, Columns | None]:
     """Find the name of an NFT's collection, and the columns to store with the NFT, if any.
 
-    The ledger is asked about a collection that is not read yet.
-
-    If the ledger does not answer in time, the collection is read later.
+    Asks the ledger if the collection was never read. If it does not answer in time, the name is None, and the
+    collection is read later.
     """
-    stored = kept.get_collection(read(), token)
+    stored = collection_rows.get_collection(read(), token)
     if stored and stored["read_at"]:
         return stored["name"], None
     try:
-        news = _read(token, deadline)
-        return news["name"], news
+        columns = _read(token, deadline)
+        return columns["name"], columns
     except (LedgerUnreachable, LedgerAnswerInvalid):
-        # The NFT is stored all the same: the ledger answered about it.
+        # The NFT itself was read from the ledger, so it is stored anyway.
         return None, None if stored else _describe_nothing(token)
 
 
 def _read(token: str, deadline: Deadline) -> Columns:
-    """Ask the ledger. Raises its errors."""
+    """Read a collection from the ledger. Raises the ledger's errors."""
     read_at = times.now()
     found = mirror_node().find_token(token, deadline)
     if found is None or not found.is_nft:
-        raise LedgerAnswerInvalid(f"/tokens/{token}: it is no collection, though it has NFTs")
+        raise LedgerAnswerInvalid(f"/tokens/{token}: it is not a collection, though it has NFTs")
     return describe(token, found, read_at)
 
 
@@ -84,59 +83,60 @@ def _describe_nothing(token: str) -> Columns:
     return dict.fromkeys(columns) | {"token": token, "sort_name": ""} | due
 
 
-def store(db: Connection, token: str, news: Columns | None) -> None:
+def store(db: Connection, token: str, columns: Columns | None) -> None:
     """Store a collection, in the transaction that stores an NFT of it.
 
-    A known collection is read again soon: it has one more NFT here, and maybe on the ledger.
+    A known collection is read again soon: it has one more NFT here, and perhaps on the ledger.
     """
-    if news is None:
+    if columns is None:
         soon = times.to_iso(times.now() + times.MINUTE)
-        kept.mark_collection_due(db, token, soon, beyond=soon)
-    elif kept.mark_collection_read(db, news):
-        _index(db, news)
+        collection_rows.mark_collection_due(db, token, soon, beyond=soon)
+    elif collection_rows.mark_collection_read(db, columns):
+        _index(db, columns)
 
 
-def _index(db: Connection, news: Columns) -> None:
-    """Write the words by which a collection is found, after its row: so another writer waits."""
-    collection_search.delete_words(db, news["token"])
-    for word in find_words(news["token"], news["symbol"], news["name"], limit=MAX_WORDS):
-        collection_search.insert_word(db, word, news["token"])
+def _index(db: Connection, columns: Columns) -> None:
+    """Write the search words of a collection. Write its row first: its lock makes other writers wait."""
+    collection_search.delete_words(db, columns["token"])
+    for word in find_words(columns["token"], columns["symbol"], columns["name"], limit=MAX_WORDS):
+        collection_search.insert_word(db, word, columns["token"])
 
 
 def note_listed(db: Connection, token: str, change: int) -> None:
-    """Count an NFT that is listed now (1), or no longer (-1). With the first, read its collection again soon
-    if that was to be read once a day.
+    """Count an NFT that is listed now (1), or no longer (-1).
+
+    If it is listed now, and its collection would be read only in a day, that is read again in a minute.
     """
-    kept.add_listed(db, token, change)
+    collection_rows.add_listed(db, token, change)
     if change < 0:
         return
     now = times.now()
     soon, beyond = times.to_iso(now + times.MINUTE), times.to_iso(now + times.HOUR)
-    kept.mark_collection_due(db, token, soon, beyond)
+    collection_rows.mark_collection_due(db, token, soon, beyond)
 
 
 def refresh(token: str) -> bool:
-    """Read a stored collection again. Tells whether the ledger answered.
+    """Read a stored collection again. Returns whether the ledger answered.
 
-    It is next read in an hour if it has listings, otherwise in a day; after a failure ever later; in a minute
-    if another NFT of it was stored meanwhile.
+    It is next read in an hour if it has listings, otherwise in a day; after failures in growing intervals; in
+    a minute if another NFT of it was stored meanwhile.
     """
-    stored = kept.get_collection(read(), token)
+    stored = collection_rows.get_collection(read(), token)
     attempts = stored["attempts"] + 1 if stored else 1
     until = times.to_iso(times.now() + min(2 ** min(attempts, 20) * times.MINUTE, times.DAY))
     with write() as db:
-        kept.mark_collection_asked(db, token, until)
+        collection_rows.mark_collection_asked(db, token, until)
     try:
-        news = _read(token, Deadline(UNHURRIED_SECONDS))
+        columns = _read(token, Deadline(UNHURRIED_SECONDS))
     except (LedgerUnreachable, LedgerAnswerInvalid) as error:
         current_app.logger.warning("The collection %s was not read: %s", token, error)
         with write() as db:
-            kept.mark_collection_unread(db, token, attempts, until)
+            collection_rows.mark_collection_unread(db, token, attempts, until)
         return False
     with write() as db:
-        stored = kept.get_collection(db, token)
+        stored = collection_rows.get_collection(db, token)
         pause = times.HOUR if stored and stored["listed"] else times.DAY
         retry_at = times.to_iso(times.now() + pause)
-        if kept.mark_collection_read(db, news | {"retry_at": retry_at}, until):
-            _index(db, news)
+        if collection_rows.mark_collection_read(db, columns | {"retry_at": retry_at}, until):
+            _index(db, columns)
     return True

@@ -1,4 +1,4 @@
-"""The consensus nodes that transactions are submitted to: those that are set, or the network's own."""
+"""The consensus nodes that transactions are submitted to: the configured ones, or the network's own."""
 
 import itertools
 import json
@@ -8,17 +8,17 @@ from flask import current_app
 from marketplace.store import properties
 from marketplace.store.database import read
 
-# An SDK refuses to submit to a node that it does not know, and its own list is older than the network's.
-# All lists have the nodes of the lowest numbers. Later nodes have higher ones.
+# An SDK submits only to nodes of its own list, which is older than the network's. The nodes with the lowest
+# numbers are on every list: newer nodes have higher numbers.
 MOST = 6
-# Of every network, until its nodes were read.
+# Every network has these. They are used until the network's nodes have been read.
 ALWAYS_THERE = ("0.0.3", "0.0.4", "0.0.7", "0.0.8", "0.0.9")
 
 _turns = itertools.count()
 
 
 def next_node() -> str:
-    """The node that a transaction is submitted to. They take turns: one that is down stops nobody."""
+    """The node for the next transaction. Nodes take turns, so that one that is down does not stop all."""
     nodes = list_nodes()
     return nodes[next(_turns) % len(nodes)]
 
@@ -29,7 +29,7 @@ def list_nodes() -> tuple[str, ...]:
 
 
 def list_gone_nodes() -> list[str]:
-    """The nodes of NODE_ACCOUNT_IDS that the network had no more when the watcher last read its nodes."""
+    """The nodes of NODE_ACCOUNT_IDS that the network no longer had when the watcher last read its nodes."""
     there = _list_network_nodes()
     return [node for node in current_app.config["NODE_ACCOUNT_IDS"] if there and node not in there]
 

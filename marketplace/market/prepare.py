@@ -7,10 +7,10 @@ from marketplace.ids import TransactionId
 from marketplace.store import prepared_transactions
 from marketplace.store.rows import Connection, Kind, PreparedTransactionRow
 
-# A node whose clock is a little behind must not refuse the start.
+# A node whose clock is a little behind must not find the start to be in the future.
 START_BEFORE_NOW = 5 * times.SECOND
 
-# Past the end of its validity, before a transaction counts as expired.
+# So long after the end of its validity, a transaction counts as expired.
 MIRROR_LAG = 15 * times.SECOND
 
 
@@ -21,18 +21,18 @@ class Caller(NamedTuple):
     end_user: str  # a name that a trusted caller or a host gave, or else the client's address
 
 
-OPERATOR = Caller("", "")  # by a command
+OPERATOR = Caller("", "")  # uses a command
 
 
 class Ask(NamedTuple):
     """A request for a transaction about an NFT."""
 
-    account_id: str  # must sign it
+    account_id: str  # must sign the transaction
     token: str
     serial_no: int
     wallet: str
     caller: Caller = OPERATOR
-    expected_price: int | None = None  # of a purchase
+    expected_price: int | None = None  # for a purchase
 
     def columns(self) -> dict[str, Any]:
         """The same as columns of a prepared transaction."""
@@ -49,7 +49,7 @@ class PreparedTransaction(NamedTuple):
 def insert(
     db: Connection, kind: Kind, ask: Ask, payer: str, valid_start: int, seconds: int, **columns: Any
 ) -> PreparedTransactionRow:
-    """Store a prepared transaction under the first id of its payer that is free: a nanosecond later each."""
+    """Store a prepared transaction under its payer's first free id. Each try is a nanosecond later."""
     row = ask.columns() | dict.fromkeys(("seller", "fee_tinybars", "is_settled"))
     row |= {"kind": kind} | columns
     while True:

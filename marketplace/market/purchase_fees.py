@@ -1,8 +1,8 @@
 """The marketplace's costs of purchases: the cap of each, and the fee that it was charged.
 
-The marketplace pays for a purchase, also for one that fails at consensus. So each purchase reserves the most
-that it may cost, in the transaction that counts the budget. The watcher replaces the reservation by the fee
-that the ledger shows, or by nothing for a purchase that was never submitted.
+The marketplace pays for each purchase, even if it fails at consensus. So each purchase reserves its highest
+possible cost, in the same database transaction that checks the budget. The watcher replaces the reservation
+by the fee on the ledger, or by zero if the purchase was never submitted.
 """
 
 from flask import current_app
@@ -18,16 +18,16 @@ from marketplace.store.prepared_transactions import UNSETTLED
 
 VALID_SECONDS = 60  # how long a purchase can be submitted
 ASSOCIATION_CENTS = 5  # https://docs.hedera.com/networks/fees
-# The largest difference between the clocks of two machines: LedgerBehind stops one that is further ahead.
+# The largest difference between the clocks of two machines: LedgerBehind refuses purchases beyond it.
 CLOCKS = 15 * times.SECOND
 HOUR = times.HOUR + CLOCKS
 
 
-def find_most(deadline: Deadline) -> int:
-    """The most that a purchase can cost, in tinybars: its own cap, and the buyer's association.
+def find_max_cost(deadline: Deadline) -> int:
+    """The highest cost of a purchase, in tinybars: its fee cap, plus the price of the buyer's association.
 
-    The network charges the association beyond any cap (HIP-904), also of a buyer who is associated now, and
-    ends that before the purchase is submitted.
+    The network charges an association on top of the cap (HIP-904). A buyer who is associated now counts, too:
+    he may dissociate before the purchase is submitted.
     """
     return max_fee() + mirror_node().find_price(ASSOCIATION_CENTS, deadline)
 
@@ -45,7 +45,7 @@ def find_balance(deadline: Deadline) -> int:
 
 def require_balance(account_id: str, account: Account | None) -> int:
     if account is None or account.balance is None:
-        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it tells no balance")
+        raise LedgerAnswerInvalid(f"/accounts/{account_id}: it has no balance")
     return account.balance
 
 
@@ -69,12 +69,12 @@ def find_fees(now: int) -> tuple[int, int]:
 
 
 def an_hour_before(now: int) -> str:
-    """A purchase that expired before then was charged more than an hour ago, if at all."""
+    """The expiry date before which purchases no longer count: their fees are more than an hour old."""
     return times.to_iso(now - HOUR)
 
 
 def find_first_unsettled(now: int) -> int | None:
-    """The valid start of the last hour's first purchase of which it is not known what it was charged."""
+    """The valid start of the first purchase of the last hour whose fee is not known yet, in nanoseconds."""
     first_at = prepared_transactions.get_first_unsettled(read(), an_hour_before(now))
     if first_at is None:
         return None
@@ -82,9 +82,9 @@ def find_first_unsettled(now: int) -> int | None:
 
 
 def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
-    """Note the fee of a purchase by its rows on the ledger.
+    """Store the fee of a purchase, by its rows on the ledger.
 
-    A fee that is shown replaces that of a purchase which was taken as never submitted.
+    It also replaces the zero of a purchase that was assumed to be never submitted.
     """
     originals = [row for row in rows if row.is_original]
     purchase = prepared_transactions.get_prepared_transaction(read(), transaction_id)
@@ -96,7 +96,7 @@ def note_charged(transaction_id: str, rows: list[Transaction]) -> None:
 
 
 def note_never_submitted(followed_to: int) -> None:
-    """Release the fees of purchases that had expired when the ledger was read up to a moment."""
+    """Release the fees of purchases that had expired by the moment up to which the ledger was read."""
     before = times.to_iso(followed_to - MIRROR_LAG)
     if prepared_transactions.is_any_expired(read(), UNSETTLED, before):
         with write() as db:

@@ -37,16 +37,16 @@ from marketplace.services import services
 from marketplace.store import prepared_transactions
 from marketplace.store.database import read, write
 
-HANDED_OUT_SECONDS = 15  # a purchase that is valid for as long is handed out again
-# The largest difference between our clock and the mirror node's present, at which the price was in force.
+HANDED_OUT_SECONDS = 15  # an open purchase that stays valid for so long is handed out again
+# The largest difference between our clock and the end of the mirror node's last block.
 MOST_APART = 15 * times.SECOND
 
 
 def prepare(ask: Ask) -> PreparedTransaction:
     """Build, reserve and sign the transaction by which an account buys an NFT for its current price.
 
-    The same request of the same caller gets the same transaction, while it can still be signed in time.
-    Another caller gets one of his own, because anybody can end a transaction by submitting it unsigned.
+    If the same caller repeats a request, he gets the same transaction while it can still be signed in time.
+    Another caller gets a separate one: anybody can use up a transaction by submitting it unsigned.
 
     Raises BuyingOff, AccountNotOnLedger; NftNotStored, NotListed, BuyerIsOwner, BuyerIsMarketplace,
     PriceChanged, PurchaseImpossible; LedgerBehind, LedgerUndecided and the ledger's errors;
@@ -58,7 +58,7 @@ def prepare(ask: Ask) -> PreparedTransaction:
         count("purchases", outcome=type(error).__name__)
         if isinstance(error, FeesSpent | OperatorNeeded):
             warn_once_a_minute(
-                "No purchase of %s, asked for with the access token %s by %s, is signed: %s",
+                "Refused to sign a purchase for %s (access token %s, end user %s): %s",
                 ask.account_id,
                 *map(shown, ask.caller),
                 error,
@@ -73,9 +73,9 @@ def _prepare(ask: Ask) -> PreparedTransaction:
     deadline = Deadline(reconciler.LEDGER_SECONDS)
     ask = ask._replace(account_id=find_account_id(ask.account_id, deadline))
     require_nft(ask.token, ask.serial_no)
-    if not _find_open(read(), ask):  # a refusal need not ask the ledger
+    if not _find_open(read(), ask):  # refuse before the ledger is asked
         fee_budget.require_room(read(), ask.caller, purchase_fees.max_fee())
-    # First of all: the price that is read afterwards was in force after the purchase became valid.
+    # Before the price is read: so the price was in force after the purchase became valid.
     present = _find_present(deadline)
     nft = _find_offer(ask, deadline)
     fee, balance = _look_up(ask, nft, deadline)
@@ -93,7 +93,7 @@ def _signer() -> Signer:
 
 
 def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None = None) -> Any:
-    """The same request's open purchase that can still be signed in time; at any price if none is given."""
+    """Find an open purchase of the same request that can still be signed in time; at any price if None."""
     until = times.to_iso(times.now() + HANDED_OUT_SECONDS * times.SECOND)
     row = prepared_transactions.get_open_purchase(db, ask.columns(), until)
     is_same = row and (price is None or (row["price"], row["seller"]) == (price, seller))
@@ -101,7 +101,7 @@ def _find_open(db: Any, ask: Ask, price: int | None = None, seller: str | None =
 
 
 def _find_present(deadline: Deadline) -> int:
-    """How far the mirror node has come. Raises LedgerBehind or ClockBehind where our clock differs much."""
+    """The end of the mirror node's last block. Raises LedgerBehind or ClockBehind if our clock is far off."""
     present = mirror_node().find_present(deadline)
     behind = times.now() - present
     if behind > MOST_APART:
@@ -130,13 +130,13 @@ def _find_offer(ask: Ask, deadline: Deadline) -> Any:
 
 
 def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
-    """The most that the purchase can cost, and the balance of the marketplace's account, in tinybars.
+    """The highest cost of the purchase, and the balance of the marketplace's account, in tinybars.
 
     Raises PurchaseImpossible, BalanceTooLow, and the ledger's errors.
     """
     seller, price = nft["owner"], nft["listing_price"]
     fee, balance, *found = mirror_node().ask(
-        partial(purchase_fees.find_most, deadline),
+        partial(purchase_fees.find_max_cost, deadline),
         partial(purchase_fees.find_balance, deadline),
         *buyer_checks.list_questions(ask, seller, deadline),
     )
@@ -151,7 +151,7 @@ def _look_up(ask: Ask, nft: Any, deadline: Deadline) -> tuple[int, int]:
 
 
 def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
-    """The row of the same request's open purchase; or a new row, whose fee is reserved if there is room."""
+    """Return the open purchase of the same request, or insert one. The new row reserves the fee."""
     price, seller = nft["listing_price"], nft["owner"]
     now, settings = times.now(), current_app.config
     columns = {
@@ -163,7 +163,7 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
         "prepared_at": times.to_iso(now),
     }
     payer = settings["ACCOUNT_ID"]
-    # Valid since the mirror node's present at the latest, and for a node whose clock is a little behind.
+    # Not later than the mirror node's last block, and early enough for a node whose clock is a little behind.
     valid_start = min(present, now - START_BEFORE_NOW)
     with write() as db:
         prepared_transactions.lock_purchases(db, balance)
@@ -174,9 +174,9 @@ def _reserve(ask: Ask, nft: Any, fee: int, balance: int, present: int) -> Any:
 
 
 def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
-    """The signed row; or that of a same request that was faster. Raises SignerFailed."""
+    """Return the signed row, or the row of an equal request that was faster. Raises SignerFailed."""
     try:
-        signed = _have_signed(signer, row)
+        signed = _build_and_sign(signer, row)
         with write() as db:
             prepared_transactions.lock_purchases(db, balance)
             if known := _find_open(db, ask, row["price"], row["seller"]):
@@ -189,7 +189,7 @@ def _sign(signer: Signer, ask: Ask, row: Any, balance: int) -> Any:
         raise
 
 
-def _have_signed(signer: Signer, row: Any) -> bytes:
+def _build_and_sign(signer: Signer, row: Any) -> bytes:
     from marketplace.market.transactions import build_purchase, write_signed
 
     body = build_purchase(
@@ -207,8 +207,8 @@ def _have_signed(signer: Signer, row: Any) -> bytes:
     )
     signed = write_signed(body, *signer.sign(body))
     current_app.logger.info(
-        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, at most %s tinybars of fees, asked for"
-        " with the access token %s by %s",
+        "Signed the purchase of %s #%s for %s HBAR by %s from %s: %s, fees of at most %s tinybars"
+        " (access token %s, end user %s)",
         *(row[name] for name in ("token", "serial_no", "price", "account_id", "seller")),
         row["transaction_id"],
         row["fee_tinybars"],

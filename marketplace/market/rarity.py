@@ -1,8 +1,8 @@
-"""How rare the NFTs of a collection are, by the information content of their traits.
+"""Ranks the NFTs of a collection by rarity: the information content of their traits.
 
-As OpenRarity defines it: a value that a share p of the NFTs has weighs -log2(p); to lack a trait that others
-have is a value, too. An NFT weighs what its values do, and the heaviest is the rarest. OpenRarity's trait of
-how many traits an NFT has, and its rule that unique NFTs come first, are left out.
+As in OpenRarity, a value that a share p of the NFTs has weighs -log2(p). The lack of a trait that others have
+is a value, too. An NFT weighs the sum of its values, and the heaviest NFT is the rarest. Two rules of
+OpenRarity are left out: the number of traits as a trait of its own, and unique NFTs first.
 """
 
 import threading
@@ -19,21 +19,21 @@ from marketplace.store.database import read
 from marketplace.store.rows import TraitRow
 from marketplace.store.traits import Trait
 
-MAX_ROWS = 200_000  # traits of a collection that is ranked
+MAX_ROWS = 200_000  # a collection with more traits is not ranked
 RANKINGS_KEPT = 8
-# Weights are whole numbers of it: equal sums are equal, in whatever order they were made.
+# Weights are whole multiples of 1 / UNIT, so that their sum does not depend on the order of adding.
 UNIT = 10**9
 
 
 class Ranking(NamedTuple):
-    """The NFTs of a collection that have traits."""
+    """The ranking of the NFTs of a collection that have traits."""
 
     counts: dict[Trait, int]
     weights: dict[int, int]  # by serial number
     in_order: list[int]  # the weights, the lightest first
 
     def find_rank(self, serial_no: int) -> int | None:
-        """1 of the rarest; None of an NFT without traits."""
+        """The rank of an NFT, from 1 for the rarest; None for an NFT without traits."""
         weight = self.weights.get(serial_no)
         return (
             None if weight is None else len(self.in_order) - bisect_right(self.in_order, weight) + 1
@@ -51,21 +51,21 @@ def rank_collection(token: str) -> Ranking:
     return _rank_version(services.database().name, token, collection["traits_version"])
 
 
-@cached(LRUCache(RANKINGS_KEPT), condition=threading.Condition())  # others wait for the first
+@cached(LRUCache(RANKINGS_KEPT), condition=threading.Condition())  # each ranking is made once
 def _rank_version(database: str, token: str, traits_version: int) -> Ranking:
     rows = traits.list_traits(read(), token, MAX_ROWS + 1)
     return rank(rows) if len(rows) <= MAX_ROWS else NOTHING_RANKED
 
 
 def rank(rows: list[TraitRow]) -> Ranking:
-    """Rank what has these traits."""
+    """Rank the NFTs that have these traits."""
     holders: dict[str, dict[str, list[int]]] = defaultdict(lambda: defaultdict(list))
     for row in rows:
         holders[row["type"]][row["value"]].append(row["serial_no"])
     weights = dict.fromkeys((row["serial_no"] for row in rows), 0)
     for values in holders.values():
         having = {serial_no for serials in values.values() for serial_no in serials}
-        # These weigh less by what the others weigh more for the lack of it.
+        # Holders lose the weight of the lack, in place of all others gaining it: the ranking is the same.
         lacking = _weigh(len(weights) - len(having), len(weights))
         for serial_no in having:
             weights[serial_no] -= lacking

@@ -1,4 +1,4 @@
-"""The queue of NFTs, tokens and accounts that the watcher compares with the ledger once more."""
+"""The queue of NFTs, tokens and accounts that the watcher compares with the ledger again."""
 
 from typing import Literal, NamedTuple
 
@@ -6,9 +6,9 @@ from marketplace import times
 from marketplace.store import following
 from marketplace.store.rows import Connection
 
-# The longer pause of a token that is queued already: it may have 100,000 NFTs.
+# A token that is queued already waits longer: it may have 100,000 NFTs.
 TOKEN_PAUSE = 10 * times.SECOND
-LIST_WAIT = times.MINUTE  # until every replica of the mirror node lists a change
+LIST_WAIT = times.MINUTE  # by then the lists of every replica of the mirror node show a change
 
 
 class Recheck(NamedTuple):
@@ -16,15 +16,15 @@ class Recheck(NamedTuple):
 
     kind: Literal["nft", "token", "account"]
     id: str
-    serial_no: int  # 0 of a token or an account
+    serial_no: int  # 0 for a token or an account
     changed_at: int  # consensus timestamp of the transaction that may have changed it
-    stale_ok_at: int | None = None  # from then on older facts are accepted; None: never
+    stale_ok_at: int | None = None  # from then on, older facts are accepted; None: never
     delay: int = 0  # nanoseconds
     is_swept: bool = False  # whether a sweep waits for it
 
 
 def enqueue(db: Connection, recheck: Recheck, now: int) -> None:
-    """Queue a recheck. One that is queued already keeps its place."""
+    """Queue a recheck. If it is queued already, it is done at the earlier of both times."""
     due_at = now + recheck.delay
     due_again_at = due_at + TOKEN_PAUSE if recheck.kind == "token" else due_at
     row = recheck._asdict() | {

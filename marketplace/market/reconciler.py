@@ -1,8 +1,8 @@
 """Reconciles a stored NFT with the ledger: no other module writes whether it is for sale.
 
-The facts are read first, holding no lock; all that follows from them is written in one transaction. Each
-write carries the ledger's own date of its facts, and an older one never wins: the newest facts stand, in
-whatever order they come. Nothing is written while facts contradict each other.
+The facts are read first, without a lock; all changes that follow are written in one transaction. Each write
+carries the ledger's own date of its facts. Older facts never replace newer ones, in whatever order they
+come. Nothing is written while facts contradict each other.
 """
 
 from typing import Any, NamedTuple
@@ -24,24 +24,24 @@ from marketplace.store.rows import Connection, NftRow
 
 TRIES = 3  # while others write the same NFT
 BEHIND = "the mirror node does not show its whole history yet"
-AGAIN_AFTER = times.MINUTE  # for an NFT that is stored for the first time
-LEDGER_SECONDS = 4  # for all questions of a request to the mirror node
+AGAIN_AFTER = times.MINUTE  # a newly stored NFT is checked again
+LEDGER_SECONDS = 4  # that a request may spend on the mirror node in all
 UNKNOWN_FILE_TYPE = "application/octet-stream"
 MAX_POINTER = 10_000  # letters kept
 
 Columns = dict[str, Any]
 
-# Dates in place of the ledger's own, nft.ledger_at in schema.sql.
+# Special values of nft.ledger_at (schema.sql), in place of a date of the ledger.
 NOTHING_DECIDED = times.to_iso(0)
-GONE = "9999-12-31T23:59:59.999999999Z"  # it was burned, or its token deleted: nothing can follow
+GONE = "9999-12-31T23:59:59.999999999Z"  # burned, or its token was deleted: final
 
 
 class Reconciliation(NamedTuple):
     """The result of reconciling one NFT."""
 
-    before: NftRow | None  # the NFT as it was stored; None where it was not
-    nft: Any  # the NftRow of now; None for an NFT that was gone before it was stored
-    verdict: Verdict | None  # None where the stored NFT is up to date
+    before: NftRow | None  # the NFT as it was stored; None if it was not
+    nft: Any  # the current NftRow; None if the NFT was gone before it was stored
+    verdict: Verdict | None  # None if the stored NFT is up to date
 
     @property
     def is_decided(self) -> bool:
@@ -56,19 +56,19 @@ class Reconciliation(NamedTuple):
 def refresh(
     token: str, serial_no: int, deadline: Deadline, *, force: bool = False
 ) -> Reconciliation:
-    """Ask the ledger about a stored NFT, and reconcile it. Raises the ledger's own errors.
+    """Read a stored NFT from the ledger, and reconcile it. Raises the ledger's errors.
 
-    ``force``: as reconcile() takes it.
+    ``force``: see reconcile().
     """
     on_ledger = mirror_node().find_nft(token, serial_no, deadline)
     if on_ledger is None:
         nft = nfts.get_nft(read(), token, serial_no)
-        vanished = Undecided("the ledger shows it no more, though NFTs do not vanish")
+        vanished = Undecided("the mirror node no longer shows it, though NFTs do not vanish")
         return Reconciliation(nft, nft, vanished)
     return reconcile(on_ledger, deadline, force=force)
 
 
-def is_news(on_ledger: Nft, stored: NftRow | None) -> bool:
+def may_differ(on_ledger: Nft, stored: NftRow | None) -> bool:
     """Tell whether the ledger's row of an NFT may differ from the stored one."""
     may_spend = on_ledger.spender == current_app.config["ACCOUNT_ID"]
     if stored is None:
@@ -89,8 +89,8 @@ def _pointer(on_ledger: Nft) -> str | None:
 def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Reconciliation:
     """Decide whether an NFT is for sale, and store the result. An NFT that is not stored yet is added.
 
-    ``force`` reads all facts, even of one that is listed and has not changed. Raises the ledger's own
-    errors, and the database's; then nothing is written.
+    ``force`` reads all facts, even if the NFT is listed and its row has not changed. Raises the ledger's and
+    the database's errors; then nothing is written.
     """
     for _ in range(TRIES):
         before = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
@@ -113,13 +113,13 @@ def reconcile(on_ledger: Nft, deadline: Deadline, *, force: bool = False) -> Rec
         if nft:
             return Reconciliation(before, nft, verdict)
     nft = nfts.get_nft(read(), on_ledger.token, on_ledger.serial_no)
-    return Reconciliation(before, nft, Undecided("others write it at the same moment"))
+    return Reconciliation(before, nft, Undecided("other processes wrote it at the same time"))
 
 
 def _judge(
     on_ledger: Nft, before: NftRow | None, force: bool, deadline: Deadline
 ) -> tuple[Verdict | None, Facts]:
-    """Ask for the facts that a verdict needs. The verdict is None for a stored NFT that is up to date."""
+    """Read the facts, and apply the rule. The verdict is None if the stored NFT is up to date."""
     facts, market = Facts(on_ledger), current_app.config["ACCOUNT_ID"]
     ledger_at = times.to_iso(on_ledger.modified_at)
     if before and before["ledger_at"] == GONE:
@@ -128,7 +128,7 @@ def _judge(
         return Undecided("the mirror node shows an older state of it"), facts
     if _is_row_enough(on_ledger):
         return listing_rule.decide(facts, market), facts
-    if before and before["is_for_sale"] and not is_news(on_ledger, before) and not force:
+    if before and before["is_for_sale"] and not may_differ(on_ledger, before) and not force:
         return None, facts
     history = mirror_node().find_history(on_ledger.token, on_ledger.serial_no, deadline)
     facts = Facts(on_ledger, history)
@@ -143,7 +143,7 @@ def _is_row_enough(on_ledger: Nft) -> bool:
 
 
 def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Columns:
-    """The new values of an NFT's columns by a verdict; empty if nothing changes."""
+    """The columns of an NFT that a verdict sets; none if it decides nothing."""
     ledger_at = times.to_iso(on_ledger.modified_at)
     owner = on_ledger.owner or (before and before["owner"])
     seen = {"owner": owner, "metadata": _pointer(on_ledger)}
@@ -155,7 +155,8 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Co
             if on_ledger.is_deleted:
                 ledger_at = GONE
             elif before and before["is_for_sale"] and before["ledger_at"] == ledger_at:
-                ledger_at = NOTHING_DECIDED  # it was for sale at that moment: one answer is wrong
+                # It was for sale by facts of the same date: one of the two answers is wrong.
+                ledger_at = NOTHING_DECIDED
             elif _is_row_enough(on_ledger):
                 ledger_at = times.just_before(ledger_at)
             return seen | {"is_for_sale": 0, "listing_price": 0, "ledger_at": ledger_at}
@@ -163,7 +164,7 @@ def _state(on_ledger: Nft, before: NftRow | None, verdict: Verdict | None) -> Co
 
 
 def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
-    """The columns of an NFT that is not stored yet. The watcher adds metadata and image at once."""
+    """The columns of an NFT that is not stored yet. The watcher adds metadata and image soon."""
     return {
         "token": on_ledger.token,
         "serial_no": on_ledger.serial_no,
@@ -182,7 +183,7 @@ def new_record(on_ledger: Nft, token_name: str | None) -> Columns:
 
 
 def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
-    """Store an NFT for the first time, with its events, in one transaction. None: another was first."""
+    """Store a new NFT with its events, in one transaction. Returns None if another process was first."""
     on_ledger = facts.nft
     name, collection = nft_collections.look_up(on_ledger.token, deadline)
     record = new_record(on_ledger, name) | {"ledger_at": NOTHING_DECIDED}
@@ -201,7 +202,7 @@ def _insert(facts: Facts, state: Columns, deadline: Deadline) -> NftRow | None:
 
 
 def _update(on_ledger: Nft, before: NftRow, state: Columns, found: list[Event]) -> NftRow | None:
-    """Write the new state of an NFT, with its events, in one transaction. None: it has changed meanwhile."""
+    """Write an NFT's new state with its events, in one transaction. Returns None if it changed meanwhile."""
     with write() as db:
         nft = _mark(db, on_ledger, before, state)
         if nft:
@@ -227,7 +228,7 @@ def _mark(db: Connection, on_ledger: Nft, before: NftRow, state: Columns) -> Nft
 
 
 def _recheck_soon(db: Connection, on_ledger: Nft) -> None:
-    """Check a new NFT once more: the watcher may have followed already what came after these facts."""
+    """Check a new NFT again: the watcher may already have passed transactions that came after these facts."""
     now = times.now()
     recheck = Recheck("nft", *on_ledger.id, on_ledger.modified_at, now + AGAIN_AFTER, AGAIN_AFTER)
     recheck_queue.enqueue(db, recheck, now)

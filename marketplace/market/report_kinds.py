@@ -1,4 +1,4 @@
-"""Reports of signed transactions, by kind: whether one had its effect, or may still have it."""
+"""Reports of signed transactions, by kind: whether a transaction had its effect, or may still have it."""
 
 from dataclasses import dataclass
 from typing import Any, ClassVar
@@ -25,28 +25,28 @@ LONGEST_VALIDITY = 180 * times.SECOND  # of any transaction, on the network
 
 @dataclass(frozen=True)
 class Report:
-    """A report of one transaction, beside its NFT's state of now. It asks nobody, and writes nothing."""
+    """A report of one transaction, with its NFT's current state. It reads and writes nothing."""
 
     kind: ClassVar[Kind]
-    name: ClassVar[str]  # of its transaction, on the ledger
+    name: ClassVar[str]  # of the transaction, on the ledger
 
     account_id: str
     transaction_id: str | None  # as the report names it
-    row: Any  # the prepared transaction; None where nothing was prepared under this id
+    row: Any  # the prepared transaction; None if nothing was prepared under this id
     line: Reconciliation
-    overdue: int
+    overdue: int  # nanoseconds, see reports.py
 
     def is_fulfilled(self) -> bool:
-        """Tell whether the NFT is as the report wants it, whatever became of the transaction."""
+        """Tell whether the NFT is as the report wants it, no matter which transaction did that."""
         raise NotImplementedError
 
     def judge(self, signed: Transaction) -> bool:
-        """Answer by a transaction that reached consensus: False while the NFT does not show it yet."""
+        """Judge a transaction that reached consensus: False while the NFT does not show its effect yet."""
         raise NotImplementedError
 
     def require_possible(self) -> None:
-        """Raise ListingEnded for a report without an id, of an NFT that belongs to somebody else now."""
-        if self.transaction_id is None and self.line.is_decided and not self.is_theirs:
+        """Raise ListingEnded if the report names no id, and the NFT belongs to somebody else now."""
+        if self.transaction_id is None and self.line.is_decided and not self.is_owner:
             raise self.ended()
 
     @property
@@ -62,17 +62,17 @@ class Report:
         return str(self.nft["last_listed_at"] or "")
 
     @property
-    def is_theirs(self) -> bool:
-        """Whether the NFT belongs to the account that reports."""
+    def is_owner(self) -> bool:
+        """Whether the NFT belongs to the reporting account."""
         return bool(self.nft["owner"] == self.account_id)
 
     @property
-    def stands(self) -> bool:
-        """Whether the NFT is for sale, by the account that reports."""
-        return bool(self.nft["is_for_sale"]) and self.is_theirs
+    def is_listed(self) -> bool:
+        """Whether the NFT is for sale, and belongs to the reporting account."""
+        return bool(self.nft["is_for_sale"]) and self.is_owner
 
-    def is_frozen_anew(self) -> bool:
-        """Tell whether a wallet may have given a prepared transaction this id of its own, just now."""
+    def is_wallet_id(self) -> bool:
+        """Tell whether the wallet may have just given a prepared transaction this id in place of ours."""
         transaction_id = TransactionId.require(self.transaction_id or "")
         is_recent = abs(transaction_id.valid_start - self.overdue) < LONGEST_VALIDITY
         return transaction_id.account_id == self.account_id and is_recent
@@ -82,13 +82,13 @@ class Report:
         return bool(times.just_before(times.to_iso(signed.consensus_at)) <= self.nft["ledger_at"])
 
     def may_follow(self, signed: Transaction) -> bool:
-        """Tell whether the mirror node may still come to show a transaction's effect on the NFT."""
+        """Tell whether the mirror node may still show a transaction's effect on the NFT later."""
         is_recent = signed.consensus_at > self.overdue - LONGEST_VALIDITY
         is_undecided = self.nft["ledger_at"] == reconciler.NOTHING_DECIDED
         return is_recent or is_undecided or not self.line.is_decided
 
     def require_ours(self, signed: Transaction, *, is_ours: bool) -> None:
-        """Raise NotPrepared, TransactionRefused or TransactionAltered for anything but our own success."""
+        """Raise NotPrepared, TransactionRefused or TransactionAltered unless it is ours, and succeeded."""
         if self.row is None and not is_ours:
             raise self.not_prepared()
         if signed.result != "SUCCESS":
@@ -97,10 +97,10 @@ class Report:
             raise self.altered(signed)
 
     def ended(self) -> ListingEnded:
-        """The reason why the account that reports has it no more in the order book."""
+        """The error that says why the reporting account's listing has ended."""
         if self.nft["ledger_at"] == reconciler.GONE:
             reason = listing_rule.GONE
-        elif not self.is_theirs:
+        elif not self.is_owner:
             reason = f"it belongs to {self.nft['owner']} now"
         else:
             reason = self.line.reason
@@ -122,22 +122,22 @@ class ListingReport(Report):
     name = listing_rule.APPROVAL
 
     def is_fulfilled(self) -> bool:
-        """Tell whether it is for sale as the report wants it, under any id of the wallet's.
+        """Tell whether it is for sale as prepared, even if the wallet changed the transaction id.
 
-        A report without an id asks whether it is for sale at all, whatever was prepared since.
+        A report without an id asks only whether it is for sale, whatever was prepared since.
         """
         if self.transaction_id is None:
-            return self.stands
+            return self.is_listed
         is_that_price = self.row["price"] == self.nft["listing_price"]
-        return self.stands and is_that_price and self.row["prepared_at"] <= self.listed_at
+        return self.is_listed and is_that_price and self.row["prepared_at"] <= self.listed_at
 
     def judge(self, signed: Transaction) -> bool:
         price = read_listing_memo(signed.memo, *self.nft_id)
         is_listing = price is not None and signed.payer == self.account_id
         self.require_ours(signed, is_ours=is_listing)
-        if self.stands and times.to_iso(signed.consensus_at) <= self.listed_at:
-            return True  # by this one, or by one that came after it
-        if self.line.is_decided and self.shows(signed) and not self.stands:
+        if self.is_listed and times.to_iso(signed.consensus_at) <= self.listed_at:
+            return True  # by this transaction, or by a later one
+        if self.line.is_decided and self.shows(signed) and not self.is_listed:
             raise self.ended()
         if self.may_follow(signed):
             return False
@@ -149,20 +149,20 @@ class WithdrawalReport(Report):
     name = "CRYPTODELETEALLOWANCE"
 
     def is_fulfilled(self) -> bool:
-        """Tell whether its owner still has it, and no longer sells it, whatever ended the listing."""
-        return self.is_off and self.is_theirs
+        """Tell whether the account still owns it, and no longer sells it, whatever ended the listing."""
+        return self.is_off and self.is_owner
 
     @property
     def is_off(self) -> bool:
-        """Whether the account no longer sells it, as its owner or not."""
-        return self.line.is_decided and not self.stands
+        """Whether the account no longer sells it, whether it still owns it or not."""
+        return self.line.is_decided and not self.is_listed
 
     def judge(self, signed: Transaction) -> bool:
         is_ours = is_withdrawal_memo(signed.memo, *self.nft_id) and signed.payer == self.account_id
         self.require_ours(signed, is_ours=is_ours)
         if self.is_off:
             return True
-        if self.stands and times.to_iso(signed.consensus_at) < self.listed_at:
+        if self.is_listed and times.to_iso(signed.consensus_at) < self.listed_at:
             raise WithdrawalEnded(*self.nft_id, self.listed_at)
         if self.may_follow(signed):
             return False
@@ -174,7 +174,7 @@ class PurchaseReport(Report):
     name = "CRYPTOTRANSFER"
 
     def is_fulfilled(self) -> bool:
-        """Return False: only its own transaction tells a purchase from a gift."""
+        """Return False: only its transaction can prove that the NFT was bought, and not a gift."""
         return False
 
     def require_possible(self) -> None:
@@ -184,10 +184,10 @@ class PurchaseReport(Report):
         is_paid_here = signed.payer == current_app.config["ACCOUNT_ID"]
         is_moved = is_paid_here and signed.moves(self.nft_id, self.account_id)
         self.require_ours(signed, is_ours=is_moved)
-        # The buyer had it then, even if it was sold on since.
+        # The buyer received it, even if he has sold it since.
         return self.shows(signed) or not self.may_follow(signed)
 
 
 REPORTS = {report.kind: report for report in (ListingReport, WithdrawalReport, PurchaseReport)}
-# Of a transaction that was not prepared here, by its name on the ledger.
+# For a transaction that was not prepared here: by its name on the ledger.
 REPORTS_BY_NAME = {report.name: report for report in REPORTS.values()}

@@ -1,7 +1,7 @@
-"""Answers a report of a signed transaction: the NFT is reconciled first, then compared.
+"""Answers a report of a signed transaction: reconciles the NFT, then compares it with the transaction.
 
 A report names a transaction, or means the newest one that its caller prepared for the account and the NFT.
-Anybody may prepare anything in anybody's name: so other callers' transactions count only where the caller
+Anybody may prepare a transaction for any account, so other callers' transactions count only if the caller
 prepared none.
 """
 
@@ -29,7 +29,7 @@ def answer(
     transaction_id: str | None = None,
     caller: Caller = OPERATOR,
 ) -> bool:
-    """Tell whether a signed transaction had its effect: True, or False while it still may.
+    """Tell whether a signed transaction had its effect; False while it may still come.
 
     Raises AccountNotOnLedger, NftNotStored, NotPrepared, TransactionRefused with the ledger's result code,
     TransactionAltered, ListingEnded, WithdrawalEnded, and the ledger's own errors.
@@ -39,7 +39,7 @@ def answer(
     require_nft(token, serial_no)
     keys = token, serial_no, account_id
     row = _find_named(keys, transaction_id) if transaction_id else _find_newest(keys, caller)
-    # First of all: a transaction that the mirror node had not received by then is not shown afterwards.
+    # Read first: a transaction that expired before this moment and is not shown afterwards never will be.
     overdue = _find_overdue(row, deadline)
     line = reconciler.refresh(token, serial_no, deadline)
     report = REPORTS[row["kind"] if row else "listing"](
@@ -53,9 +53,9 @@ def answer(
 
 
 def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
-    """Tell whether the newest of all callers' transactions is a listing that stands.
+    """Tell whether the newest of all callers' transactions is a listing in force.
 
-    Only the account itself can sign: it may have come by another access token or address.
+    Only the account itself can have signed it, though it may have used another access token or address.
     """
     newest = prepared_transactions.get_newest_prepared(read(), *keys)
     if newest is None or newest["kind"] != "listing":
@@ -65,7 +65,10 @@ def _is_listed_by_the_newest(report: Report, keys: Keys) -> bool:
 
 
 def _find_named(keys: Keys, transaction_id: str) -> Any:
-    """Find the transaction that was prepared under an id; None where none was. Raises NotPrepared."""
+    """Find the transaction that was prepared under an id, or None.
+
+    Raises NotPrepared if it is of another NFT or account, or if the id is impossible.
+    """
     row = prepared_transactions.get_prepared_transaction(read(), transaction_id)
     token, serial_no, account_id = keys
     is_another = row and (row["token"], row["serial_no"], row["account_id"]) != keys
@@ -75,13 +78,13 @@ def _find_named(keys: Keys, transaction_id: str) -> Any:
 
 
 def _find_newest(keys: Keys, caller: Caller) -> Any:
-    """Find the caller's newest prepared transaction; anybody's, where the caller prepared none."""
+    """Find the caller's newest prepared transaction, or anybody's if the caller prepared none."""
     own = prepared_transactions.get_newest_prepared(read(), *keys, by=caller)
     return own or prepared_transactions.get_newest_prepared(read(), *keys)
 
 
 def _find_overdue(row: Any, deadline: Deadline) -> int:
-    """The moment up to which expired transactions have reached the mirror node, or never will."""
+    """The moment before which expired transactions are on the mirror node, or never will be."""
     overdue = times.now() - MIRROR_LAG
     if row and row["expires_at"] > times.to_iso(overdue):
         return overdue
@@ -89,18 +92,18 @@ def _find_overdue(row: Any, deadline: Deadline) -> int:
 
 
 def _answer_unprepared(report: Report, keys: Keys, deadline: Deadline) -> bool:
-    """Answer about an id that a wallet made, of a transaction that was prepared under another id."""
+    """Answer for an id that was not prepared: the wallet may have replaced the prepared id by its own."""
     signed = _find_signed(report.transaction_id or "", deadline)
     if signed:
         make = REPORTS_BY_NAME.get(signed.name, ListingReport)
         return make(**vars(report)).judge(signed)
-    if not report.is_frozen_anew() or not prepared_transactions.get_newest_prepared(read(), *keys):
+    if not report.is_wallet_id() or not prepared_transactions.get_newest_prepared(read(), *keys):
         raise report.not_prepared()
     return False
 
 
 def _answer_prepared(report: Report, deadline: Deadline) -> bool:
-    """Answer by the NFT's state of now, or else by the transaction itself."""
+    """Answer by the NFT's current state, or else by the transaction itself."""
     if report.is_fulfilled():
         return True
     if report.row is None:
@@ -115,7 +118,7 @@ def _answer_prepared(report: Report, deadline: Deadline) -> bool:
 
 
 def _find_signed(transaction_id: str, deadline: Deadline) -> Transaction | None:
-    """Find the transaction that was signed under an id: the success, if there is one."""
+    """Find the transaction that was signed under an id: the successful one, if there is one."""
     rows = mirror_node().list_transactions(TransactionId.require(transaction_id), deadline)
     originals = [row for row in rows if row.is_original]
     return max(originals, key=lambda row: row.result == "SUCCESS", default=None)

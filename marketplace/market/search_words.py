@@ -10,12 +10,12 @@ WORD = re.compile(r"[0-9]+(?:\.[0-9]+)+|[^\W_]+")  # an id is one word
 
 
 def fold(text: str) -> str:
-    """A text without case and accents. What Unicode does not decompose, such as ø, stays."""
+    """Remove case and accents from a text. Letters that Unicode does not decompose, such as ø, stay."""
     letters = unicodedata.normalize("NFKD", text.casefold())
     return "".join(letter for letter in letters if not unicodedata.combining(letter)).strip()
 
 
 def find_words(*texts: str | None, limit: int = MAX_WORDS_ASKED) -> list[str]:
-    """The different words of some texts, the first ones where there are many."""
+    """The distinct words of some texts: the first ones, up to a limit."""
     words = [word[:MAX_WORD] for text in texts if text for word in WORD.findall(fold(text))]
     return [*dict.fromkeys(words)][:limit]

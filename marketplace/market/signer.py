@@ -1,4 +1,4 @@
-"""Has purchases signed for the marketplace's account, and checks each signature before it is used.
+"""Signs purchases for the marketplace's account, and checks each signature before it is used.
 
 Only this module calls a signer, and only with the body of a purchase that this service has built.
 """
@@ -31,14 +31,14 @@ SINGLE_KEYS = ("ED25519", "ECDSA_SECP256K1")
 SIGNATURE_BYTES = 64
 SECP256K1_ORDER = 0xFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFFEBAAEDCE6AF48A03BBFD25E8CD0364141
 SIGNER_SECONDS = 5
-SIGNATURES_AT_ONCE = 8  # a call that never ends keeps one of these threads
+SIGNATURES_AT_ONCE = 8  # threads; a call that never ends occupies one
 KEY_SECONDS = 3  # for the mirror node to show the account's key
 
 
 def find_key(account_id: str) -> bytes | None:
-    """Read the public key that must sign for an account; None where the sandbox has none for it yet.
+    """Read the public key that must sign for an account; None if the sandbox has no key for it yet.
 
-    Raises SignerFailed where one signature can not satisfy the account's key, and the ledger's errors.
+    Raises SignerFailed if one signature is not enough for the account's key, and the ledger's errors.
     """
     account = mirror_node().find_account(account_id, Deadline(KEY_SECONDS))
     if account is None or account.is_deleted:
@@ -58,7 +58,7 @@ def find_key(account_id: str) -> bytes | None:
 
 
 def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
-    """Tell whether a signature is that of a key, over some content."""
+    """Tell whether a signature of some content is valid for a key."""
     try:
         if len(public_key) == ED25519_BYTES:
             Ed25519PublicKey.from_public_bytes(public_key).verify(signature, content)
@@ -72,7 +72,7 @@ def verifies(public_key: bytes, signature: bytes, content: bytes) -> bool:
 
 
 class Signer:
-    """Has bodies signed, in threads of its own, so that no request waits longer than SIGNER_SECONDS."""
+    """Calls a signer in threads of its own, so that no request waits longer than SIGNER_SECONDS."""
 
     def __init__(self, account_id: str, load: Callable[[], Sign]) -> None:
         """``load`` returns the callable that signs, or raises StartRefused. It is called once."""
@@ -82,9 +82,9 @@ class Signer:
         self._key: bytes | None = None  # the account's, as the ledger showed it last
 
     def sign(self, body: bytes) -> tuple[bytes, bytes]:
-        """The account's public key, and its signature of the body of a transaction.
+        """Return the account's public key, and its signature of the body of a transaction.
 
-        Raises SignerFailed, whose reason is logged, and the ledger's errors.
+        Raises SignerFailed, after logging the reason, and the ledger's errors.
         """
         try:
             public_key, signature = _require_signature(self._call(body), body)
@@ -97,8 +97,8 @@ class Signer:
     def require_account(self) -> None:
         """Compare the signer's key with the account's on the ledger. Raises StartRefused.
 
-        Where the ledger does not answer, a warning says so, and the first purchase compares. A host's
-        callable shows its key only when it signs.
+        If the ledger does not answer, it logs a warning, and the first purchase compares the keys. The key of
+        a host's callable is known only when it signs.
         """
         sign = self.load()
         try:
@@ -107,7 +107,7 @@ class Signer:
             raise StartRefused(f"Nobody could buy: {error}") from None
         except (LedgerUnreachable, LedgerAnswerInvalid) as error:
             current_app.logger.warning(
-                "The signer was not compared with the account's key, which the first purchase will do: %s",
+                "The signer's key was not compared with the account's, and will be at the first purchase: %s",
                 error,
             )
             return
@@ -120,12 +120,12 @@ class Signer:
             )
 
     def _call(self, body: bytes) -> Any:
-        """Call the signer. Raises SignerFailed where it raises, or takes too long."""
+        """Call the signer. Raises SignerFailed if it raises, or takes too long."""
         call, deadline = Future[Any](), Deadline(SIGNER_SECONDS)
         if self._free.acquire(timeout=SIGNER_SECONDS):
             call.add_done_callback(lambda _: self._free.release())
             try:
-                # A daemon: a call that never ends does not hold up the end of the process.
+                # A daemon thread: a call that never ends does not keep the process from ending.
                 Thread(target=self._run, args=(call, body), name="signer", daemon=True).start()
             except RuntimeError as error:  # no thread can be started
                 call.set_exception(error)
@@ -142,13 +142,13 @@ class Signer:
             call.set_exception(error)
 
     def _require_key(self, public_key: bytes) -> None:
-        """Raise SignerFailed where a key is not the account's on the ledger."""
+        """Raise SignerFailed unless a key is the account's on the ledger."""
         if public_key == self._key:
             return
         expected = self._key = find_key(self._account_id)
         if expected not in (None, public_key):
             raise SignerFailed(
-                f"it signs with the key {public_key.hex()}, and the account's is {expected.hex()}"
+                f"it signs with the key {public_key.hex()}, but the account's is {expected.hex()}"
             )
 
 
@@ -156,7 +156,7 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
     """Return the public key and the signature. Raises SignerFailed for anything else."""
     is_pair = isinstance(returned, tuple | list) and len(returned) == 2
     if not is_pair or not all(isinstance(part, bytes | bytearray) for part in returned):
-        raise SignerFailed("it returned no pair of bytes (public key, signature)")
+        raise SignerFailed("it did not return a pair of bytes (public key, signature)")
     public_key, signature = map(bytes, returned)
     if len(public_key) not in (ED25519_BYTES, ECDSA_BYTES) or len(signature) != SIGNATURE_BYTES:
         raise SignerFailed(
@@ -164,12 +164,12 @@ def _require_signature(returned: Any, body: bytes) -> tuple[bytes, bytes]:
             f" {len(signature)}, not 64"
         )
     if not verifies(public_key, signature, body):
-        raise SignerFailed("its signature is not one of the transaction by the key it names")
+        raise SignerFailed("its signature of the transaction is not valid for the key it returned")
     return public_key, _lower(signature) if len(public_key) == ECDSA_BYTES else signature
 
 
 def _lower(signature: bytes) -> bytes:
-    """The same ECDSA signature with the lower of its two values of s: some verifiers accept no other."""
+    """Return the ECDSA signature with the lower of its two valid values of s: some verifiers require it."""
     r, s = signature[:32], int.from_bytes(signature[32:])
     return r + (SECP256K1_ORDER - s if s > SECP256K1_ORDER // 2 else s).to_bytes(32)
 
@@ -181,15 +181,15 @@ def _read_key(path: str) -> Sign:
 
 
 def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer | None:
-    """Make the signer of a host's callable, of the key in a file, or of the sandbox's demo wallet.
+    """Make the signer from the key in a file, a host's callable, or the sandbox's demo wallet.
 
-    Without any of them nothing is bought. The file is read when the key is needed; require_account() asks
-    the ledger.
+    Without any of them, returns None: nothing can be bought. The file is read when the key is first needed;
+    require_account() asks the ledger.
     """
     path, account_id = config["ACCOUNT_KEY_FILE"], config["ACCOUNT_ID"]
     if path and sign is not None:
         raise StartRefused(
-            "MARKETPLACE_ACCOUNT_KEY_FILE is set, and create_app(sign=...) is, too: only one can sign"
+            "MARKETPLACE_ACCOUNT_KEY_FILE and create_app(sign=...) are both set: use one of them"
         )
     if path:
         return Signer(account_id, partial(_read_key, path))
@@ -198,7 +198,7 @@ def from_config(config: Config, sign: Sign | None, demo: Sign | None) -> Signer 
 
 
 def require_account(app: Flask) -> None:
-    """Check the signer's account at the start, where purchases are signed. Raises StartRefused."""
+    """Check the signer's key at the start, if purchases are signed. Raises StartRefused."""
     if (signer := services(app).signer) and app.config["SALE_FEE_BUDGET"]:
         with app.app_context():
             signer.require_account()

@@ -1,4 +1,4 @@
-"""Limits log lines that any client can cause: each is logged once a minute at most."""
+"""Limits log lines that any client can cause: each is logged at most once a minute."""
 
 import time
 

@@ -1,6 +1,6 @@
-"""Values in, bytes out: the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
+"""Builds the transactions of a listing, a withdrawal and a purchase. No key, no clock, no I/O.
 
-It loads hiero-sdk-python, 70 MB: its users import it when they build a transaction.
+It loads hiero-sdk-python, which takes 70 MB: import this module only when a transaction is built.
 """
 
 from typing import Any
@@ -22,7 +22,7 @@ from marketplace.market.encoding import encode, write_list
 def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) -> bytes:
     """Build the unsigned listing: an allowance of exactly one serial, from its owner to the spender.
 
-    The transaction id's account is owner and payer, and must sign. ``envelope``: as _body() takes it.
+    The transaction id's account is owner and payer, and must sign. ``envelope``: see _body().
     Returns the bytes of a HAPI TransactionList with one transaction: what an SDK's Transaction.fromBytes()
     reads.
     """
@@ -31,8 +31,8 @@ def build_listing(*, token: str, serial_no: int, spender: str, **envelope: Any) 
         owner=messages.account(envelope["transaction_id"].account_id),
         spender=messages.account(spender),
         serial_numbers=[serial_no],
-        # approved_for_all is absent. The SDK's own helper sends False, which at consensus revokes an
-        # approve-for-all that the owner had given.
+        # approved_for_all is left out. The SDK's own helper sends False, which at consensus revokes an
+        # approve-for-all that the owner gave earlier.
     )
     data = approvals.CryptoApproveAllowanceTransactionBody(nftAllowances=[allowance])
     return _write_unsigned(_body(cryptoApproveAllowance=data, **envelope))
@@ -64,9 +64,9 @@ def build_purchase(
 ) -> bytes:
     """Build the body of a purchase: NFT and price change hands together, or neither does.
 
-    The NFT goes from its owner to the buyer by approval; the price, in HBAR, from the buyer to the owner,
-    less the marketplace's part of it, which goes to the transaction id's account. That is the spender and
-    the payer, and must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
+    The NFT goes from its owner to the buyer by approval. The buyer pays the price, in HBAR: the owner gets it
+    less the marketplace's part, which goes to the transaction id's account. That account is the spender and
+    the payer. It must sign, and so must the buyer. Returns the bytes of a HAPI TransactionBody.
     """
     market, tinybars = envelope["transaction_id"].account_id, price * TINYBARS
     credit = find_credit(price, fee_basis_points)
@@ -108,9 +108,9 @@ def _body(
     node_account_id: str,
     **data: Any,
 ) -> bytes:
-    """The body of a transaction for the one node that it may be submitted to; ``data``: what it does.
+    """Write the body of a transaction for one node. ``data``: the transaction's own part of the body.
 
-    With one node, a hardware wallet asks its user once, and the marketplace is charged once.
+    With several nodes, a hardware wallet would ask its user for each, and the marketplace might pay twice.
     """
     start = messages.timestamp(transaction_id.valid_start)
     payer = messages.account(transaction_id.account_id)

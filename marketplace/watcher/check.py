@@ -1,4 +1,4 @@
-"""Compares one entry of the recheck queue with the ledger, and says whether that is enough."""
+"""Compares one entry of the recheck queue with the ledger, and decides whether the result is final."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, NamedTuple
@@ -46,7 +46,7 @@ def check(row: RecheckRow) -> Checked:
 
 
 def _was_missed(recheck: Recheck) -> bool:
-    """Tell whether following has passed a change of an NFT, and it is not in the queue."""
+    """Tell whether following missed an NFT's change: it has passed the change, but did not queue the NFT."""
     state, changed_at = following.get_follow(read()), times.to_iso(recheck.changed_at)
     if state is None or not state["began_at"] < changed_at <= state["cursor_at"]:
         return False
@@ -82,7 +82,7 @@ def _shown(nft: Any) -> tuple[Any, ...]:
 
 
 def _check_account(account_id: str, changed_at: int) -> Checked:
-    """Compare the listings of an account with the ledger's: mostly one request."""
+    """Compare the listings of an account with the ledger: usually one request."""
     market = current_app.config["ACCOUNT_ID"]
     unseen = set(nfts.list_known_of_seller(read(), account_id))
     listed = mirror_node().list_nfts_spendable(account_id, market)
@@ -93,7 +93,7 @@ def _check_account(account_id: str, changed_at: int) -> Checked:
 
 
 def _check_token(token: str) -> Checked:
-    """Compare the stored NFTs of a token with the ledger's, in as few requests as it takes."""
+    """Compare the stored NFTs of a token with the ledger, in as few requests as possible."""
     stored = nfts.list_stored_of_token(read(), token)
     is_sparse = 0 < len(stored) <= (stored[-1] - stored[0]) // PAGE + 1
     listed = _find_each(token, stored) if is_sparse else mirror_node().list_nfts(token)
@@ -101,7 +101,7 @@ def _check_token(token: str) -> Checked:
 
 
 def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
-    """These NFTs, one by one: where they are few among many."""
+    """Yield the NFTs with these serial numbers, by one request each."""
     for serial_no in serial_nos:
         deadline = Deadline(reconciler.LEDGER_SECONDS)
         try:
@@ -112,7 +112,7 @@ def _find_each(token: str, serial_nos: Iterable[int]) -> Iterator[Listed]:
 
 
 def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int]]) -> Checked:
-    """Compare NFTs with what is stored, and take them out of ``unseen``."""
+    """Compare NFTs with the stored ones, and remove them from ``unseen``."""
     differing = []
     for nft in on_ledger:
         if isinstance(nft, LedgerAnswerInvalid):
@@ -120,13 +120,13 @@ def _compare(done: Done, on_ledger: Iterable[Listed], unseen: set[tuple[str, int
             done = Done.UNREADABLE
             continue
         unseen.discard((nft.token, nft.serial_no))
-        if reconciler.is_news(nft, nfts.get_nft(read(), nft.token, nft.serial_no)):
+        if reconciler.may_differ(nft, nfts.get_nft(read(), nft.token, nft.serial_no)):
             differing.append(Recheck("nft", nft.token, nft.serial_no, nft.modified_at))
     return Checked(done, 0, differing)
 
 
 def is_enough(row: RecheckRow, checked: Checked, now: int) -> bool:
-    """Tell whether a check is final: decided, by facts as new as the change, or where older ones do."""
+    """Tell whether a check is final: it is decided, by facts as new as the change, or older ones suffice."""
     if not checked.done.is_final:
         return False
     facts_at = times.to_iso(min(checked.facts_at, now))

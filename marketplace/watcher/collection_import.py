@@ -1,4 +1,4 @@
-"""``flask import``, also called ``rebuild``: stores whole collections from the ledger alone."""
+"""``flask import``, also called ``rebuild``: stores whole collections from the ledger."""
 
 import sys
 from collections.abc import Iterator
@@ -38,9 +38,9 @@ class Tally:
 
 
 def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
-    """Store a collection's NFTs, batch by batch; yields the size of each. The watcher completes them.
+    """Store a collection's NFTs in batches, and yield the size of each. The watcher completes them.
 
-    NFTs that the marketplace may spend, or that have changed, are queued to be rechecked. It may be
+    NFTs that the marketplace may spend, or that have changed, are queued for a recheck. The import may be
     interrupted and run again. Raises the ledger's errors.
     """
     token, name = collection["token"], collection["name"]
@@ -49,13 +49,13 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
         sound = [nft for nft in batch if isinstance(nft, Nft)]
         stored = {nft: nfts.get_nft(read(), token, nft.serial_no) for nft in sound}
         new = [nft for nft in sound if not stored[nft] and not listing_rule.is_gone(nft)]
-        news = [nft for nft in sound if reconciler.is_news(nft, stored[nft])]
+        differing = [nft for nft in sound if reconciler.may_differ(nft, stored[nft])]
         here_already = sum(row is not None for row in stored.values())
         # The rechecker stores those that the marketplace may spend.
         records = [reconciler.new_record(nft, name) for nft in new if nft.spender != market]
         with write() as db:
             inserted = [nfts.insert_nft(db, record) for record in records]
-            for nft in news:
+            for nft in differing:
                 recheck = Recheck("nft", token, nft.serial_no, nft.modified_at)
                 enqueue(db, recheck, times.now())
             if new or here_already:
@@ -77,10 +77,10 @@ def import_collection(collection: Collection, tally: Tally) -> Iterator[int]:
 @click.command("import", cls=Command)
 @click.argument("tokens", nargs=-1, required=True, metavar="TOKEN...")
 def import_command(tokens: tuple[str, ...]) -> None:
-    """Add whole collections with their listings, by token id; or restore them where the database was lost.
+    """Add whole collections with their listings, by token id, or restore them if the database was lost.
 
-    Stored NFTs are compared with the ledger. The command may be interrupted and run again. watch and sync
-    complete the NFTs with metadata and images.
+    Stored NFTs are compared with the ledger. The command may be interrupted and run again. Later, watch and
+    sync add metadata and images.
     """
     failed = False
     for token in tokens:
@@ -94,17 +94,17 @@ def import_command(tokens: tuple[str, ...]) -> None:
             failed = True
             echo(f"\n{token}: {error.message}", err=True)
         except KeyboardInterrupt:
-            raise click.ClickException("Interrupted: run it again to go on") from None
+            raise click.ClickException("Interrupted: run it again to continue") from None
         finally:
             _print(token, tally)
     if counts := drain_queue():
         echo(summary(counts))
     if failed or not is_complete(counts):
-        raise click.ClickException("Not everything was brought in: run it again to go on")
+        raise click.ClickException("Not everything was imported: run it again to continue")
 
 
 def _progress(collection: Collection) -> Any:
-    """How far it is, and how long it will take, on a terminal."""
+    """A progress bar, shown on a terminal only."""
     name = " ".join(printable(collection["name"] or "").split())  # on one line
     return click.progressbar(
         length=max(collection["total_supply"] or 0, 1),

@@ -57,7 +57,7 @@ def test_it_says_what_the_ledger_did_not_answer(app, mirror):
     result = run(app, TOKEN)
     assert result.exit_code == 1
     assert "did not answer" in result.output
-    assert "run it again to go on" in result.output
+    assert "run it again to continue" in result.output
 
 
 def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
@@ -75,7 +75,7 @@ def test_it_may_be_interrupted(app, ledger, alter, monkeypatch):
     result = run(app, TOKEN)
     assert result.exit_code == 1
     assert "Traceback" not in result.output
-    assert "Interrupted: run it again to go on" in result.output
+    assert "Interrupted: run it again to continue" in result.output
     assert len(stored(app)) in range(10, 120, 10)  # whole batches
 
     assert run(app, TOKEN).exit_code == 0

@@ -84,4 +84,4 @@ def test_it_says_so_where_the_ledger_contradicts_itself(client, lister, lost):
     Mirror(new).answer("/nfts/1/transactions", MISSING)
     result = run(new, TOKEN)
     assert result.exit_code == 1
-    assert "NFTs not decided yet: 1\nError: Not everything was brought in" in result.output
+    assert "NFTs not decided yet: 1\nError: Not everything was imported" in result.output

@@ -191,7 +191,7 @@ def test_the_budget_ends_buying_until_it_has_room(make_market, caplog):
     body = assert_error(r, 503, "The hourly fee budget for purchases is used up")
     assert r.headers["Retry-After"] == "90"  # where the first is never submitted
     assert "try again in 90 s" in body["message"]
-    assert 'No purchase of 0.0.1004, asked for with the access token "test ' in caplog.text
+    assert 'Refused to sign a purchase for 0.0.1004 (access token "test ' in caplog.text
     assert market.fees() == (0, 2 * MOST)
     market.settle()
     assert last.ask(serial_no, "0.0.1004").status_code == 200

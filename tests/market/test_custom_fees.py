@@ -253,7 +253,7 @@ def test_who_is_exempt(seller, owed):
         total_supply=1,
         treasury=TREASURY,
         fixed_fees=(FixedFee(COLLECTOR, 5, None),),
-        royalties=(Royalty(OTHER, 1, 100, None, spares_collectors=True),),
+        royalties=(Royalty(OTHER, 1, 100, None, exempts_collectors=True),),
     )
     royalties, fixed_fees = find_owed(Sale(TOKEN, seller, 1000, None), token)
     assert len([*royalties, *fixed_fees]) == owed

@@ -153,4 +153,4 @@ def test_what_the_account_has_bounds_what_is_open(market, serial_no):
 
 def test_an_account_whose_balance_is_not_told_is_a_502(market, serial_no):
     tell_balance(market, None)
-    assert_error(market.buy(serial_no), 502, "/accounts/0.0.9001: it tells no balance")
+    assert_error(market.buy(serial_no), 502, "/accounts/0.0.9001: it has no balance")

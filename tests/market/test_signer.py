@@ -59,17 +59,17 @@ def signature_of(body, **change):
 NONSENSE = {
     "raises": (raises, "it raised RuntimeError: the password"),
     "exits": (exits, "it raised SystemExit"),
-    "nothing": (lambda body: None, "no pair of bytes"),
-    "text": (lambda body: ("key", "signature"), "no pair of bytes"),
-    "one part": (lambda body: (b"key",), "no pair of bytes"),
+    "nothing": (lambda body: None, "not return a pair of bytes"),
+    "text": (lambda body: ("key", "signature"), "not return a pair of bytes"),
+    "one part": (lambda body: (b"key",), "not return a pair of bytes"),
     "a short key": (lambda body: signature_of(body, public_key=b"x"), "a key of 1 bytes"),
     "a long signature": (lambda body: signature_of(body, signature=bytes(65)), "signature of 65"),
-    "of something else": (lambda body: signing_with(DEMO)(body + b"x"), "not one of the"),
+    "of something else": (lambda body: signing_with(DEMO)(body + b"x"), "not valid for"),
     "numbers beyond the curve's order": (
         lambda body: (ECDSA.public_key().to_bytes_raw(), b"\xff" * 64),
-        "not one of the",
+        "not valid for",
     ),
-    "no point of the curve": (lambda body: (b"\x02" + b"\xff" * 32, bytes(64)), "not one of the"),
+    "no point of the curve": (lambda body: (b"\x02" + b"\xff" * 32, bytes(64)), "not valid for"),
 }
 
 
